@@ -13,25 +13,16 @@ from app.api.table import Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
 from app.wire import VERSION, catalogue, requests
-from app.wire.shapes.facts import (
-    About,
-    CheckedPipeline,
-    ErrorCodes,
-    Operators,
-    Pipelines,
-    PipelineText,
-    Sample,
-    Samples,
-)
+from app.wire.shapes import facts as shapes
 from compiler.passes import parse_pipeline
 
 ROUTES = Table()
 
 
-@ROUTES.route("GET", "/about", About)
+@ROUTES.route("GET", "/about", shapes.About)
 def about() -> Response:
     """Facts about the server: limits, versions, machine."""
-    payload: About = {
+    payload: shapes.About = {
         "version": VERSION,
         "program": compiler.__version__,
         "limits": settings().limits(),
@@ -41,10 +32,10 @@ def about() -> Response:
     return answer(payload)
 
 
-@ROUTES.route("GET", "/samples", Samples)
+@ROUTES.route("GET", "/samples", shapes.Samples)
 def samples() -> Response:
     """The models that ship."""
-    rows: list[Sample] = [
+    rows: list[shapes.Sample] = [
         {
             "id": s.id,
             "title": s.title,
@@ -58,38 +49,40 @@ def samples() -> Response:
         }
         for s in sample_models.samples().values()
     ]
-    return answer(Samples(version=VERSION, samples=rows))
+    return answer(shapes.Samples(version=VERSION, samples=rows))
 
 
-@ROUTES.route("GET", "/pipelines", Pipelines)
+@ROUTES.route("GET", "/pipelines", shapes.Pipelines)
 def pipelines() -> Response:
     """Presets, passes and rules, with their words."""
     return answer(_pipelines())
 
 
 @cache
-def _pipelines() -> Pipelines:
+def _pipelines() -> shapes.Pipelines:
     return catalogue.pipelines()
 
 
-@ROUTES.route("POST", "/pipelines/check", CheckedPipeline, body=PipelineText, fails=(400,))
+@ROUTES.route(
+    "POST", "/pipelines/check", shapes.CheckedPipeline, body=shapes.PipelineText, fails=(400,)
+)
 def check_pipeline() -> Response:
     """Read a pipeline's text and give it back in normal form."""
     return answer(catalogue.checked_pipeline(parse_pipeline(requests.pipeline_text(body()))))
 
 
-@ROUTES.route("GET", "/operators", Operators)
+@ROUTES.route("GET", "/operators", shapes.Operators)
 def operators() -> Response:
     """All operators that have a declaration."""
     return answer(_operators())
 
 
 @cache
-def _operators() -> Operators:
+def _operators() -> shapes.Operators:
     return catalogue.operators()
 
 
-@ROUTES.route("GET", "/errors", ErrorCodes)
+@ROUTES.route("GET", "/errors", shapes.ErrorCodes)
 def error_codes() -> Response:
     """The table of error codes."""
-    return answer(ErrorCodes(version=VERSION, errors=codes()))
+    return answer(shapes.ErrorCodes(version=VERSION, errors=codes()))

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from app.wire import VERSION
-from app.wire.shapes.facts import (
-    CheckedPipeline,
-    OperatorInfo,
-    Operators,
-    PassInfo,
-    PassOption,
-    Pipelines,
-    PrecisionInfo,
-    Preset,
-    RuleInfo,
-)
+from app.wire.shapes import facts as shapes
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
 from compiler.passes.engine.declaration import Option
 from compiler.passes.pipeline.precision import PRECISIONS, Precision
 
 
-def pipelines() -> Pipelines:
+def pipelines() -> shapes.Pipelines:
     """Presets, passes and rules."""
     known = presets()
     rules = {r.name: r for p in PASSES.values() for r in p.rules}
@@ -33,7 +23,7 @@ def pipelines() -> Pipelines:
     }
 
 
-def checked_pipeline(pipeline: Pipeline) -> CheckedPipeline:
+def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
     """A pipeline in normal form."""
     return {
         "version": VERSION,
@@ -45,12 +35,12 @@ def checked_pipeline(pipeline: Pipeline) -> CheckedPipeline:
     }
 
 
-def operators() -> Operators:
+def operators() -> shapes.Operators:
     """All operators that have a declaration, by name."""
     return {"version": VERSION, "operators": [_operator(o) for _, o in sorted(OPERATORS.items())]}
 
 
-def _preset(name: str, p: Pipeline) -> Preset:
+def _preset(name: str, p: Pipeline) -> shapes.Preset:
     return {
         "name": name,
         "words": p.words,
@@ -59,11 +49,11 @@ def _preset(name: str, p: Pipeline) -> Preset:
     }
 
 
-def _precision(p: Precision) -> PrecisionInfo:
+def _precision(p: Precision) -> shapes.PrecisionInfo:
     return {"name": p.name, "words": p.words, "tolerance": p.tolerance}
 
 
-def _pass(p: Pass) -> PassInfo:
+def _pass(p: Pass) -> shapes.PassInfo:
     return {
         "name": p.name,
         "kind": p.kind,
@@ -77,7 +67,7 @@ def _pass(p: Pass) -> PassInfo:
     }
 
 
-def _option(o: Option) -> PassOption:
+def _option(o: Option) -> shapes.PassOption:
     default = str(o.default).lower() if isinstance(o.default, bool) else str(o.default)
     return {
         "name": o.name,
@@ -91,7 +81,7 @@ def _option(o: Option) -> PassOption:
 _TAKES = {int: "a count", float: "a number", bool: "true or false", str: "a word"}
 
 
-def _rule(r: Rule) -> RuleInfo:
+def _rule(r: Rule) -> shapes.RuleInfo:
     before, _, after = r.example.partition("=>")
     return {
         "name": r.name,
@@ -105,7 +95,7 @@ def _rule(r: Rule) -> RuleInfo:
     }
 
 
-def _operator(o: Operator) -> OperatorInfo:
+def _operator(o: Operator) -> shapes.OperatorInfo:
     operands = [*o.schema.operands, *(f"{name}=" for name in o.schema.attributes)]
     return {
         "name": o.name,

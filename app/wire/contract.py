@@ -14,7 +14,6 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Literal, NamedTuple, NotRequired, Union, get_args, get_origin, is_typeddict
 
 from app.api import ROUTES
@@ -124,28 +123,15 @@ def typescript() -> str:
     notation = Notation({int: "number", float: "number", str: "string", bool: "boolean"}, found)
     lines = [
         f"// Written by `{COMMAND}` from app/wire/shapes and app/jobs: edit those.",
-        "// Every answer and event has `version: 1` besides.",
+        "// Every answer and event has `version: 1` besides. docs/wire.md has the words.",
     ]
     for topic in found:
-        lines += ["", *_wrapped(topic.words, "// ")]
-        for name, t in topic.named.items():
-            lines += _wrapped(f"export type {name} = {notation.in_full(t)};", "", "  ")
+        lines += ["", f"// {topic.words.partition('. ')[0].rstrip('.')}."]
+        lines += (f"export type {k} = {notation.in_full(t)};" for k, t in topic.named.items())
         for shape in topic.shapes:
             fields = [notation.field(*field) + ";" for field in shape.fields.items()]
-            lines += _wrapped(f"/** {shape.words} */", "", " * ")
             lines += _braced(f"export interface {shape.name} {{", fields)
     return "\n".join(lines) + "\n"
-
-
-def _wrapped(text: str, first: str, others: str | None = None) -> list[str]:
-    return wrap(
-        text,
-        _COLUMNS,
-        initial_indent=first,
-        subsequent_indent=first if others is None else others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _braced(head: str, fields: list[str]) -> Iterator[str]:

@@ -10,19 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from app.wire.shapes.stages import (
-    Edge,
-    GraphConstant,
-    GraphNode,
-    StageDelta,
-    StageFacts,
-    StageGraph,
-)
+from app.wire.shapes import stages as shapes
 
 T = TypeVar("T")
 
 
-def delta_of(before: StageGraph | None, after: StageGraph) -> StageDelta:
+def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shapes.StageDelta:
     """What makes the graph of a stage of the one before; all of it where there is none before."""
     nodes, edges, constants = _parts(before)
     return {
@@ -34,7 +27,7 @@ def delta_of(before: StageGraph | None, after: StageGraph) -> StageDelta:
     }
 
 
-def applied(before: StageGraph | None, delta: StageDelta) -> StageGraph:
+def applied(before: shapes.StageGraph | None, delta: shapes.StageDelta) -> shapes.StageGraph:
     """The graph that a delta makes of the one before; what is kept are the same objects."""
     given = before["graph_stage"] if before else -1
     assert given == delta["against"], (
@@ -49,11 +42,13 @@ def applied(before: StageGraph | None, delta: StageDelta) -> StageGraph:
     }
 
 
-def _parts(graph: StageGraph | None) -> tuple[list[GraphNode], list[Edge], list[GraphConstant]]:
+def _parts(
+    graph: shapes.StageGraph | None,
+) -> tuple[list[shapes.GraphNode], list[shapes.Edge], list[shapes.GraphConstant]]:
     return (graph["nodes"], graph["edges"], graph["constants"]) if graph else ([], [], [])
 
 
-def _facts(of: StageFacts) -> StageFacts:
+def _facts(of: shapes.StageFacts) -> shapes.StageFacts:
     return {
         "version": of["version"],
         "stage": of["stage"],
@@ -65,9 +60,9 @@ def _facts(of: StageFacts) -> StageFacts:
     }
 
 
-def chained(deltas: Iterable[StageDelta]) -> StageGraph:
+def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
     """The graph at the end of a chain of deltas that begins with the first graph."""
-    graph: StageGraph | None = None
+    graph: shapes.StageGraph | None = None
     for each in deltas:
         graph = applied(graph, each)
     assert graph is not None, "a chain begins with the first graph"

@@ -7,16 +7,8 @@ from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
+from app.wire.shapes import stages as shapes
 from app.wire.shapes.jobs import OperatorCount
-from app.wire.shapes.stages import (
-    Edge,
-    GraphConstant,
-    GraphNode,
-    Marks,
-    Region,
-    StageGraph,
-    StorageKind,
-)
 from app.wire.texts import shortened
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
@@ -59,7 +51,7 @@ def operator_family(op: str) -> str:
 
 def stage_graph(
     stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
-) -> StageGraph:
+) -> shapes.StageGraph:
     """The payload of a stage's graph, and what its pass did to nodes and constants."""
     return {
         "version": VERSION,
@@ -71,7 +63,7 @@ def stage_graph(
     }
 
 
-def marks(before: Graph | None, after: Graph) -> Marks:
+def marks(before: Graph | None, after: Graph) -> shapes.Marks:
     """Names of the nodes and constants that were added to, changed in and removed from a graph."""
     added: list[str] = []
     changed: list[str] = []
@@ -99,7 +91,7 @@ def _same(a: Node, b: Node) -> bool:
     return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
 
 
-def _region(graph: Graph, prefix: str) -> Region:
+def _region(graph: Graph, prefix: str) -> shapes.Region:
     """Nodes, edges and constants of a graph; inputs first, results last."""
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
@@ -120,7 +112,7 @@ def _region(graph: Graph, prefix: str) -> Region:
     }
 
 
-def _edges(graph: Graph, prefix: str) -> Iterator[Edge]:
+def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
     """[from, to, operand index, value]; -1 for a value that a region captures."""
     makers = {v.name: v.name for v in graph.inputs}
     makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
@@ -138,16 +130,16 @@ def _edges(graph: Graph, prefix: str) -> Iterator[Edge]:
             yield makers[r.value], prefix + r.name, 0, r.value
 
 
-def _input(name: str, t: str) -> GraphNode:
+def _input(name: str, t: str) -> shapes.GraphNode:
     return {**_END, "id": name, "kind": "input", "name": name, "outputs": [name], "types": [t]}
 
 
-def _result(prefix: str, name: str, value: str) -> GraphNode:
-    end: GraphNode = {**_END, "id": prefix + name, "kind": "result", "name": name}
+def _result(prefix: str, name: str, value: str) -> shapes.GraphNode:
+    end: shapes.GraphNode = {**_END, "id": prefix + name, "kind": "result", "name": name}
     return {**end, "op": "result", "family": "result", "inputs": [value]}
 
 
-_END: GraphNode = {
+_END: shapes.GraphNode = {
     "id": "",
     "kind": "input",
     "name": "",
@@ -162,7 +154,7 @@ _END: GraphNode = {
 }
 
 
-def _node(node: Node, prefix: str) -> GraphNode:
+def _node(node: Node, prefix: str) -> shapes.GraphNode:
     return {
         "id": node.output,
         "kind": "node",
@@ -180,7 +172,7 @@ def _node(node: Node, prefix: str) -> GraphNode:
     }
 
 
-def _constant(name: str, c: Constant, readers: list[str]) -> GraphConstant:
+def _constant(name: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
     storage, text = _storage(c)
     return {
         "name": name,
@@ -194,7 +186,7 @@ def _constant(name: str, c: Constant, readers: list[str]) -> GraphConstant:
     }
 
 
-def _storage(c: Constant) -> tuple[StorageKind, str]:
+def _storage(c: Constant) -> tuple[shapes.StorageKind, str]:
     match c.storage:
         case FileRange(_, offset, nbytes):
             return "file", f"{nbytes} bytes of the model file, from byte {offset}"
@@ -202,7 +194,7 @@ def _storage(c: Constant) -> tuple[StorageKind, str]:
             return _STORAGE[type(storage)], ir_text.storage_text(c)
 
 
-_STORAGE: dict[type, StorageKind] = {
+_STORAGE: dict[type, shapes.StorageKind] = {
     Splat: "splat",
     Seeded: "seeded",
     Literal: "literal",

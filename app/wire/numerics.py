@@ -7,14 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.shapes.numerics import (
-    CheckedRewrites,
-    CheckedRun,
-    CheckedStage,
-    CheckedValues,
-    Numerics,
-    WrongRewrite,
-)
+from app.wire.shapes import numerics as shapes
 from compiler.check.errors import PLACES
 from compiler.check.findings import Finding, first_moved, first_wrong
 from compiler.check.nodes import NodeErrors
@@ -32,7 +25,9 @@ def part_of(stage: int) -> str:
     return f"numerics-{stage}"
 
 
-def summary(request: Mapping[str, Any], check: Check, commands: Mapping[str, str]) -> Numerics:
+def summary(
+    request: Mapping[str, Any], check: Check, commands: Mapping[str, str]
+) -> shapes.Numerics:
     """What is known before the first stage; `rows` has one for each stage that was looked at."""
     return {
         "version": VERSION,
@@ -59,7 +54,7 @@ def summary(request: Mapping[str, Any], check: Check, commands: Mapping[str, str
 
 
 def with_stages(
-    known: Numerics, check: Check, findings: Sequence[Finding], stages: Sequence[int]
+    known: shapes.Numerics, check: Check, findings: Sequence[Finding], stages: Sequence[int]
 ) -> None:
     """Add what follows from the stages so far; `stages` has the number of each finding's."""
     moved, wrong = first_moved(findings), first_wrong(findings, check.allowed)
@@ -73,7 +68,7 @@ def with_stages(
     )
 
 
-def run(found: Finding, check: Check) -> CheckedRun:
+def run(found: Finding, check: Check) -> shapes.CheckedRun:
     """One way to compute the model: its errors against the yardstick, and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
@@ -98,7 +93,7 @@ def run(found: Finding, check: Check) -> CheckedRun:
     }
 
 
-def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> CheckedStage:
+def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> shapes.CheckedStage:
     """A stage among the others; `values_stage` is the one that has its values."""
     nodes = found.nodes
     return {
@@ -113,7 +108,7 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> C
     }
 
 
-def values(stage: int, graph: Graph, found: NodeErrors) -> CheckedValues:
+def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
     """The values of a stage that the model has under the same names, in order of computation."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
@@ -139,7 +134,7 @@ def values(stage: int, graph: Graph, found: NodeErrors) -> CheckedValues:
 
 def rewrites(
     n_applied: int, judged: Sequence[Judged], events: Sequence[Event], stages: Sequence[int]
-) -> CheckedRewrites:
+) -> shapes.CheckedRewrites:
     """How many rewrites were judged by themselves, and those that are wrong."""
     return {
         "n_applied": n_applied,
@@ -148,7 +143,7 @@ def rewrites(
     }
 
 
-def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> WrongRewrite:
+def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> shapes.WrongRewrite:
     """A rewrite that is wrong; `step` is its place among the steps of its stage, -1 for none."""
     step, number = judged.rewrite.step, judged.rewrite.number
     same = (step.rule, step.at, step.outcome)

@@ -9,15 +9,7 @@ from typing import Any
 from app.wire import VERSION
 from app.wire.fields import fields_of, text
 from app.wire.problems import problem
-from app.wire.shapes.schedules import (
-    CallTime,
-    CheckedSchedule,
-    EditedKernel,
-    Moves,
-    ScheduledCode,
-    SchedulesInTurns,
-    ScheduleVerdict,
-)
+from app.wire.shapes import schedules as shapes
 from app.wire.texts import code_levels
 from compiler.runtime.elsewhere import Code
 from compiler.runtime.profile import median_interval
@@ -33,7 +25,7 @@ CHARACTERS = 20_000
 TEXT = text(CHARACTERS)
 
 
-def moves() -> Moves:
+def moves() -> shapes.Moves:
     """All moves with their words, and what else a schedule may name."""
     return {
         "version": VERSION,
@@ -65,7 +57,7 @@ def schedule_text(body: Any) -> str:
     return TEXT.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 
-def checked_schedule(found: Draft) -> CheckedSchedule:
+def checked_schedule(found: Draft) -> shapes.CheckedSchedule:
     """What reading a schedule gave."""
     return {
         "version": VERSION,
@@ -79,7 +71,9 @@ def checked_schedule(found: Draft) -> CheckedSchedule:
     }
 
 
-def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code) -> EditedKernel:
+def edited(
+    request: Mapping[str, Any], name: str, original: Code, changed: Code
+) -> shapes.EditedKernel:
     """A kernel at each level with both schedules, before either was run."""
     return {
         "version": VERSION,
@@ -95,7 +89,7 @@ def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code)
     }
 
 
-def _texts(code: Code) -> ScheduledCode:
+def _texts(code: Code) -> shapes.ScheduledCode:
     return {
         **code_levels(code),
         "n_instructions": code.counts.n_instructions,
@@ -104,7 +98,7 @@ def _texts(code: Code) -> ScheduledCode:
     }
 
 
-def verdict(found: Sequence[Compared], turns: Turns | None) -> ScheduleVerdict:
+def verdict(found: Sequence[Compared], turns: Turns | None) -> shapes.ScheduleVerdict:
     """How results and times of the two compare."""
     return {
         "outputs": [
@@ -120,7 +114,7 @@ def verdict(found: Sequence[Compared], turns: Turns | None) -> ScheduleVerdict:
     }
 
 
-def _times(turns: Turns) -> SchedulesInTurns:
+def _times(turns: Turns) -> shapes.SchedulesInTurns:
     ratio, low, high = turns.ratio
     return {
         "rounds": len(turns.edited),
@@ -133,6 +127,6 @@ def _times(turns: Turns) -> SchedulesInTurns:
     }
 
 
-def _measured(seconds: Sequence[float]) -> CallTime:
+def _measured(seconds: Sequence[float]) -> shapes.CallTime:
     low, high = median_interval(seconds)
     return {"median_s": median(seconds), "low_s": low, "high_s": high}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import MISSING, fields
 
 import pytest
 
 from app.api import ROUTES
 from app.api.openapi import description
 from app.wire.contract import COMMAND, PAGE, TYPES, page, topics, typescript
+from app.wire.requests import JobRequest, Options
+from app.wire.shapes import fields_of_shape, jobs
 from app.wire.shapes.events import EVENTS
 from tests.app.schema import check
 
@@ -36,6 +39,16 @@ def test_no_shape_is_left_over_and_no_two_have_one_name():
     }
     events = {shape.__name__ for shape in EVENTS.values()}
     assert set(names) - bases - events == set(description(ROUTES)["components"]["schemas"])
+
+
+@pytest.mark.parametrize(
+    ("read", "shape"), [(JobRequest, jobs.JobRequest), (Options, jobs.JobOptions)]
+)
+def test_the_fields_of_a_request_are_those_that_are_read(read, shape):
+    declared = fields_of_shape(shape)
+    assert declared.keys() == {f.name for f in fields(read)}
+    without = {f.name for f in fields(read) if f.default is f.default_factory is MISSING}
+    assert {name for name, field in declared.items() if field.is_required} == without
 
 
 @pytest.mark.parametrize(
