@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from flask import (
     Blueprint,
@@ -17,8 +16,10 @@ from flask import (
 )
 
 from app import security
-from app.errors import error_json
 from app.paths import site_folder
+from app.wire.problems import failure
+from app.wire.shapes.facts import Failure
+from app.wire.shapes.shared_links import SharedLink
 from app.wire.shared_links import link_payload
 from compiler import __version__
 from compiler.errors import CompileError
@@ -82,12 +83,12 @@ def embedded(link_id: str) -> Response:
     return security.frame_anywhere(Response(render_template("embed.html", link=found), status))
 
 
-def shared_link(link_id: str) -> tuple[dict[str, Any], int]:
+def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
     """What a page gets to know of a link, and the status to answer with."""
     try:
         return link_payload(current_app.extensions["links"].find(link_id), __version__), 200
     except CompileError as e:
-        return error_json(e), 404
+        return failure(e), 404
 
 
 @bp.get("/static/dist/<path:name>")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.paths import site_folder
+from app.wire.shapes.facts import Limits
 
 MIB = 1024 * 1024
 DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
@@ -72,15 +73,14 @@ class Settings:
             return config
         return replace(Settings(), **dict(config or {}))
 
-    def limits(self) -> dict[str, Any]:
+    def limits(self) -> Limits:
         """The limits that users meet, for the page to show."""
-        names = (
-            "upload_limit_bytes",
-            "job_limit_s",
-            "memory_limit_bytes",
-            "output_limit_bytes",
-            "queue_limit",
-            "n_workers",
-            "drawn_nodes_limit",
-        )
-        return {name: getattr(self, name) for name in names}
+        return {
+            "upload_limit_bytes": self.upload_limit_bytes,
+            "job_limit_s": self.job_limit_s,
+            "memory_limit_bytes": self.memory_limit_bytes,
+            "output_limit_bytes": self.output_limit_bytes,
+            "queue_limit": self.queue_limit,
+            "n_workers": self.n_workers,
+            "drawn_nodes_limit": self.drawn_nodes_limit,
+        }

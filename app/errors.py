@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import secrets
-from typing import Any
 
 from flask import Flask, Response, jsonify
 from werkzeug.exceptions import (
@@ -17,6 +16,8 @@ from werkzeug.exceptions import (
     SecurityError,
 )
 
+from app.wire.problems import failure
+from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
 
 log = logging.getLogger("compilarium.web")
@@ -38,11 +39,6 @@ STATUS = {
 }
 
 _RETRY_AFTER_S = {429: 60, 503: 5}
-
-
-def error_json(error: CompileError, **rest: Any) -> dict[str, Any]:
-    """The one shape of an error."""
-    return {"version": 1, "ok": False, "error": {**error.to_json(), **rest}}
 
 
 def register(app: Flask) -> None:
@@ -88,8 +84,8 @@ def _bug(error: Exception) -> Response:
     return _answer(CompileError("E-SERVER-BUG", message), 500, trace_id=trace_id)
 
 
-def _answer(error: CompileError, status: int, **rest: Any) -> Response:
-    response = jsonify(error_json(error, **rest))
+def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
+    response = jsonify(failure(error, trace_id))
     response.status_code = status
     response.headers["Cache-Control"] = "no-store"
     if status in _RETRY_AFTER_S:
@@ -97,6 +93,6 @@ def _answer(error: CompileError, status: int, **rest: Any) -> Response:
     return response
 
 
-def codes() -> list[dict[str, str]]:
+def codes() -> list[ErrorCode]:
     """The table of codes, as the page links to it."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

@@ -19,6 +19,7 @@ from app import create_app
 
 JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
 PLACE = {"platform": "gpu", "scheduler": "peft"}
+_N_ROWS, _COLUMNS = 3, 100
 JOB_ID = "20260101-00000000000000000000"
 Get = Callable[[str], Any]
 _SECONDS = {
@@ -75,16 +76,14 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
 
     job = client.post("/api/v1/jobs", json=JOB).get_json()["id"]
     events = client.get(f"/api/v1/jobs/{job}/events").get_data(as_text=True)
-    for name in ("about", "samples", "pipelines", "operators", "platforms"):
-        yield name, steady(get(name), job)
+    yield "about", steady(get("about"), job)
+    yield from _catalogues(get)
     yield "events", steady(_events(events), job)
     yield "job", steady(get(f"jobs/{job}"), job)
     result = get(f"jobs/{job}/result")
     yield "result", steady(result, job)
-    for stage in result["stages"]:
-        number = stage["stage"]
-        own = ("graph", "delta", "text") if stage["graph_stage"] == number else ()
-        for part in (*own, "steps", "diff"):
+    for number, parts in stage_parts(result["stages"]):
+        for part in parts:
             payload = get(f"jobs/{job}/stages/{number}/{part}")
             yield f"stage-{number}-{part}", steady(payload, job)
     for kernel in result["kernels"][:2]:
@@ -101,6 +100,32 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield from _numerics(client, get, job)
     yield from _targets(client, get, job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
+
+
+def _catalogues(get: Get) -> Iterator[tuple[str, Any]]:
+    """What the server knows without a job: of long lists some rows, all presets, one platform."""
+    yield "samples", _first_rows(get("samples"), "samples")
+    yield "pipelines", _first_rows(get("pipelines"), "passes", "rules")
+    yield "operators", _first_rows(get("operators"), "operators")
+    known = get("platforms")
+    used = [p for p in known["platforms"] if p["name"] == PLACE["platform"]]
+    yield "platforms", {**known, "platforms": used}
+
+
+def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
+    return {**payload, **{field: payload[field][:_N_ROWS] for field in fields}}
+
+
+def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
+    """The stages of a trace with the parts that it has: those that changed, and one that did not.
+
+    Graphs are in it as deltas; the last one is there whole too.
+    """
+    own = [r["stage"] for r in rows if r["graph_stage"] == r["stage"]]
+    unchanged = next(r["stage"] for r in rows if r["graph_stage"] != r["stage"])
+    for stage in sorted([*own, unchanged]):
+        parts = ["steps", "diff"] if stage == unchanged else ["delta", "text", "steps", "diff"]
+        yield stage, [*parts, *["graph"] * (stage == own[-1])]
 
 
 def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
@@ -173,13 +198,36 @@ def write(folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     names: list[str] = []
     for name, payload in payloads():
-        text = json.dumps(payload, ensure_ascii=False, indent=1)
+        text = in_lines(payload)
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
         names.append(f"{name}.json")
     for old in folder.glob("*.json"):
         if old.name not in names:
             old.unlink()
     return names
+
+
+def in_lines(value: Any, indent: int = 0) -> str:
+    """JSON in lines of about `_COLUMNS`; what fits into one is not broken up."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if indent + len(flat) <= _COLUMNS or not isinstance(value, list | dict):
+        return flat
+    if isinstance(value, list):
+        items = [in_lines(item, indent + 1) for item in value]
+    else:
+        items = [
+            f"{json.dumps(k, ensure_ascii=False)}: {in_lines(v, indent + 1)}"
+            for k, v in value.items()
+        ]
+    lines: list[str] = []
+    for item in items:
+        fits = lines and "\n" not in lines[-1] + item
+        if fits and indent + len(lines[-1]) + len(item) + 3 <= _COLUMNS:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(item)
+    pad = "\n" + " " * (indent + 1)
+    return f"{flat[0]}{pad}{f',{pad}'.join(lines)}\n{' ' * indent}{flat[-1]}"
 
 
 if __name__ == "__main__":

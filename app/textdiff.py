@@ -10,9 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
-Row = tuple[str, int | None, int | None]
-"""(mark, old line, new line); mark is " ", "-" or "+"."""
+Mark = Literal[" ", "-", "+", "…"]
+Row = tuple[Mark, int | None, int | None]
+"""(mark, old line, new line); … only in folded rows."""
 
 _MOST_PAIRS = 40_000
 """Ranges with more pairs of an old and a new line are compared by their anchors alone."""
@@ -24,8 +26,8 @@ def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
     rows: list[Row] = []
     at_old = at_new = 0
     for i, j in [*_pairs(old, new), (len(old), len(new))]:
-        rows += [("-", k, None) for k in range(at_old, i)]
-        rows += [("+", None, k) for k in range(at_new, j)]
+        rows.extend(("-", k, None) for k in range(at_old, i))
+        rows.extend(("+", None, k) for k in range(at_new, j))
         if i < len(old) and j < len(new):
             rows.append((" ", i, j))
         at_old, at_new = i + 1, j + 1

@@ -15,6 +15,8 @@ import graphviz
 
 from app.grouping import Group, Homes, Item, tree_of
 from app.wire import VERSION
+from app.wire.shapes.stages import Union as UnionPayload
+from app.wire.shapes.stages import UnionGroup, UnionNode
 
 _PX_PER_INCH = 72
 _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
@@ -32,7 +34,7 @@ class Drawing:
 
     root: Group
     labels: dict[str, str] = field(default_factory=dict)
-    stages: dict[str, list[list[int]]] = field(default_factory=dict)
+    stages: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     edges: dict[tuple[str, str], None] = field(default_factory=dict)
     group_of: dict[str, str] = field(default_factory=dict)
 
@@ -64,9 +66,9 @@ class Drawing:
         self.labels[node_id] = max(self.labels.get(node_id, ""), label, key=len)
         ranges = self.stages.setdefault(node_id, [])
         if ranges and ranges[-1][1] == stage:
-            ranges[-1][1] = stage + 1
+            ranges[-1] = (ranges[-1][0], stage + 1)
         else:
-            ranges.append([stage, stage + 1])
+            ranges.append((stage, stage + 1))
 
     def _place_beside_neighbours(self, ids: set[str]) -> None:
         for source, target in reversed(self.edges):
@@ -111,21 +113,22 @@ def _items(skeleton: Mapping[str, Any]) -> list[Item]:
     ]
 
 
-def union_payload(drawing: Drawing, limit: int) -> dict[str, Any]:
+def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
     """The drawing as nested DOT texts; groups are open at first as long as `limit` boxes do."""
-    nodes: list[dict[str, Any]] = [
+    nodes: list[UnionNode] = [
         {
             "key": key,
             "id": node_id,
             "stages": drawing.stages[node_id],
             "group": drawing.group_of[node_id],
-            **_size(drawing.labels[node_id]),
+            "width": _width(drawing.labels[node_id]),
+            "height": _NODE_HEIGHT,
         }
         for node_id, key in drawing.keys().items()
     ]
     opened = _open_at_first(drawing, limit)
     groups = [_group(group, group.key in opened) for group in drawing.root.groups()]
-    boxes: dict[str, list[dict[str, Any]]] = {"": [], **{g["key"]: [] for g in groups}}
+    boxes: dict[str, list[UnionNode | UnionGroup]] = {"": [], **{g["key"]: [] for g in groups}}
     for box in (*nodes, *groups):
         boxes[box["group"]].append(box)
     levels = drawing.levels()
@@ -160,7 +163,7 @@ def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
     return opened
 
 
-def _group(group: Group, is_open: bool) -> dict[str, Any]:
+def _group(group: Group, is_open: bool) -> UnionGroup:
     low, high = _GROUP_WIDTHS
     width = len(group.label) * _PX_PER_CHARACTER + 3 * _PADDING
     return {
@@ -172,16 +175,16 @@ def _group(group: Group, is_open: bool) -> dict[str, Any]:
         "open": is_open,
         "width": min(max(width, low), high),
         "height": _GROUP_HEIGHT,
+        "dot": "",
     }
 
 
-def _size(label: str) -> dict[str, int]:
+def _width(label: str) -> int:
     low, high = _NODE_WIDTHS
-    width = len(label) * _PX_PER_CHARACTER + _PADDING
-    return {"width": min(max(width, low), high), "height": _NODE_HEIGHT}
+    return min(max(len(label) * _PX_PER_CHARACTER + _PADDING, low), high)
 
 
-def _dot(boxes: Sequence[Mapping[str, Any]], edges: Mapping[tuple[str, str], None]) -> str:
+def _dot(boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str], None]) -> str:
     dot = graphviz.Digraph(
         "union",
         graph_attr={"rankdir": "TB", "nodesep": "0.25", "ranksep": "0.4"},
@@ -194,7 +197,7 @@ def _dot(boxes: Sequence[Mapping[str, Any]], edges: Mapping[tuple[str, str], Non
 
 
 def _statements(
-    boxes: Sequence[Mapping[str, Any]], edges: Mapping[tuple[str, str], None]
+    boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str], None]
 ) -> Iterator[str]:
     for box in boxes:
         width, height = box["width"] / _PX_PER_INCH, box["height"] / _PX_PER_INCH

@@ -9,6 +9,8 @@ import sys
 from typing import Any
 
 from app.wire.schedules import checked_schedule
+from app.wire.shapes.schedules import CheckedSchedule
+from app.wire.shapes.written import CheckedText
 from app.wire.written import checked_text
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
@@ -33,7 +35,7 @@ def serve(memory_bytes: int) -> None:
             view = view[out.write(view) or 0 :]
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def _answer(request: dict[str, Any]) -> CheckedSchedule | CheckedText:
     try:
         if request["language"] == "schedule":
             return checked_schedule(_draft(request))
@@ -46,7 +48,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         return _failed(request, CompileError("E-SERVER-BUG", message))
 
 
-def _failed(request: dict[str, Any], problem: CompileError) -> dict[str, Any]:
+def _failed(request: dict[str, Any], problem: CompileError) -> CheckedSchedule | CheckedText:
     if request["language"] == "schedule":
         return checked_schedule(Draft((problem,), 0, (), ()))
     return checked_text(None, problem)

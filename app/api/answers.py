@@ -17,6 +17,7 @@ from app.jobs.queue import JobQueue
 from app.rate import Rate
 from app.store.links import LinkStore
 from app.uploads import UploadStore
+from app.wire.shapes import Payload
 from compiler.errors import CompileError
 
 _COMPRESS_FROM_BYTES = 1400
@@ -60,8 +61,15 @@ def body() -> Any:
         raise CompileError("E-REQUEST-BODY", "the body of the request is no JSON") from None
 
 
-def answer(payload: Mapping[str, Any], status: int = 200, *, final: bool = False) -> Response:
+def answer(payload: Payload, status: int = 200, *, final: bool = False) -> Response:
     """A payload as an answer; `final` ones never change and are cached for ever."""
+    return json_answer(payload, status, final=final)
+
+
+def json_answer(
+    payload: Mapping[str, object], status: int = 200, *, final: bool = False
+) -> Response:
+    """The same for JSON that is no payload of ours."""
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )

@@ -8,24 +8,24 @@ from app.api.answers import answer, queue
 from app.api.table import Table
 from app.jobs.parts import Parts
 from app.report.findings import report_command
-from app.wire import VERSION, shapes
+from app.wire import VERSION
 from app.wire.jobs import job_payload
+from app.wire.shapes.jobs import Beside, Result
 
 ROUTES = Table()
 
 
-@ROUTES.route("GET", "/jobs/<job_id>/beside", shapes.Beside, fails=(404,))
+@ROUTES.route("GET", "/jobs/<job_id>/beside", Beside, fails=(404,))
 def jobs_beside(job_id: str) -> Response:
     """The finished jobs about this one's result that are still kept, the newest first."""
     job = queue().find(job_id)
     found = queue().beside(job.id)
     parts = Parts(job.folder)
-    compiles = parts.read("result").get("reproduce", "") if parts.has("result") else ""
+    compiles = parts.payload("result", Result).get("reproduce", "") if parts.has("result") else ""
     asked = [each.request for each in reversed(found)]
-    return answer(
-        {
-            "version": VERSION,
-            "jobs": [job_payload(each) for each in found],
-            "report": report_command(compiles, asked) if compiles else "",
-        }
-    )
+    payload: Beside = {
+        "version": VERSION,
+        "jobs": [job_payload(each) for each in found],
+        "report": report_command(compiles, asked) if compiles else "",
+    }
+    return answer(payload)

@@ -9,7 +9,7 @@ from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.bisect import FILE, BisectRequest
-from app.wire import shapes
+from app.wire.shapes.bisect import Bisection
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/bisect"
@@ -25,7 +25,7 @@ def new_bisection(job_id: str) -> Response:
     return queued_after(compiled, wanted)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Bisection, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Bisection, fails=(404, 409))
 def bisection(job_id: str) -> Response:
     """What a bisecting job has found so far."""
     return Kept(job_id).packed("bisect")

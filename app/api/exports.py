@@ -11,7 +11,7 @@ from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.export import FILE, ExportRequest
-from app.wire import shapes
+from app.wire.shapes.exports import ExportedModel
 
 ROUTES = Table()
 _JOB = "/jobs/<job_id>"
@@ -33,7 +33,7 @@ def _file_name(model: str, stage: int, name: str) -> str:
     return f"{plain[:80] or 'model'}-{stage}-{name}.onnx"
 
 
-@ROUTES.route("GET", f"{_JOB}/onnx", shapes.ExportedModel, fails=(404, 409))
+@ROUTES.route("GET", f"{_JOB}/onnx", ExportedModel, fails=(404, 409))
 def exported_model(job_id: str) -> Response:
     """What a job that writes a stage has written."""
     return Kept(job_id).packed("exported")
@@ -43,5 +43,5 @@ def exported_model(job_id: str) -> Response:
 def exported_file(job_id: str) -> Response:
     """The ONNX file of a stage."""
     kept = Kept(job_id)
-    name = kept.read("exported")["file"]
+    name = kept.payload("exported", ExportedModel)["file"]
     return onnx_answer(kept.job.folder / FILE, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from flask import Response
 
@@ -13,7 +12,8 @@ from app.api.answers import answer, body, settings
 from app.api.table import Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
-from app.wire import VERSION, catalogue, requests, shapes
+from app.wire import VERSION, catalogue, requests
+from app.wire.shapes import facts as shapes
 from compiler.passes import parse_pipeline
 
 ROUTES = Table()
@@ -22,21 +22,20 @@ ROUTES = Table()
 @ROUTES.route("GET", "/about", shapes.About)
 def about() -> Response:
     """Facts about the server: limits, versions, machine."""
-    return answer(
-        {
-            "version": VERSION,
-            "program": compiler.__version__,
-            "limits": settings().limits(),
-            "versions": versions(),
-            "host": host_facts(),
-        }
-    )
+    payload: shapes.About = {
+        "version": VERSION,
+        "program": compiler.__version__,
+        "limits": settings().limits(),
+        "versions": versions(),
+        "host": host_facts(),
+    }
+    return answer(payload)
 
 
 @ROUTES.route("GET", "/samples", shapes.Samples)
 def samples() -> Response:
     """The models that ship."""
-    rows: list[dict[str, Any]] = [
+    rows: list[shapes.Sample] = [
         {
             "id": s.id,
             "title": s.title,
@@ -46,11 +45,11 @@ def samples() -> Response:
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,
-            "shapes": s.shapes,
+            "shapes": dict(s.shapes),
         }
         for s in sample_models.samples().values()
     ]
-    return answer({"version": VERSION, "samples": rows})
+    return answer(shapes.Samples(version=VERSION, samples=rows))
 
 
 @ROUTES.route("GET", "/pipelines", shapes.Pipelines)
@@ -60,7 +59,7 @@ def pipelines() -> Response:
 
 
 @cache
-def _pipelines() -> dict[str, Any]:
+def _pipelines() -> shapes.Pipelines:
     return catalogue.pipelines()
 
 
@@ -79,11 +78,11 @@ def operators() -> Response:
 
 
 @cache
-def _operators() -> dict[str, Any]:
+def _operators() -> shapes.Operators:
     return catalogue.operators()
 
 
 @ROUTES.route("GET", "/errors", shapes.ErrorCodes)
 def error_codes() -> Response:
     """The table of error codes."""
-    return answer({"version": VERSION, "errors": codes()})
+    return answer(shapes.ErrorCodes(version=VERSION, errors=codes()))

@@ -7,8 +7,6 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
-from typing import Any
 
 from flask import Response, request
 from werkzeug.exceptions import ClientDisconnected
@@ -16,7 +14,8 @@ from werkzeug.exceptions import ClientDisconnected
 from app.api.answers import answer, uploads
 from app.api.table import Query, Table
 from app.uploads import Upload, UploadStore
-from app.wire import VERSION, shapes
+from app.wire import VERSION
+from app.wire.shapes import facts as shapes
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -96,5 +95,5 @@ def upload_facts(upload_id: str) -> Response:
     return answer(_payload(uploads().find(upload_id)))
 
 
-def _payload(upload: Upload) -> dict[str, Any]:
-    return {"version": VERSION, **asdict(upload)}
+def _payload(upload: Upload) -> shapes.Upload:
+    return {"version": VERSION, "id": upload.id, "name": upload.name, "bytes": upload.bytes}

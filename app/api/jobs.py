@@ -16,10 +16,11 @@ from app.jobs.queue import JobQueue
 from app.jobs.records import Event, Job
 from app.jobs.tune import SCHEDULES
 from app.samples import find_sample
-from app.wire import VERSION, shapes
+from app.wire import VERSION
 from app.wire.fields import whole_number
 from app.wire.jobs import job_payload
 from app.wire.requests import JobRequest
+from app.wire.shapes import jobs as shapes
 from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
 

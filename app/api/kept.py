@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Response
 
 from app.api.answers import answer, packed_answer, queue
 from app.jobs.parts import Parts
 from app.jobs.records import Job
+from app.wire.shapes import Payload
+from app.wire.shapes.jobs import Kernel, Result, Stage
 from compiler.errors import CompileError
+
+T = TypeVar("T")
 
 
 class Kept:
@@ -45,12 +49,21 @@ class Kept:
         self.require(name)
         return self.parts.read(name)
 
+    def payload(self, name: str, shape: type[T]) -> T:
+        """A part that has a shape of the wire. Errors: E-RESULT-ABSENT."""
+        self.require(name)
+        return self.parts.payload(name, shape)
+
+    def result(self) -> Result:
+        """The summary. Errors: E-RESULT-ABSENT."""
+        return self.payload("result", Result)
+
     def packed(self, name: str, what: str = "") -> Response:
         """A part as an answer. Errors: E-RESULT-ABSENT."""
         self.require(name, what)
         return packed_answer(self.parts.read_compressed(name), final=self.final)
 
-    def answer(self, payload: Mapping[str, Any]) -> Response:
+    def answer(self, payload: Payload) -> Response:
         """Something made of parts, as an answer."""
         return answer(payload, final=self.final)
 
@@ -65,12 +78,12 @@ class Kept:
             hint=hint,
         )
 
-    def kernel(self, kernel: int) -> dict[str, Any]:
+    def kernel(self, kernel: int) -> Kernel:
         """The row of a kernel.
 
         Errors: E-REQUEST-UNKNOWN for one that will never be, E-RESULT-ABSENT if it may come.
         """
-        rows = self.read("result")["kernels"]
+        rows = self.result()["kernels"]
         if kernel < len(rows):
             return rows[kernel]
         if not self.final:
@@ -90,9 +103,9 @@ class Kept:
             raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
         return first
 
-    def stages(self) -> list[dict[str, Any]]:
+    def stages(self) -> list[Stage]:
         """The rows of the stages that are there."""
-        return self.read("result")["stages"] if self.parts.has("result") else []
+        return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:
         """The stage whose graph this stage has.

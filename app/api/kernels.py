@@ -7,10 +7,11 @@ from flask import Response, request
 from app.api.answers import answer
 from app.api.kept import Kept
 from app.api.table import Query, Table
-from app.wire import VERSION, shapes
-from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_payload
+from app.wire import VERSION
+from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_of
 from app.wire.fields import whole_number
 from app.wire.kernels import KERNEL_PARTS
+from app.wire.shapes.stages import KernelDiff, KernelLinks, KernelPart, KernelText
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -18,23 +19,22 @@ _KERNEL = "/jobs/<job_id>/kernels/<int:kernel>"
 _ABSENT = (404, 409)
 
 
-@ROUTES.route("GET", f"{_KERNEL}/links", shapes.KernelLinks, fails=_ABSENT)
+@ROUTES.route("GET", f"{_KERNEL}/links", KernelLinks, fails=_ABSENT)
 def kernel_links(job_id: str, kernel: int) -> Response:
     """Of each line of a kernel's LLVM text the line of Loop IR, of its assembly that of LLVM."""
     return _of_kernel(job_id, kernel, "links")
 
 
-@ROUTES.route("GET", f"{_KERNEL}/<part>", shapes.KernelText, fails=_ABSENT)
+@ROUTES.route("GET", f"{_KERNEL}/<part>", KernelText, fails=_ABSENT)
 def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     """One level of one kernel: computation, schedule, loops, llvm or asm."""
-    _check_part(part)
-    return _of_kernel(job_id, kernel, part)
+    return _of_kernel(job_id, kernel, _checked_part(part))
 
 
 @ROUTES.route(
     "GET",
     f"{_KERNEL}/<part>/diff",
-    shapes.KernelDiff,
+    KernelDiff,
     query=[
         Query("against", "the job of the old text, this one unless given", str),
         Query("kernel", "the number of that job's kernel, the same unless given"),
@@ -44,29 +44,31 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
 )
 def kernel_diff(job_id: str, kernel: int, part: str) -> Response:
     """One level of two kernels, of one job or of two, line by line."""
-    _check_part(part)
+    level = _checked_part(part)
     kept = Kept(job_id)
     other = Kept(request.args.get("against", job_id))
     number = whole_number(request.args.get("kernel"), "kernel", kernel, 0, 10**6)
     context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)
     old, new = (
-        each.read(f"kernel-{each.kernel(at)['text_kernel']}-{part}")
+        each.payload(f"kernel-{each.kernel(at)['text_kernel']}-{level}", KernelText)
         for each, at in ((other, number), (kept, kernel))
     )
-    payload = {
+    payload: KernelDiff = {
         "version": VERSION,
-        "part": part,
+        "part": level,
         "kernel": kernel,
         "against": {"job": other.job.id, "kernel": number},
-        **diff_payload(old, new, context),
+        **diff_of(old, new, context),
     }
     return answer(payload, final=kept.final and other.final)
 
 
-def _check_part(part: str) -> None:
-    if part not in KERNEL_PARTS:
-        parts = ", ".join(KERNEL_PARTS)
-        raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {part!r:.40}")
+def _checked_part(name: str) -> KernelPart:
+    for part in KERNEL_PARTS:
+        if part == name:
+            return part
+    parts = ", ".join(KERNEL_PARTS)
+    raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {name!r:.40}")
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
@@ -75,4 +77,7 @@ def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
     first = kept.kernel(kernel)["text_kernel"]
     if first == kernel:
         return kept.packed(f"kernel-{kernel}-{part}")
-    return kept.answer({**kept.read(f"kernel-{first}-{part}"), "kernel": kernel})
+    shape = KernelLinks if part == "links" else KernelText
+    found = kept.payload(f"kernel-{first}-{part}", shape)
+    found["kernel"] = kernel
+    return kept.answer(found)

@@ -12,8 +12,8 @@ from app.api.answers import answer, body, count_request, links, queue, uploads
 from app.api.table import Table
 from app.samples import find_sample
 from app.store.links import Shared
-from app.wire import shapes
 from app.wire.requests import JobRequest
+from app.wire.shapes.shared_links import LinkRequest, SharedLink
 from app.wire.shared_links import SharedPlace, link_payload, shared_place
 from compiler.errors import CompileError
 
@@ -23,9 +23,9 @@ ROUTES = Table()
 @ROUTES.route(
     "POST",
     "/links",
-    shapes.Link,
+    SharedLink,
     status=201,
-    body=shapes.LinkRequest,
+    body=LinkRequest,
     fails=(400, 404, 413, 429, 507),
 )
 def new_link() -> Response:
@@ -48,7 +48,7 @@ def new_link() -> Response:
     return response
 
 
-@ROUTES.route("GET", "/links/<link_id>", shapes.Link, fails=(404,))
+@ROUTES.route("GET", "/links/<link_id>", SharedLink, fails=(404,))
 def link(link_id: str) -> Response:
     """What a short link stands for."""
     return answer(link_payload(links().find(link_id), compiler.__version__))

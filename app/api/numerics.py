@@ -10,7 +10,7 @@ from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.check import CheckRequest
 from app.wire import numerics as wire
-from app.wire import shapes
+from app.wire.shapes.numerics import CheckedValues, Numerics
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/numerics"
@@ -26,13 +26,13 @@ def new_check(job_id: str) -> Response:
     return queued_after(compiled, wanted)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Numerics, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Numerics, fails=(404, 409))
 def numerics(job_id: str) -> Response:
     """What a checking job has found so far: stages, the program, rewrites."""
     return Kept(job_id).packed("numerics")
 
 
-@ROUTES.route("GET", f"{_OF_JOB}/<int:stage>", shapes.CheckedValues, fails=(404, 409))
+@ROUTES.route("GET", f"{_OF_JOB}/<int:stage>", CheckedValues, fails=(404, 409))
 def stage_values(job_id: str, stage: int) -> Response:
     """The errors of the values of a stage, by name."""
     return Kept(job_id).packed(wire.part_of(stage), f"values of stage {stage}")

@@ -5,27 +5,25 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import (
     Any,
     Literal,
     NotRequired,
     TypeGuard,
     Union,
-    cast,
     get_args,
     get_origin,
-    get_type_hints,
     is_typeddict,
 )
 
 from flask import Flask, Response, current_app
 
-from app.api.answers import answer
+from app.api.answers import json_answer
 from app.api.table import PREFIX, Query, Route, Table
 from app.jobs.kinds import ABOUT_A_RESULT
-from app.wire import shapes
 from app.wire.asked import Asked
+from app.wire.shapes import Field, fields_of_shape
+from app.wire.shapes.facts import Failure
 from compiler import __version__
 
 ROUTES = Table()
@@ -36,7 +34,7 @@ _PRIMITIVE = {int: "integer", float: "number", str: "string", bool: "boolean", t
 @ROUTES.route("GET", "/openapi.json", dict[str, Any])
 def openapi() -> Response:
     """This description."""
-    return answer(cast(dict[str, Any], current_app.extensions["openapi"]))
+    return json_answer(current_app.extensions["openapi"])
 
 
 def describe(app: Flask, routes: Sequence[Route]) -> None:
@@ -80,7 +78,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
     for status in sorted({*r.fails, 500}):
         operation["responses"][str(status)] = {
             "description": "see the codes in docs/wire.md",
-            "content": schemas.content(shapes.Failure),
+            "content": schemas.content(Failure),
         }
     return operation
 
@@ -116,21 +114,16 @@ class _Schemas:
         """What a body holds: that of a request for a job is the part of it which clients send."""
         if not _is_asked(shape):
             return self.content(shape)
-        hints = {f: hint for f, hint in _fields(shape).items() if f in shape.checks()}
-        required = [f for f in hints if f not in shape.optional()]
-        schema = self._named(shape.sent.name, shape.sent.words, hints, required)
+        schema = self._named(shape.sent.name, shape.sent.words, shape.shape(sent=True))
         return {"application/json": {"schema": schema}}
 
     def of(self, t: Any) -> dict[str, Any]:
         """The schema of a type."""
         origin, arguments = get_origin(t), get_args(t)
         if is_typeddict(t):
-            hints = get_type_hints(t, include_extras=True)
-            required = [f for f, hint in hints.items() if _is_required(t, hint)]
-            return self._named(t.__name__, _words(t), hints, required)
+            return self._named(t.__name__, _words(t), fields_of_shape(t))
         if _is_asked(t):
-            hints = {"kind": Literal[t.kind], **_fields(t)}
-            return self._named(t.__name__, _words(t), hints, list(hints))
+            return self._named(t.__name__, _words(t), t.shape())
         if t in _PRIMITIVE:
             return {"type": _PRIMITIVE[t]}
         if t is Any:
@@ -141,22 +134,28 @@ class _Schemas:
             return {"enum": list(arguments)}
         if origin is list:
             return {"type": "array", "items": self.of(arguments[0])}
+        if origin is tuple:
+            items = [self.of(a) for a in arguments]
+            return {
+                "type": "array",
+                "prefixItems": items,
+                "minItems": len(items),
+                "maxItems": len(items),
+            }
         if origin is dict:
             return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if origin in (types.UnionType, Union):
             return {"anyOf": [self.of(a) for one in arguments for a in _alternatives(one)]}
         raise TypeError(f"no schema for {t!r}")
 
-    def _named(
-        self, name: str, words: str, hints: Mapping[str, Any], required: Sequence[str]
-    ) -> dict[str, Any]:
+    def _named(self, name: str, words: str, fields: Mapping[str, Field]) -> dict[str, Any]:
         if name not in self.named:
             self.named[name] = {}  # known before its fields: shapes may hold themselves
             self.named[name] = {
                 "type": "object",
                 "description": words,
-                "properties": {field: self.of(hint) for field, hint in hints.items()},
-                "required": list(required),
+                "properties": {k: self.of(f.type) for k, f in fields.items()},
+                "required": [k for k, f in fields.items() if f.is_required],
                 "additionalProperties": False,
             }
         return {"$ref": f"#/components/schemas/{name}"}
@@ -170,17 +169,6 @@ def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
     return isinstance(t, type) and issubclass(t, Asked)
 
 
-def _fields(asked: type[Asked]) -> dict[str, Any]:
-    """The fields of a request by name, without what is said of its class."""
-    hints = get_type_hints(asked)
-    return {f.name: hints[f.name] for f in fields(asked)}
-
-
 def _alternatives(t: Any) -> Sequence[Any]:
     """A request about a result is one of any such kind."""
     return tuple(ABOUT_A_RESULT) if t is Asked else (t,)
-
-
-def _is_required(t: Any, hint: Any) -> bool:
-    """Whether a field is always there; the class itself cannot tell when annotations are texts."""
-    return t.__total__ and get_origin(hint) is not NotRequired

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from flask import Response
 
@@ -13,7 +12,7 @@ from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.place import PlaceRequest
 from app.wire import placements as wire
-from app.wire import shapes
+from app.wire.shapes.placements import Placement, Placements, Platforms
 from compiler.errors import CompileError
 from compiler.place.place import SCHEDULERS
 
@@ -21,14 +20,14 @@ ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/placements"
 
 
-@ROUTES.route("GET", "/platforms", shapes.Platforms)
+@ROUTES.route("GET", "/platforms", Platforms)
 def platforms() -> Response:
     """The platforms that ship, and the schedulers."""
     return answer(_platforms())
 
 
 @cache
-def _platforms() -> dict[str, Any]:
+def _platforms() -> Platforms:
     return wire.platforms()
 
 
@@ -41,13 +40,13 @@ def new_placement(job_id: str) -> Response:
     return queued_after(compiled, wanted)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Placements, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Placements, fails=(404, 409))
 def all_placements(job_id: str) -> Response:
     """What all schedulers made that a placing job has asked so far, side by side."""
     return Kept(job_id).packed("placements")
 
 
-@ROUTES.route("GET", f"{_OF_JOB}/<scheduler>", shapes.Placement, fails=(404, 409))
+@ROUTES.route("GET", f"{_OF_JOB}/<scheduler>", Placement, fails=(404, 409))
 def placement(job_id: str, scheduler: str) -> Response:
     """The whole schedule that one scheduler made."""
     kept = Kept(job_id)

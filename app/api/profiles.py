@@ -12,13 +12,13 @@ from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.profile import ProfileRequest
 from app.wire import profiles as wire
-from app.wire import shapes
+from app.wire.shapes.profiles import Profile
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/profile"
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Profile, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Profile, fails=(404, 409))
 def profile(job_id: str) -> Response:
     """What a compilation, or a job that timed it again, has measured."""
     return Kept(job_id).packed("profile")
@@ -37,8 +37,8 @@ def new_profile(job_id: str) -> Response:
 def profile_trace(job_id: str) -> Response:
     """The compilation and one run as Chrome trace events, as a file."""
     kept = Kept(job_id)
-    measured = kept.read("profile")
-    text = json.dumps(wire.trace(_compilation(kept).read("result"), measured))
+    measured = kept.payload("profile", Profile)
+    text = json.dumps(wire.trace(_compilation(kept).result(), measured))
     return file_answer(text, "application/json", f"{kept.job.id}.trace.json")
 
 

@@ -8,10 +8,11 @@ from app.api.answers import file_answer, settings
 from app.api.kept import Kept
 from app.api.table import Query, Table
 from app.union import Drawing, union_payload
-from app.wire import shapes
 from app.wire.fields import whole_number
 from app.wire.jobs import result_payload
 from app.wire.programs import DOWNLOADS
+from app.wire.shapes.jobs import Result
+from app.wire.shapes.stages import Neighbours, Provenance, Union
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -20,17 +21,17 @@ _ABSENT = (404, 409)
 _MAX_DRAWN = 5000
 
 
-@ROUTES.route("GET", f"{_JOB}/result", shapes.Result, fails=_ABSENT)
+@ROUTES.route("GET", f"{_JOB}/result", Result, fails=_ABSENT)
 def result(job_id: str) -> Response:
     """The summary: model, stages, kernels, memory, timings; what there is of a job that failed."""
     kept = Kept(job_id)
-    return kept.answer(result_payload(kept.job, kept.read("result")))
+    return kept.answer(result_payload(kept.job, kept.result()))
 
 
 @ROUTES.route(
     "GET",
     f"{_JOB}/union",
-    shapes.Union,
+    Union,
     query=[
         Query("limit", f"open groups while at most so many boxes are drawn, at most {_MAX_DRAWN}"),
     ],
@@ -50,13 +51,13 @@ def union(job_id: str) -> Response:
     return kept.answer(union_payload(drawing, limit))
 
 
-@ROUTES.route("GET", f"{_JOB}/neighbours", shapes.Neighbours, fails=_ABSENT)
+@ROUTES.route("GET", f"{_JOB}/neighbours", Neighbours, fails=_ABSENT)
 def neighbours(job_id: str) -> Response:
     """For each edge of the model: one kernel or two, and why."""
     return Kept(job_id).packed("neighbours")
 
 
-@ROUTES.route("GET", f"{_JOB}/provenance", shapes.Provenance, fails=_ABSENT)
+@ROUTES.route("GET", f"{_JOB}/provenance", Provenance, fails=_ABSENT)
 def provenance(job_id: str) -> Response:
     """From ONNX nodes to everything that was made of them."""
     return Kept(job_id).packed("provenance")

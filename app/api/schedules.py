@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 from flask import Response, current_app
 
@@ -13,29 +13,29 @@ from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.schedule import ScheduleRequest
 from app.wire import schedules as wire
-from app.wire import shapes
+from app.wire.shapes.schedules import CheckedSchedule, EditedKernel, Moves, ScheduleToCheck
 from app.written import TextReader
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/schedules"
 
 
-@ROUTES.route("GET", "/moves", shapes.Moves)
+@ROUTES.route("GET", "/moves", Moves)
 def moves() -> Response:
     """The moves that a schedule may be written with."""
     return answer(_moves())
 
 
 @cache
-def _moves() -> dict[str, Any]:
+def _moves() -> Moves:
     return wire.moves()
 
 
 @ROUTES.route(
     "POST",
     "/jobs/<job_id>/kernels/<int:kernel>/schedule/check",
-    shapes.CheckedSchedule,
-    body=shapes.ScheduleToCheck,
+    CheckedSchedule,
+    body=ScheduleToCheck,
     fails=(400, 404, 408, 409, 429, 503),
 )
 def check_schedule(job_id: str, kernel: int) -> Response:
@@ -51,7 +51,8 @@ def check_schedule(job_id: str, kernel: int) -> Response:
         "precision": kept["precision"],
         "target": _target(compiled),
     }
-    return answer(cast(TextReader, current_app.extensions["texts"]).ask(asked))
+    reader = cast(TextReader, current_app.extensions["texts"])
+    return answer(cast(CheckedSchedule, reader.ask(asked)))
 
 
 @ROUTES.starts(_OF_JOB, ScheduleRequest)
@@ -64,7 +65,7 @@ def new_schedule(job_id: str) -> Response:
     return queued_after(compiled, wanted, again=True, text_kernel=first, target=target)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.EditedKernel, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, EditedKernel, fails=(404, 409))
 def edited_kernel(job_id: str) -> Response:
     """The kernel at each level with both schedules, and how they compare, as far as it got."""
     return Kept(job_id).packed("edited")

@@ -6,10 +6,11 @@ from flask import Response, request
 
 from app.api.kept import Kept
 from app.api.table import Query, Table
-from app.wire import VERSION, shapes
+from app.wire import VERSION
 from app.wire.deltas import chained
-from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_payload
+from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_of
 from app.wire.fields import whole_number
+from app.wire.shapes.stages import StageDelta, StageDiff, StageGraph, StageText, Steps
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -18,7 +19,7 @@ _ABSENT = (404, 409)
 _MAX_STEPS = 5000
 
 
-@ROUTES.route("GET", f"{_STAGE}/delta", shapes.StageDelta, fails=_ABSENT)
+@ROUTES.route("GET", f"{_STAGE}/delta", StageDelta, fails=_ABSENT)
 def stage_delta(job_id: str, stage: int) -> Response:
     """What makes the graph of a stage of the graph before; only where its pass changed it."""
     kept = Kept(job_id)
@@ -30,24 +31,24 @@ def stage_delta(job_id: str, stage: int) -> Response:
     return kept.packed(f"stage-{stage}-delta")
 
 
-@ROUTES.route("GET", f"{_STAGE}/graph", shapes.StageGraph, fails=_ABSENT)
+@ROUTES.route("GET", f"{_STAGE}/graph", StageGraph, fails=_ABSENT)
 def stage_graph(job_id: str, stage: int) -> Response:
     """The whole graph of a stage."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     rows = kept.stages()
     chain = dict.fromkeys(row["graph_stage"] for row in rows[: own + 1])
-    graph = chained(kept.read(f"stage-{each}-delta") for each in chain)
+    graph = chained(kept.payload(f"stage-{each}-delta", StageDelta) for each in chain)
     if own == stage:
         return kept.answer(graph)
-    nothing = {"added": [], "changed": [], "removed": []}
-    return kept.answer({**graph, **nothing, "stage": stage, "name": rows[stage]["name"]})
+    graph.update(stage=stage, name=rows[stage]["name"], added=[], changed=[], removed=[])
+    return kept.answer(graph)
 
 
 @ROUTES.route(
     "GET",
     f"{_STAGE}/steps",
-    shapes.Steps,
+    Steps,
     query=[
         Query("offset", "how many steps to leave out"),
         Query("limit", f"how many steps to give, at most {_MAX_STEPS}"),
@@ -66,26 +67,28 @@ def stage_steps(job_id: str, stage: int) -> Response:
         raise CompileError(
             "E-REQUEST-BODY", f"outcome: needed applied or declined, got {outcome!r:.40}"
         )
-    steps = kept.read(f"stage-{stage}-steps")
+    steps = kept.payload(f"stage-{stage}-steps", Steps)
     found = [s for s in steps["steps"] if not outcome or s["outcome"] == outcome]
-    page = {"n_steps": len(found), "offset": offset, "steps": found[offset : offset + limit]}
-    return kept.answer({**steps, **page})
+    steps.update(n_steps=len(found), offset=offset, steps=found[offset : offset + limit])
+    return kept.answer(steps)
 
 
-@ROUTES.route("GET", f"{_STAGE}/text", shapes.StageText, fails=_ABSENT)
+@ROUTES.route("GET", f"{_STAGE}/text", StageText, fails=_ABSENT)
 def stage_text(job_id: str, stage: int) -> Response:
     """The graph of a stage as text."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     if own == stage:
         return kept.packed(f"stage-{stage}-text")
-    return kept.answer({**kept.read(f"stage-{own}-text"), "stage": stage})
+    text = kept.payload(f"stage-{own}-text", StageText)
+    text["stage"] = stage
+    return kept.answer(text)
 
 
 @ROUTES.route(
     "GET",
     f"{_STAGE}/diff",
-    shapes.Diff,
+    StageDiff,
     query=[
         Query("against", "the stage to compare with, the one before unless given"),
         Query("context", "how many equal lines to show around each change"),
@@ -98,7 +101,8 @@ def stage_diff(job_id: str, stage: int) -> Response:
     against = whole_number(request.args.get("against"), "against", max(stage - 1, 0), 0, 10**6)
     context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)
     own, other = kept.graph_stage(stage), kept.graph_stage(against)
-    new = kept.read(f"stage-{own}-text")
-    old = new if own == other else kept.read(f"stage-{other}-text")
-    places = {"version": VERSION, "stage": stage, "against": against}
-    return kept.answer({**places, **diff_payload(old, new, context)})
+    new = kept.payload(f"stage-{own}-text", StageText)
+    old = new if own == other else kept.payload(f"stage-{other}-text", StageText)
+    rows = diff_of(old, new, context)
+    diff: StageDiff = {"version": VERSION, "stage": stage, "against": against, **rows}
+    return kept.answer(diff)

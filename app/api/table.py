@@ -8,8 +8,8 @@ from typing import Any
 
 from flask.typing import ResponseReturnValue
 
-from app.wire import shapes
 from app.wire.asked import Asked
+from app.wire.shapes.jobs import Job
 
 PREFIX = "/api/v1"
 Handler = Callable[..., ResponseReturnValue]
@@ -78,4 +78,4 @@ class Table(list[Route]):
     def starts(self, path: str, asked: type[Asked]) -> Callable[[Handler], Handler]:
         """Add the decorated function as the handler that starts a job about the result of one."""
         fails = (400, 404, 409, 503)
-        return self.route("POST", path, shapes.Job, status=202, body=asked, fails=fails)
+        return self.route("POST", path, Job, status=202, body=asked, fails=fails)

@@ -9,8 +9,8 @@ from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.targets import TargetsRequest
-from app.wire import shapes
 from app.wire import targets as wire
+from app.wire.shapes.targets import TargetCode, Targets
 from compiler.errors import CompileError
 from compiler.targets.target import names
 
@@ -27,13 +27,13 @@ def new_targets(job_id: str) -> Response:
     return queued_after(compiled, wanted, text_kernel=first)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Targets, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Targets, fails=(404, 409))
 def all_targets(job_id: str) -> Response:
     """What a kernel's instructions for all targets are that such a job has made so far."""
     return Kept(job_id).packed("targets")
 
 
-@ROUTES.route("GET", f"{_OF_JOB}/<target>", shapes.TargetCode, fails=(404, 409))
+@ROUTES.route("GET", f"{_OF_JOB}/<target>", TargetCode, fails=(404, 409))
 def target_code(job_id: str, target: str) -> Response:
     """The code of the kernel for one target, at each level."""
     kept = Kept(job_id)

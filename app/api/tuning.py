@@ -9,8 +9,9 @@ from app.api.kept import Kept
 from app.api.queued import accepted, queued_after
 from app.api.table import Table
 from app.jobs.tune import BUDGET_S, SCHEDULES, STOP, TuneRequest, schedules_name
-from app.wire import shapes
 from app.wire.fields import number
+from app.wire.shapes.jobs import Job
+from app.wire.shapes.tuning import Tuning
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/tuning"
@@ -30,11 +31,11 @@ def new_tuning(job_id: str) -> Response:
         raise compiled.absent("kernels to tune")
     if wanted.kernel is not None:
         compiled.kernel(wanted.kernel)
-    names = [row["name"] for row in compiled.read("result")["kernels"]]
+    names = [row["name"] for row in compiled.result()["kernels"]]
     return queued_after(compiled, wanted, again=True, kernels=names)
 
 
-@ROUTES.route("GET", _OF_JOB, shapes.Tuning, fails=(404, 409))
+@ROUTES.route("GET", _OF_JOB, Tuning, fails=(404, 409))
 def tuning(job_id: str) -> Response:
     """All candidates that a tuning job has tried so far, and what came of them."""
     return Kept(job_id).packed("tuning")
@@ -50,7 +51,7 @@ def tuned_schedules(job_id: str) -> Response:
     return file_answer(file.read_bytes(), "application/vnd.sqlite3", schedules_name(kept.job.id))
 
 
-@ROUTES.route("POST", f"{_OF_JOB}/stop", shapes.Job, status=202, fails=(404, 409))
+@ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
 def stop_tuning(job_id: str) -> Response:
     """End a search after its next candidates: what was found is checked and kept."""
     kept = Kept(job_id)

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 from flask import Response, current_app
 
 from app.api.answers import answer, body, count_request
 from app.api.table import Table
-from app.wire import shapes
 from app.wire import written as wire
+from app.wire.shapes.written import CheckedText, TextToCheck, Writing
 from app.written import TextReader
 
 ROUTES = Table()
 
 
-@ROUTES.route("GET", "/texts", shapes.Writing)
+@ROUTES.route("GET", "/texts", Writing)
 def writing() -> Response:
     """Examples of written models, and what they may use."""
     return answer(_writing())
 
 
 @cache
-def _writing() -> dict[str, Any]:
+def _writing() -> Writing:
     return wire.writing()
 
 
-@ROUTES.route(
-    "POST", "/texts/check", shapes.CheckedText, body=shapes.TextToCheck, fails=(400, 408, 429, 503)
-)
+@ROUTES.route("POST", "/texts/check", CheckedText, body=TextToCheck, fails=(400, 408, 429, 503))
 def check_text() -> Response:
     """Read the text of a model: what is wrong with it and where, or the types of its values."""
     count_request("texts")
     language, text = wire.text_to_check(body())
-    return answer(cast(TextReader, current_app.extensions["texts"]).read(language, text))
+    reader = cast(TextReader, current_app.extensions["texts"])
+    return answer(cast(CheckedText, reader.read(language, text)))

@@ -16,6 +16,9 @@ from app.jobs.worker import Say
 from app.wire import bisect as wire
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, number, or_null, whole
+from app.wire.shapes.bisect import ReducedModel
+from app.wire.shapes.jobs import Result
+from app.wire.shapes.stages import Steps
 from compiler.bisect.probe import WAYS, Probe, Settings
 from compiler.bisect.repro import Repro, as_onnx
 from compiler.bisect.run import reduced
@@ -61,7 +64,7 @@ def bisect_compiled(
     """
     end = monotonic() + task["seconds"] - _SPARE_S
     compiled, parts = Path(request["compiled"]), Parts(folder)
-    kept = Parts(compiled).read("result")
+    kept = Parts(compiled).payload("result", Result)
     say("phase", {"phase": "read", "words": "reading the model"})
     probe = _probe(request, compiled, kept, task["seconds"])
 
@@ -82,9 +85,7 @@ def bisect_compiled(
     say("ready", {"part": "reduced"})
 
 
-def _probe(
-    request: Mapping[str, Any], compiled: Path, kept: Mapping[str, Any], seconds: float
-) -> Probe:
+def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: float) -> Probe:
     """What compiles and judges, with inputs as the check of numbers has them first."""
     how = asked_of(compiled)
     options = how["options"]
@@ -110,14 +111,14 @@ def _probe(
         raise refused(e, kept["model"]["name"]) from e
 
 
-def _places(kept: Mapping[str, Any], compiled: Path, answer: Answer) -> wire.Places:
+def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
     """For each rewrite the stage of the compilation where it was done, and its step there."""
     wanted = {(d.pass_name, d.rule, d.at): d for d in answer.decisions}
     found: wire.Places = {}
     for row in kept["stages"]:
         if row["name"] not in {pass_name for pass_name, _, _ in wanted}:
             continue
-        steps = Parts(compiled).read(f"stage-{row['stage']}-steps")["steps"]
+        steps = Parts(compiled).payload(f"stage-{row['stage']}-steps", Steps)["steps"]
         for place, step in enumerate(steps):
             decision = wanted.get((row["name"], step["rule"], step["at"]))
             if decision is not None and step["outcome"] == "applied":
@@ -125,7 +126,7 @@ def _places(kept: Mapping[str, Any], compiled: Path, answer: Answer) -> wire.Pla
     return found
 
 
-def _small(repro: Repro, folder: Path) -> dict[str, Any]:
+def _small(repro: Repro, folder: Path) -> ReducedModel:
     """The reduced model: its text, whether that is all of it, and the file where there is one."""
     graph = repro.case.graph
     text = str(replace(graph, name="reduced"))

@@ -15,6 +15,7 @@ from app.jobs.worker import Say
 from app.wire import numerics
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, whole
+from app.wire.shapes.jobs import Result, Stage
 from compiler.check.findings import Finding
 from compiler.check.stepwise import Check, Wanted, Way, begin_check
 from compiler.check.yardstick import Run
@@ -66,8 +67,7 @@ class _Job:
         self.request, self.say = request, say
         self.compiled = Path(request["compiled"])
         self.parts = Parts(folder)
-        self.kept = Parts(self.compiled).read("result")
-        self.summary: dict[str, Any] = {}
+        self.kept = Parts(self.compiled).payload("result", Result)
         self.phase_name = ""
 
     def phase(self, name: str) -> None:
@@ -185,7 +185,7 @@ def _second_opinion(model: Path | bytes) -> dict[str, Run]:
     return {name: lambda inputs: first_run(load_peer(name, model), inputs)}
 
 
-def _stage_numbers(rows: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[int]:
+def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
     """The compilation's number of the imported stage, and of the stage after each pass.
 
     Errors: E-RESULT-ABSENT when other passes ran then.
@@ -228,7 +228,7 @@ def refused(e: CompileError, name: str) -> CompileError:
     )
 
 
-def _commands(kept: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, str]:
+def _commands(kept: Result, request: Mapping[str, Any]) -> dict[str, str]:
     """The command lines that check and bisect the same: those that compile it, but for the verb."""
     seed = ["--seed", str(request["seed"])] if request["seed"] else []
     return {
@@ -237,7 +237,7 @@ def _commands(kept: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _command(kept: Mapping[str, Any], verb: str, without: set[str], more: Sequence[str]) -> str:
+def _command(kept: Result, verb: str, without: set[str], more: Sequence[str]) -> str:
     program, _, *words = shlex.split(kept["reproduce"], comments=True)
     for option in without.intersection(words):
         at = words.index(option)

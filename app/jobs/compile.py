@@ -29,6 +29,7 @@ from app.jobs.worker import Say
 from app.wire import kernels, programs
 from app.wire.links import kernel_links
 from app.wire.neighbours import neighbours
+from app.wire.shapes.facts import Host
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
@@ -164,8 +165,8 @@ class _Job:
         self.ready("listing")
         if runs_here and self.options["check"]:
             self.phase("check")
-            found = check(program, model.graph, inputs, why_none)
-            self.summary["check"] = {**found, "seed": self.options["seed"]}
+            seed = self.options["seed"]
+            self.summary["check"] = check(program, model.graph, inputs, why_none, seed)
             self.ready("check")
         if runs_here and self.options["accuracy"] and model.labelled is not None:
             self.phase("accuracy")
@@ -240,7 +241,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def host_facts() -> dict[str, Any]:
+def host_facts() -> Host:
     """The machine that programs run on."""
     found = host()
     kind = found.triple.partition("-")[0]

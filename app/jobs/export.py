@@ -14,6 +14,7 @@ from app.jobs.worker import Say
 from app.wire import exports
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG
+from app.wire.shapes.jobs import Result, Stage
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 
@@ -52,7 +53,7 @@ def export_stage(
     except CompileError as e:
         if not e.code.startswith("E-EXPORT-"):
             raise
-        rows = Parts(compiled).read("result")["stages"]
+        rows = Parts(compiled).payload("result", Result)["stages"]
         raise with_way_out(e, made[:stage], rows, request["fused"]) from e
     (folder / FILE).write_bytes(data)
     Parts(folder).write("exported", exports.facts(request, data, _objection(data)))
@@ -85,7 +86,7 @@ def _objection(data: bytes) -> str:
 
 
 def with_way_out(
-    e: CompileError, earlier: Sequence[Graph], rows: Sequence[Mapping[str, Any]], fused: bool
+    e: CompileError, earlier: Sequence[Graph], rows: Sequence[Stage], fused: bool
 ) -> CompileError:
     """The error with the nearest of the earlier stages that can be written as its hint."""
     last: Graph | None = None

@@ -11,6 +11,9 @@ import compiler
 from app.jobs.rounds import timed_rounds
 from app.samples import Labelled
 from app.wire import profiles
+from app.wire.numerics import finite
+from app.wire.shapes.jobs import Accuracy, Check, OutputError, Result, Run
+from app.wire.shapes.profiles import Profile
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
@@ -30,13 +33,13 @@ def measure(
     inputs: Any,
     why_none: str,
     options: Mapping[str, Any],
-    summary: dict[str, Any],
-) -> dict[str, Any] | None:
+    summary: Result,
+) -> Profile | None:
     """Time whole runs and every kernel, and write both into the summary.
 
     Gives the profile as its own part; None where nothing could be run.
     """
-    run: dict[str, Any] = {
+    run: Run = {
         "median_s": None,
         "min_s": None,
         "low_s": None,
@@ -56,20 +59,23 @@ def measure(
         run["skipped"] = why_not_run(e)
         return None
     payload = profiles.profile(program, rounds, options["threads"], options["seed"])
-    figures = payload["run"]
-    run.update({key: figures[key] for key in ("median_s", "min_s", "low_s", "high_s", "repeats")})
+    whole = payload["run"]
+    run["median_s"], run["min_s"] = whole["median_s"], whole["min_s"]
+    run["low_s"], run["high_s"] = whole["low_s"], whole["high_s"]
+    run["repeats"] = whole["repeats"]
     for measured in payload["kernels"]:
         row = summary["kernels"][measured["kernel"]]
-        row.update({key: measured[key] for key in ("median_s", "min_s", "low_s", "high_s")})
+        row["median_s"], row["min_s"] = measured["median_s"], measured["min_s"]
+        row["low_s"], row["high_s"] = measured["low_s"], measured["high_s"]
         if middle := measured["median_s"]:
             row["gflops"] = row["flops"] / middle / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
     return payload
 
 
-def check(program: Any, graph: Graph, inputs: Any, why_none: str) -> dict[str, Any]:
+def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> Check:
     """How far the program's outputs are from the reference's, on the same random inputs."""
-    found: dict[str, Any] = {"outputs": [], "skipped": ""}
+    found: Check = {"outputs": [], "seed": seed, "skipped": ""}
     flops = sum(k.flops for k in program.kernels)
     if inputs is None:
         found["skipped"] = why_none
@@ -98,9 +104,9 @@ def why_not_run(e: CompileError) -> str:
     )
 
 
-def output_error(name: str, expected: Any, got: Any) -> dict[str, Any]:
+def output_error(name: str, expected: Any, got: Any) -> OutputError:
     """The largest difference of an output; figures are null where they make no sense."""
-    row: dict[str, Any] = {
+    row: OutputError = {
         "name": name,
         "max_abs_error": None,
         "scale": None,
@@ -117,15 +123,19 @@ def output_error(name: str, expected: Any, got: Any) -> dict[str, Any]:
         error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
         scale = float(np.max(np.abs(np.where(np.isfinite(a), a, 0.0))))
         relative = error / scale if scale else (0.0 if error == 0.0 else float("inf"))
-    figures = {"max_abs_error": error, "scale": scale, "relative_error": relative}
-    return {**row, **{k: v if np.isfinite(v) else None for k, v in figures.items()}}
+    return {
+        "name": name,
+        "max_abs_error": finite(error),
+        "scale": finite(scale),
+        "relative_error": finite(relative),
+    }
 
 
 def _wide(values: Array) -> Array:
     return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
-def accuracy(program: Any, graph: Graph, data: Labelled) -> dict[str, Any]:
+def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy:
     """Recognise the held-out images with the imported graph and with the program."""
     wanted = program.source.inputs[0].type
     batch = wanted.dims[0] if isinstance(wanted, TensorType) and wanted.shape else len(data.labels)

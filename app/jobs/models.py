@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import compiler
 from app.samples import Labelled, Sample, find_sample, labelled
 from app.wire import graphs
+from app.wire.shapes.jobs import Model as Facts
+from app.wire.shapes.jobs import Shape
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
 from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_of
@@ -29,7 +31,7 @@ class Model:
     """A model as it was read, and what the page says about it."""
 
     graph: Graph
-    facts: Mapping[str, Any]
+    facts: Facts
     labelled: Labelled | None
     file_name: str
 
@@ -116,7 +118,9 @@ def _keep(path: Path, data: bytes) -> bool:
     return True
 
 
-def _facts(graph: Graph, name: str, source: str, model_id: str, path: Path) -> dict[str, Any]:
+def _facts(
+    graph: Graph, name: str, source: Literal["sample", "upload"], model_id: str, path: Path
+) -> Facts:
     constants = graph.constants.values()
     return {
         "name": name,
@@ -180,9 +184,9 @@ def _resized(
 
 def shape_rows(
     graph: Graph, given: Mapping[str, Any], assumed: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, Shape]:
     """Every tensor input with the shape it is compiled for, and who chose it."""
-    rows: dict[str, Any] = {}
+    rows: dict[str, Shape] = {}
     for v in graph.inputs:
         if not isinstance(v.type, TensorType) or v.type.shape is None:
             continue

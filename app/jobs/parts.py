@@ -9,10 +9,11 @@ import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from compiler.errors import CompileError
 
+T = TypeVar("T")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -26,7 +27,7 @@ class Parts:
         self.folder = job_folder / "parts"
         self.limit_bytes = limit_bytes
 
-    def write(self, name: str, payload: Mapping[str, Any]) -> None:
+    def write(self, name: str, payload: Mapping[str, object]) -> None:
         """Keep a payload. Errors: E-LIMIT-OUTPUT; ValueError for a number that is not finite."""
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         raw = text.encode("utf-8", "replace")
@@ -55,6 +56,10 @@ class Parts:
     def read(self, name: str) -> dict[str, Any]:
         """The payload of a part. Errors: E-RESULT-ABSENT."""
         return json.loads(decompress(self.read_compressed(name)))
+
+    def payload(self, name: str, shape: type[T]) -> T:
+        """A part that has a shape of the wire. Errors: E-RESULT-ABSENT."""
+        return cast(T, self.read(name))
 
     def _path(self, name: str) -> Path:
         assert _NAME.fullmatch(name), f"{name!r} is no name of a part"

@@ -16,6 +16,7 @@ from app.jobs.worker import Say
 from app.wire import profiles
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number
+from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
 from compiler.machine.measure import ROUNDS, measure
@@ -59,7 +60,7 @@ def profile_model(
     program = compiled(graph, wanted, shapes, lambda name, event: None)
     if program.is_open:
         first_run(program, graph, shapes, options["seed"])
-    _check_same(program, Parts(earlier).read("result"))
+    _check_same(program, Parts(earlier).payload("result", Result))
     inputs, why_none = try_random_inputs(graph, shapes, options["seed"])
     if inputs is None:
         raise CompileError("E-INPUT-NAME", f"there are no inputs to time it with: {why_none}")
@@ -70,7 +71,7 @@ def profile_model(
     say("ready", {"part": "profile"})
 
 
-def _check_same(program: Program, result: Mapping[str, Any]) -> None:
+def _check_same(program: Program, result: Result) -> None:
     if [k.name for k in program.kernels] != [k["name"] for k in result["kernels"]]:
         raise CompileError(
             "E-RESULT-ABSENT",

@@ -12,6 +12,8 @@ from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
+from app.wire.shapes.jobs import Result, Stage
+from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
 from compiler.ir.graph import Graph
 from compiler.trace import Event, Step
@@ -22,15 +24,15 @@ _SPECIALISE = "Sizes that the model leaves open got their numbers, and types wer
 class Recorder:
     """Writes the parts of stages and the summary, and says what happened."""
 
-    def __init__(self, parts: Parts, say: Say, summary: dict[str, Any]) -> None:
+    def __init__(self, parts: Parts, say: Say, summary: Result) -> None:
         self.parts = parts
         self.say = say
         self.summary = summary
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Stage] = []
         self.graphs: dict[int, Graph] = {}
         self.prefix = "→"
         self.last: Graph | None = None
-        self.last_payload: dict[str, Any] | None = None
+        self.last_payload: StageGraph | None = None
         self.event_stages: list[int] = []
         """The stage of each event of the trace."""
         self.is_open = True
@@ -78,7 +80,7 @@ class Recorder:
         seconds: float,
         verify_seconds: float = 0.0,
         steps: Sequence[Step] = (),
-    ) -> dict[str, Any]:
+    ) -> Stage:
         stage = len(self.rows)
         before, self.last = self.last, graph
         changed = graph is not before
@@ -91,7 +93,7 @@ class Recorder:
             self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, graph))
             self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
         self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
-        row = {
+        row: Stage = {
             "stage": stage,
             "name": name,
             "words": words,
@@ -110,16 +112,30 @@ class Recorder:
         self.write_summary()
         return row
 
-    def _say_pass(self, row: Mapping[str, Any]) -> None:
+    def _say_pass(self, row: Stage) -> None:
         names = ("stage", "name", "seconds", "changed", "n_nodes", "n_applied", "n_declined")
         self.say("pass", {name: row[name] for name in names})
 
 
-def empty_summary(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The summary before anything is known."""
+def empty_summary(request: Mapping[str, Any]) -> Result:
+    """The summary before anything is known; the server says how the job stands."""
     return {
         "version": VERSION,
-        "model": None,
+        "job": "",
+        "state": "running",
+        "complete": False,
+        "error": None,
+        "model": {
+            "name": "",
+            "source": "sample",
+            "id": "",
+            "bytes": 0,
+            "n_nodes": 0,
+            "n_constants": 0,
+            "n_parameters": 0,
+            "constant_bytes": 0,
+            "operators": [],
+        },
         "inputs": [],
         "outputs": [],
         "shapes": {},

@@ -13,11 +13,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from app.wire.shapes.jobs import JobState as State
 from compiler.errors import CompileError
 
-State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 OVER: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 _ID = re.compile(r"\d{8}-[0-9a-f]{20}")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.jobs.models import asked_of, read_model, shapes_that_fit
 from app.jobs.parts import Parts
+from app.wire.shapes.stages import StageText
 from app.wire.texts import stage_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -67,8 +68,9 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
     """Errors: E-RESULT-ABSENT when the graph is not the one that the page shows."""
     if len(made) > stage:
-        shown = kept.read(f"stage-{stage}-text")
-        if stage_text(stage, stage, made[stage]) == shown:
+        shown = kept.payload(f"stage-{stage}-text", StageText)
+        now = stage_text(stage, stage, made[stage])
+        if (now["text"], now["n_lines"]) == (shown["text"], shown["n_lines"]):
             return
     raise CompileError(
         "E-RESULT-ABSENT",

@@ -1,7 +1,7 @@
-"""The shapes of payloads: what `docs/wire.md` describes. No other part of the server knows them.
+"""Payloads: `shapes` declares them, the modules beside it make them from our values.
 
-`shapes` declares them; `graphs`, `programs`, `catalogue` and `jobs` make them from our values;
-`requests` reads what clients send.
+`requests`, `asked` and `fields` read what clients send. `contract` writes what else knows the
+shapes: the types of the page, and the tables of `docs/wire.md`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import compiler
 
-VERSION = 1
+VERSION: Final = 1
 
 
 @cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_type_hints
 
 from app.wire.fields import Check, fields_of
+from app.wire.shapes import Field
 
 
 class Sent(NamedTuple):
@@ -62,6 +63,15 @@ class Asked:
     def optional(cls) -> set[str]:
         """The fields that a body may leave out."""
         return {f.name for f in fields(cls) if f.default is not MISSING}
+
+    @classmethod
+    def shape(cls, *, sent: bool = False) -> dict[str, Field]:
+        """The fields of a request; `sent`: those that a body may have."""
+        hints, checks, optional = get_type_hints(cls), cls.checks(), cls.optional()
+        if sent:
+            return {name: Field(hints[name], name not in optional) for name in checks}
+        own = {f.name: Field(hints[f.name], True) for f in fields(cls)}
+        return {"kind": Field(Literal[cls.kind], True), **own}
 
     def to_json(self) -> dict[str, Any]:
         """The request with its kind and all defaults."""

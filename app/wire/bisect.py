@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes.bisect import BisectedRewrite, Bisection, ReducedModel
+from app.wire.shapes.jobs import Result
 from app.wire.texts import cut_text
 from compiler.bisect.repro import Repro
 from compiler.bisect.search import Answer
@@ -15,9 +17,7 @@ Places = dict[Decision, tuple[int, int]]
 """Stage and step of rewrites that the compilation has done."""
 
 
-def found(
-    request: Mapping[str, Any], answer: Answer, places: Places, kept: Mapping[str, Any]
-) -> dict[str, Any]:
+def found(request: Mapping[str, Any], answer: Answer, places: Places, kept: Result) -> Bisection:
     """What the search found; the reduced model comes later."""
     return {
         "version": VERSION,
@@ -39,7 +39,7 @@ def found(
     }
 
 
-def _rewrite(d: Decision, answer: Answer, places: Places) -> dict[str, Any]:
+def _rewrite(d: Decision, answer: Answer, places: Places) -> BisectedRewrite:
     stage, step = places.get(d, (-1, -1))
     return {
         "pass_name": d.pass_name,
@@ -51,7 +51,7 @@ def _rewrite(d: Decision, answer: Answer, places: Places) -> dict[str, Any]:
     }
 
 
-def reduced(repro: Repro, text: str, *, opens: bool, n_bytes: int) -> dict[str, Any]:
+def reduced(repro: Repro, text: str, *, opens: bool, n_bytes: int) -> ReducedModel:
     """The reduced model; `opens`: its text is all of it, `n_bytes` those of its ONNX file."""
     shown, n_cut = cut_text(text.split("\n"))
     return {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from app.wire import VERSION
+from app.wire.shapes import facts as shapes
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
 from compiler.passes.engine.declaration import Option
 from compiler.passes.pipeline.precision import PRECISIONS, Precision
 
 
-def pipelines() -> dict[str, Any]:
+def pipelines() -> shapes.Pipelines:
     """Presets, passes and rules."""
     known = presets()
     rules = {r.name: r for p in PASSES.values() for r in p.rules}
@@ -24,7 +23,7 @@ def pipelines() -> dict[str, Any]:
     }
 
 
-def checked_pipeline(pipeline: Pipeline) -> dict[str, Any]:
+def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
     """A pipeline in normal form."""
     return {
         "version": VERSION,
@@ -36,12 +35,12 @@ def checked_pipeline(pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-def operators() -> dict[str, Any]:
+def operators() -> shapes.Operators:
     """All operators that have a declaration, by name."""
     return {"version": VERSION, "operators": [_operator(o) for _, o in sorted(OPERATORS.items())]}
 
 
-def _preset(name: str, p: Pipeline) -> dict[str, Any]:
+def _preset(name: str, p: Pipeline) -> shapes.Preset:
     return {
         "name": name,
         "words": p.words,
@@ -50,11 +49,11 @@ def _preset(name: str, p: Pipeline) -> dict[str, Any]:
     }
 
 
-def _precision(p: Precision) -> dict[str, Any]:
+def _precision(p: Precision) -> shapes.PrecisionInfo:
     return {"name": p.name, "words": p.words, "tolerance": p.tolerance}
 
 
-def _pass(p: Pass) -> dict[str, Any]:
+def _pass(p: Pass) -> shapes.PassInfo:
     return {
         "name": p.name,
         "kind": p.kind,
@@ -68,7 +67,7 @@ def _pass(p: Pass) -> dict[str, Any]:
     }
 
 
-def _option(o: Option) -> dict[str, Any]:
+def _option(o: Option) -> shapes.PassOption:
     default = str(o.default).lower() if isinstance(o.default, bool) else str(o.default)
     return {
         "name": o.name,
@@ -82,7 +81,7 @@ def _option(o: Option) -> dict[str, Any]:
 _TAKES = {int: "a count", float: "a number", bool: "true or false", str: "a word"}
 
 
-def _rule(r: Rule) -> dict[str, Any]:
+def _rule(r: Rule) -> shapes.RuleInfo:
     before, _, after = r.example.partition("=>")
     return {
         "name": r.name,
@@ -96,7 +95,7 @@ def _rule(r: Rule) -> dict[str, Any]:
     }
 
 
-def _operator(o: Operator) -> dict[str, Any]:
+def _operator(o: Operator) -> shapes.OperatorInfo:
     operands = [*o.schema.operands, *(f"{name}=" for name in o.schema.attributes)]
     return {
         "name": o.name,

@@ -7,62 +7,86 @@ new part, so that parts in which things changed places are told too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
-Payload = Mapping[str, Any]
-Piece = list[Any]
+from app.wire.shapes import stages as shapes
 
-_KEYS: dict[str, Callable[[Any], Hashable]] = {
-    "nodes": lambda node: node["id"],
-    "edges": tuple,
-    "constants": lambda constant: constant["name"],
-}
-_NOTHING: Payload = {"graph_stage": -1, **{part: [] for part in _KEYS}}
+T = TypeVar("T")
 
 
-def delta_of(before: Payload | None, after: Payload) -> dict[str, Any]:
+def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shapes.StageDelta:
     """What makes the graph of a stage of the one before; all of it where there is none before."""
-    old = before or _NOTHING
-    pieces = {part: spliced(old[part], after[part], key) for part, key in _KEYS.items()}
-    return {**after, "against": old["graph_stage"], **pieces}
+    nodes, edges, constants = _parts(before)
+    return {
+        **_facts(after),
+        "against": before["graph_stage"] if before else -1,
+        "nodes": spliced(nodes, after["nodes"], lambda node: node["id"]),
+        "edges": spliced(edges, after["edges"], tuple),
+        "constants": spliced(constants, after["constants"], lambda constant: constant["name"]),
+    }
 
 
-def applied(before: Payload | None, delta: Payload) -> dict[str, Any]:
+def applied(before: shapes.StageGraph | None, delta: shapes.StageDelta) -> shapes.StageGraph:
     """The graph that a delta makes of the one before; what is kept are the same objects."""
-    old = before or _NOTHING
-    assert old["graph_stage"] == delta["against"], (
-        f"a delta against stage {delta['against']} is given stage {old['graph_stage']}"
+    given = before["graph_stage"] if before else -1
+    assert given == delta["against"], (
+        f"a delta against stage {delta['against']} is given stage {given}"
     )
-    whole = {part: joined(old[part], delta[part]) for part in _KEYS}
-    return {**{k: v for k, v in delta.items() if k != "against"}, **whole}
+    nodes, edges, constants = _parts(before)
+    return {
+        **_facts(delta),
+        "nodes": joined(nodes, delta["nodes"]),
+        "edges": joined(edges, delta["edges"]),
+        "constants": joined(constants, delta["constants"]),
+    }
 
 
-def chained(deltas: Iterable[Payload]) -> dict[str, Any]:
+def _parts(
+    graph: shapes.StageGraph | None,
+) -> tuple[list[shapes.GraphNode], list[shapes.Edge], list[shapes.GraphConstant]]:
+    return (graph["nodes"], graph["edges"], graph["constants"]) if graph else ([], [], [])
+
+
+def _facts(of: shapes.StageFacts) -> shapes.StageFacts:
+    return {
+        "version": of["version"],
+        "stage": of["stage"],
+        "graph_stage": of["graph_stage"],
+        "name": of["name"],
+        "added": of["added"],
+        "changed": of["changed"],
+        "removed": of["removed"],
+    }
+
+
+def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
     """The graph at the end of a chain of deltas that begins with the first graph."""
-    graph: dict[str, Any] | None = None
+    graph: shapes.StageGraph | None = None
     for each in deltas:
         graph = applied(graph, each)
     assert graph is not None, "a chain begins with the first graph"
     return graph
 
 
-def spliced(old: Sequence[Any], new: Sequence[Any], key: Callable[[Any], Hashable]) -> list[Piece]:
+def spliced(
+    old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable]
+) -> list[tuple[int, int, list[T]]]:
     """The pieces that make the new items of the old ones; keys are unique among each."""
     places = {key(item): place for place, item in enumerate(old)}
-    pieces: list[Piece] = [[0, 0, []]]
+    pieces: list[tuple[int, int, list[T]]] = [(0, 0, [])]
     for item in new:
         place = places.get(key(item))
-        piece = pieces[-1]
+        start, end, items = pieces[-1]
         if place is None or (old[place] is not item and old[place] != item):
-            piece[2].append(item)
-        elif place == piece[1] and not piece[2]:
-            piece[1] += 1
+            items.append(item)
+        elif place == end and not items:
+            pieces[-1] = (start, end + 1, items)
         else:
-            pieces.append([place, place + 1, []])
-    return [piece for piece in pieces if piece[0] < piece[1] or piece[2]]
+            pieces.append((place, place + 1, []))
+    return [(start, end, items) for start, end, items in pieces if start < end or items]
 
 
-def joined(old: Sequence[Any], pieces: Iterable[Piece]) -> list[Any]:
+def joined(old: Sequence[T], pieces: Iterable[tuple[int, int, list[T]]]) -> list[T]:
     """The items that the pieces say."""
     return [item for start, end, new in pieces for item in (*old[start:end], *new)]

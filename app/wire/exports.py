@@ -8,9 +8,10 @@ from typing import Any
 import onnx
 
 from app.wire import VERSION
+from app.wire.shapes.exports import ExportedModel
 
 
-def facts(request: Mapping[str, Any], data: bytes, objection: str) -> dict[str, Any]:
+def facts(request: Mapping[str, Any], data: bytes, objection: str) -> ExportedModel:
     """What is in the file; `objection` is what the checker of onnx says against it."""
     model = onnx.load_model_from_string(data)
     return {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
+from app.wire.shapes import stages as shapes
+from app.wire.shapes.jobs import OperatorCount
 from app.wire.texts import shortened
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
@@ -49,7 +51,7 @@ def operator_family(op: str) -> str:
 
 def stage_graph(
     stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
-) -> dict[str, Any]:
+) -> shapes.StageGraph:
     """The payload of a stage's graph, and what its pass did to nodes and constants."""
     return {
         "version": VERSION,
@@ -61,7 +63,7 @@ def stage_graph(
     }
 
 
-def marks(before: Graph | None, after: Graph) -> dict[str, list[str]]:
+def marks(before: Graph | None, after: Graph) -> shapes.Marks:
     """Names of the nodes and constants that were added to, changed in and removed from a graph."""
     added: list[str] = []
     changed: list[str] = []
@@ -89,7 +91,7 @@ def _same(a: Node, b: Node) -> bool:
     return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
 
 
-def _region(graph: Graph, prefix: str) -> dict[str, Any]:
+def _region(graph: Graph, prefix: str) -> shapes.Region:
     """Nodes, edges and constants of a graph; inputs first, results last."""
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
@@ -110,7 +112,7 @@ def _region(graph: Graph, prefix: str) -> dict[str, Any]:
     }
 
 
-def _edges(graph: Graph, prefix: str) -> Iterator[list[Any]]:
+def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
     """[from, to, operand index, value]; -1 for a value that a region captures."""
     makers = {v.name: v.name for v in graph.inputs}
     makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
@@ -118,72 +120,59 @@ def _edges(graph: Graph, prefix: str) -> Iterator[list[Any]]:
         seen: set[str] = set()
         for index, name in enumerate(node.inputs):
             if name in makers:
-                yield [makers[name], node.output, index, name]
+                yield makers[name], node.output, index, name
                 seen.add(name)
         for name in dict.fromkeys(node.reads):
             if name in makers and name not in seen:
-                yield [makers[name], node.output, -1, name]
+                yield makers[name], node.output, -1, name
     for r in graph.results:
         if r.value in makers:
-            yield [makers[r.value], prefix + r.name, 0, r.value]
+            yield makers[r.value], prefix + r.name, 0, r.value
 
 
-def _input(name: str, t: str) -> dict[str, Any]:
-    return _entry(name, "input", name, "input", "input", outputs=[name], types=[t])
+def _input(name: str, t: str) -> shapes.GraphNode:
+    return {**_END, "id": name, "kind": "input", "name": name, "outputs": [name], "types": [t]}
 
 
-def _result(prefix: str, name: str, value: str) -> dict[str, Any]:
-    return _entry(prefix + name, "result", name, "result", "result", inputs=[value])
+def _result(prefix: str, name: str, value: str) -> shapes.GraphNode:
+    end: shapes.GraphNode = {**_END, "id": prefix + name, "kind": "result", "name": name}
+    return {**end, "op": "result", "family": "result", "inputs": [value]}
 
 
-def _node(node: Node, prefix: str) -> dict[str, Any]:
-    return _entry(
-        node.output,
-        "node",
-        node.name,
-        node.op,
-        family(node),
-        outputs=list(node.outputs),
-        types=list(map(str, node.types)),
-        inputs=list(node.inputs),
-        attrs={
+_END: shapes.GraphNode = {
+    "id": "",
+    "kind": "input",
+    "name": "",
+    "op": "input",
+    "family": "input",
+    "outputs": [],
+    "types": [],
+    "inputs": [],
+    "attrs": {},
+    "origins": [],
+    "regions": {},
+}
+
+
+def _node(node: Node, prefix: str) -> shapes.GraphNode:
+    return {
+        "id": node.output,
+        "kind": "node",
+        "name": node.name,
+        "op": node.op,
+        "family": family(node),
+        "outputs": list(node.outputs),
+        "types": list(map(str, node.types)),
+        "inputs": list(node.inputs),
+        "attrs": {
             k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
         },
-        origins=list(node.origins),
-        regions={key: _region(g, prefix) for key, g in node.regions.items()},
-    )
-
-
-def _entry(
-    key: str,
-    kind: str,
-    name: str,
-    op: str,
-    family_name: str,
-    *,
-    outputs: Sequence[str] = (),
-    types: Sequence[str] = (),
-    inputs: Sequence[str] = (),
-    attrs: Mapping[str, str] | None = None,
-    origins: Sequence[str] = (),
-    regions: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    return {
-        "id": key,
-        "kind": kind,
-        "name": name,
-        "op": op,
-        "family": family_name,
-        "outputs": outputs,
-        "types": types,
-        "inputs": inputs,
-        "attrs": attrs or {},
-        "origins": origins,
-        "regions": regions or {},
+        "origins": list(node.origins),
+        "regions": {key: _region(g, prefix) for key, g in node.regions.items()},
     }
 
 
-def _constant(name: str, c: Constant, readers: list[str]) -> dict[str, Any]:
+def _constant(name: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
     storage, text = _storage(c)
     return {
         "name": name,
@@ -197,18 +186,20 @@ def _constant(name: str, c: Constant, readers: list[str]) -> dict[str, Any]:
     }
 
 
-def _storage(c: Constant) -> tuple[str, str]:
+def _storage(c: Constant) -> tuple[shapes.StorageKind, str]:
     match c.storage:
-        case Splat():
-            return "splat", ir_text.storage_text(c)
-        case Seeded():
-            return "seeded", ir_text.storage_text(c)
-        case Literal():
-            return "literal", ir_text.storage_text(c)
-        case Bytes():
-            return "blob", ir_text.storage_text(c)
         case FileRange(_, offset, nbytes):
             return "file", f"{nbytes} bytes of the model file, from byte {offset}"
+        case storage:
+            return _STORAGE[type(storage)], ir_text.storage_text(c)
+
+
+_STORAGE: dict[type, shapes.StorageKind] = {
+    Splat: "splat",
+    Seeded: "seeded",
+    Literal: "literal",
+    Bytes: "blob",
+}
 
 
 def constant_bytes(c: Constant) -> int:
@@ -260,7 +251,7 @@ def drawn_type(t: Type) -> str:
     return " ".join(filter(None, words))
 
 
-def counts(ops: Iterable[str]) -> list[dict[str, Any]]:
+def counts(ops: Iterable[str]) -> list[OperatorCount]:
     """How often each operator occurs, the most frequent first."""
     found: dict[str, int] = {}
     for op in ops:

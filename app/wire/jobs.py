@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 from app.jobs.records import Job
 from app.wire import VERSION
+from app.wire.shapes import jobs as shapes
+from app.wire.shapes.facts import Problem
 
 
-def job_payload(job: Job) -> dict[str, Any]:
+def job_payload(job: Job) -> shapes.Job:
     """Where a job stands."""
     return {
         "version": VERSION,
@@ -22,18 +23,18 @@ def job_payload(job: Job) -> dict[str, Any]:
         "last_event": len(job.events),
         "created": job.created_s,
         "seconds": job.seconds,
-        "error": job.error,
-        "request": job.request,
+        "error": cast("Problem | None", job.error),
+        "request": cast(shapes.JobRequest, job.request),
         "model_name": job.model_name,
     }
 
 
-def result_payload(job: Job, summary: Mapping[str, Any]) -> dict[str, Any]:
+def result_payload(job: Job, summary: shapes.Result) -> shapes.Result:
     """The summary that the child kept, with how the job ended."""
     return {
         **summary,
         "job": job.id,
         "state": job.state,
         "complete": job.state == "succeeded",
-        "error": job.error,
+        "error": cast("Problem | None", job.error),
     }

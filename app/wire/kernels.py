@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import get_args
 
 from app.wire.graphs import family, operator_family
+from app.wire.shapes.jobs import Kernel, Running
+from app.wire.shapes.stages import KernelPart
 from compiler.ir.graph import Node
 from compiler.runtime.program import Program
 from compiler.runtime.works.kernels import KernelInfo
 
-KERNEL_PARTS = ("computation", "schedule", "loops", "llvm", "asm")
+KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
-def kernel_rows(program: Program) -> list[dict[str, Any]]:
+def kernel_rows(program: Program) -> list[Kernel]:
     """Every launch and fallback in order, then what runs inside launches; not measured yet."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
     numbers = {k.name: i for i, k in enumerate(kernels)}
     predictions = program.predictions
-    rows: list[dict[str, Any]] = []
+    rows: list[Kernel] = []
     for number, k in enumerate(kernels):
         launched = _launched(k, kernels, numbers)
         around = producers.get(launched.writes[0]) if launched.writes else None
@@ -83,16 +85,16 @@ def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
                 yield from _inner_nodes(inner)
 
 
-def _parts(k: KernelInfo) -> list[str]:
+def _parts(k: KernelInfo) -> list[KernelPart]:
     """The levels at which there is a text of a kernel; control flow has no loops of its own.
 
     Loops that stand as they were written need no move, so their schedule has no text.
     """
     if not k.native or not k.symbol:
         return []
-    absent = () if k.moves else ("schedule",)
-    parts = [p for p in KERNEL_PARTS if p not in absent]
-    return [p for p in parts if k.loops is not None or p in ("llvm", "asm")]
+    of_loops = k.loops is not None
+    there = {"computation": of_loops, "schedule": of_loops and bool(k.moves), "loops": of_loops}
+    return [p for p in KERNEL_PARTS if there.get(p, True)]
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
@@ -101,7 +103,7 @@ def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
     return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
 
 
-def running_row(program: Program) -> dict[str, Any]:
+def running_row(program: Program) -> Running:
     """How a run is divided between generated code and the reference, and what running made."""
     launched = [k for k in program.kernels if not k.inside]
     return {

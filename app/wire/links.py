@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from app.wire import VERSION
 from app.wire.programs import first_kernels, split_assembly, split_llvm
+from app.wire.shapes.stages import KernelLinks
 from app.wire.texts import LINES_KEPT
 from compiler.codegen import jit
 from compiler.codegen.debug import with_locations, without_locations
@@ -30,7 +30,7 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
 
 def kernel_links(
     program: Program, threads: int, assembly: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, KernelLinks]]:
     """Names and payloads of the links of every kernel; of those that share a function the first.
 
     `assembly` is that of the program, which takes long to make and has been made before.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes import stages as shapes
+from app.wire.shapes.stages import Neighbour, Neighbours
 from compiler.ir.graph import Graph
 from compiler.ledger import Chapter, Ledger
 from compiler.trace import Trace
@@ -15,13 +16,13 @@ CHAPTERS_KEPT = 12
 """The last ones of an edge: earlier passes say less of why it stayed."""
 
 
-def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> dict[str, Any]:
+def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:
     """An answer for each pair of nodes of the imported graph of which one reads the other.
 
     `stages` are the numbers that the page gives to the events of the trace.
     """
     edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
-    rows: list[dict[str, Any]] = []
+    rows: list[Neighbour] = []
     if edges:
         assert trace is not None
         ledger = Ledger(trace)
@@ -57,7 +58,7 @@ def _edges(graph: Graph) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def _chapter(c: Chapter, stages: Sequence[int]) -> dict[str, Any]:
+def _chapter(c: Chapter, stages: Sequence[int]) -> shapes.Chapter:
     return {
         "stage": stages[c.event] if c.event < len(stages) else -1,
         "pass_name": c.pass_name,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes import numerics as shapes
 from compiler.check.errors import PLACES
 from compiler.check.findings import Finding, first_moved, first_wrong
 from compiler.check.nodes import NodeErrors
@@ -26,7 +27,7 @@ def part_of(stage: int) -> str:
 
 def summary(
     request: Mapping[str, Any], check: Check, commands: Mapping[str, str]
-) -> dict[str, Any]:
+) -> shapes.Numerics:
     """What is known before the first stage; `rows` has one for each stage that was looked at."""
     return {
         "version": VERSION,
@@ -53,7 +54,7 @@ def summary(
 
 
 def with_stages(
-    known: dict[str, Any], check: Check, findings: Sequence[Finding], stages: Sequence[int]
+    known: shapes.Numerics, check: Check, findings: Sequence[Finding], stages: Sequence[int]
 ) -> None:
     """Add what follows from the stages so far; `stages` has the number of each finding's."""
     moved, wrong = first_moved(findings), first_wrong(findings, check.allowed)
@@ -67,7 +68,7 @@ def with_stages(
     )
 
 
-def run(found: Finding, check: Check) -> dict[str, Any]:
+def run(found: Finding, check: Check) -> shapes.CheckedRun:
     """One way to compute the model: its errors against the yardstick, and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
@@ -92,7 +93,7 @@ def run(found: Finding, check: Check) -> dict[str, Any]:
     }
 
 
-def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> dict[str, Any]:
+def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> shapes.CheckedStage:
     """A stage among the others; `values_stage` is the one that has its values."""
     nodes = found.nodes
     return {
@@ -107,7 +108,7 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> d
     }
 
 
-def values(stage: int, graph: Graph, found: NodeErrors) -> dict[str, Any]:
+def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
     """The values of a stage that the model has under the same names, in order of computation."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
@@ -133,7 +134,7 @@ def values(stage: int, graph: Graph, found: NodeErrors) -> dict[str, Any]:
 
 def rewrites(
     n_applied: int, judged: Sequence[Judged], events: Sequence[Event], stages: Sequence[int]
-) -> dict[str, Any]:
+) -> shapes.CheckedRewrites:
     """How many rewrites were judged by themselves, and those that are wrong."""
     return {
         "n_applied": n_applied,
@@ -142,7 +143,7 @@ def rewrites(
     }
 
 
-def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> dict[str, Any]:
+def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> shapes.WrongRewrite:
     """A rewrite that is wrong; `step` is its place among the steps of its stage, -1 for none."""
     step, number = judged.rewrite.step, judged.rewrite.number
     same = (step.rule, step.at, step.outcome)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from app.wire import VERSION
+from app.wire.problems import problem
+from app.wire.shapes import placements as shapes
+from app.wire.shapes.placements import Placement, PlacementRow, Placements, Platforms
 from compiler.errors import CompileError
 from compiler.place.place import SCHEDULERS
 from compiler.place.platform import Platform
@@ -16,7 +19,7 @@ from compiler.place.scheduler import Scheduler
 from compiler.place.tasks import TaskGraph
 
 
-def platforms() -> dict[str, Any]:
+def platforms() -> Platforms:
     """The platforms that ship and all schedulers, with their words."""
     return {
         "version": VERSION,
@@ -25,7 +28,7 @@ def platforms() -> dict[str, Any]:
     }
 
 
-def _platform(p: Platform) -> dict[str, Any]:
+def _platform(p: Platform) -> shapes.Platform:
     return {
         "name": p.name,
         "words": p.words,
@@ -63,7 +66,7 @@ def _platform(p: Platform) -> dict[str, Any]:
     }
 
 
-def _scheduler(s: Scheduler) -> dict[str, Any]:
+def _scheduler(s: Scheduler) -> shapes.Scheduler:
     return {"name": s.name, "words": s.words, "source": s.source, "is_quick": s.is_quick}
 
 
@@ -72,9 +75,7 @@ def part_of(scheduler: str) -> str:
     return f"placement-{scheduler.replace('_', '-')}"
 
 
-def placed_tasks(
-    request: Mapping[str, Any], tasks: TaskGraph, platform: Platform
-) -> dict[str, Any]:
+def placed_tasks(request: Mapping[str, Any], tasks: TaskGraph, platform: Platform) -> Placements:
     """What is known before any scheduler was asked; `rows` has one for each that was."""
     return {
         "version": VERSION,
@@ -89,7 +90,7 @@ def placed_tasks(
     }
 
 
-def row(scheduler: str, seconds: float, tasks: TaskGraph, made: Schedule) -> dict[str, Any]:
+def row(scheduler: str, seconds: float, tasks: TaskGraph, made: Schedule) -> PlacementRow:
     """A scheduler among the others. `seconds` is what it took to decide and to simulate."""
     return {
         "scheduler": scheduler,
@@ -102,7 +103,7 @@ def row(scheduler: str, seconds: float, tasks: TaskGraph, made: Schedule) -> dic
     }
 
 
-def refusal(scheduler: str, seconds: float, problem: CompileError) -> dict[str, Any]:
+def refusal(scheduler: str, seconds: float, why: CompileError) -> PlacementRow:
     """The row of a scheduler that refused the tasks, with the reason."""
     return {
         "scheduler": scheduler,
@@ -111,10 +112,11 @@ def refusal(scheduler: str, seconds: float, problem: CompileError) -> dict[str, 
         "bound_seconds": None,
         "n_moves": 0,
         "moved_bytes": 0,
-        "problem": problem.to_json(),
+        "problem": problem(why),
     }
 
 
-def placement(scheduler: str, tasks: TaskGraph, made: Schedule) -> dict[str, Any]:
+def placement(scheduler: str, tasks: TaskGraph, made: Schedule) -> Placement:
     """A whole schedule."""
-    return {**made.to_json(tasks), "version": VERSION, "scheduler": scheduler}
+    facts = made.to_json(tasks) | {"version": VERSION, "scheduler": scheduler}
+    return cast(Placement, facts)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from statistics import median
 from typing import Any
 
 from app.jobs.rounds import Rounds
 from app.wire import VERSION
+from app.wire.shapes import profiles as shapes
+from app.wire.shapes.jobs import Kernel, Result
+from app.wire.shapes.profiles import KernelTimes, Profile, RunTimes
 from compiler.ir.graph import Node
 from compiler.machine.keep import machine_of, measured_at, processor
-from compiler.machine.machine import LEVELS, Machine
-from compiler.machine.roofline import Prediction
+from compiler.machine.machine import LEVELS, Level, Machine
+from compiler.machine.roofline import Unit
 from compiler.runtime.profile import median_interval
 from compiler.runtime.program import Program
 from compiler.runtime.shares import origin_shares
@@ -22,29 +25,41 @@ from compiler.runtime.trace_events import (
     run_tracks,
     trace_events,
 )
-from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
 
 _SLOWEST = 0.9
 
 
-def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> dict[str, Any]:
+def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> Profile:
     """What was measured, beside what the machine could do."""
     machine = machine_of(program.target)
     imported = program.source
     if program.trace is not None and program.trace.events:
         imported = program.trace.events[0].before  # with the sizes that it was compiled for
     producers = program.graph.producers
-    rows: list[dict[str, Any]] = []
+    rows: list[KernelTimes] = []
     for number, k in enumerate(program.kernels):
         if k.name not in rounds.profile:
             continue
         node = producers.get(k.writes[0]) if k.writes else None
+        low, high = rounds.profile.intervals[k.name]
+        p = rounds.predicted.get(k.name)
+        nbytes = k.bytes_read + k.bytes_written
         rows.append(
             {
                 "kernel": number,
-                **_times(rounds, k.name),
-                **_roofline(k, rounds.predicted.get(k.name), machine),
+                "median_s": rounds.profile.medians[k.name],
+                "min_s": rounds.profile[k.name],
+                "low_s": low,
+                "high_s": high,
+                "predicted_s": p.seconds if p else None,
+                "roof_s": p.roof_seconds if p else None,
+                "bound": p.bound if p else "",
+                "unit": p.unit if p else "",
+                "flops": k.flops,
+                "bytes": nbytes,
+                "fits": machine.level_of(nbytes),
+                "traffic": {at: round(n) for at, n in p.traffic.items() if n} if p else {},
                 "fewer_products": node is not None and _has_fewer_products(node),
                 "shares": {} if node is None else origin_shares(node, program.graph, imported),
             }
@@ -60,17 +75,7 @@ def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> dict[s
     }
 
 
-def _times(rounds: Rounds, name: str) -> dict[str, float]:
-    low, high = rounds.profile.intervals[name]
-    return {
-        "median_s": rounds.profile.medians[name],
-        "min_s": rounds.profile[name],
-        "low_s": low,
-        "high_s": high,
-    }
-
-
-def _whole(times: Sequence[float]) -> dict[str, Any]:
+def _whole(times: Sequence[float]) -> RunTimes:
     low, high = median_interval(times)
     return {
         "median_s": median(times),
@@ -82,20 +87,6 @@ def _whole(times: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _roofline(k: KernelInfo, p: Prediction | None, machine: Machine) -> dict[str, Any]:
-    nbytes = k.bytes_read + k.bytes_written
-    return {
-        "predicted_s": p.seconds if p else None,
-        "roof_s": p.roof_seconds if p else None,
-        "bound": p.bound if p else "",
-        "unit": p.unit if p else "",
-        "flops": k.flops,
-        "bytes": nbytes,
-        "fits": machine.level_of(nbytes),
-        "traffic": {at: round(n) for at, n in p.traffic.items() if n} if p else {},
-    }
-
-
 def _has_fewer_products(node: Node) -> bool:
     """Whether a convolution in it is computed in tiles (Winograd)."""
     inside = [n for region in node.regions.values() for n in region.nodes]
@@ -103,15 +94,15 @@ def _has_fewer_products(node: Node) -> bool:
     return any(name.startswith("winograd") for name in names)
 
 
-def _machine(m: Machine, target: Target, used: set[str]) -> dict[str, Any]:
-    peaks = {
+def _machine(m: Machine, target: Target, used: Container[str]) -> shapes.Machine:
+    peaks: dict[Unit, float] = {
         "f32": m.flops_per_second,
         "int8": m.int8_ops_per_second,
         "bf16": m.bf16_flops_per_second,
         "int8_tiles": m.int8_tile_ops_per_second,
         "bf16_tiles": m.bf16_tile_flops_per_second,
     }
-    sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
+    sizes: dict[Level, int] = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     return {
         "name": processor(),
         "features": _features(target),
@@ -143,7 +134,7 @@ def _features(t: Target) -> list[str]:
     return [f"vectors of {t.vector_bytes} bytes", *(name for name, there in has.items() if there)]
 
 
-def trace(result: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, Any]:
+def trace(result: Result, measured: Profile) -> dict[str, Any]:
     """A compilation and one run of what it made, as Chrome trace events."""
     passes = [
         Span(
@@ -169,7 +160,7 @@ def trace(result: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, A
     return trace_events(tracks, facts)
 
 
-def _kernel_time(kernel: Mapping[str, Any], row: Mapping[str, Any], n: int) -> KernelTime:
+def _kernel_time(kernel: Kernel, row: KernelTimes, n: int) -> KernelTime:
     return KernelTime(
         kernel["name"],
         row["median_s"],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
+from typing import TypeVar
 
 from app.wire import VERSION
 from app.wire.kernels import first_users
+from app.wire.shapes import Payload
+from app.wire.shapes.jobs import LaunchOrder, Memory, Method, TypedName
+from app.wire.shapes.stages import KernelPart, KernelText, OnnxNode, Provenance, ScheduleStep
 from app.wire.texts import cut_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
@@ -24,15 +26,16 @@ from compiler.schedule.language.steps import steps
 from compiler.schedule.language.text import parse_schedule
 from compiler.targets.options import CodeOptions
 
+T = TypeVar("T")
 DOWNLOADS = ("graph", "loops", "llvm", "asm")
 
 
-def typed(values: Iterable[Value]) -> list[dict[str, str]]:
+def typed(values: Iterable[Value]) -> list[TypedName]:
     """Names with types as text."""
     return [{"name": v.name, "type": str(v.type)} for v in values]
 
 
-def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
+def texts(program: Program) -> Iterator[tuple[str, Payload]]:
     """Names and payloads of all texts but the assembly; a shared function's texts once."""
     yield _download("graph", str(program.emit("graph")))
     if not program.kernels:
@@ -42,7 +45,7 @@ def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
     yield _download("loops", str(program.emit("loops")))
     functions = split_llvm(llvm)
     for number, k in first_kernels(program):
-        found = {
+        found: dict[KernelPart, str] = {
             "computation": str(k.computation) if k.computation else "",
             "schedule": "\n".join(k.moves),
             "loops": str(k.loops) if k.loops else "",
@@ -56,7 +59,7 @@ def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"kernel-{number}-{part}", payload
 
 
-def assembly(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
+def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
     """Names and payloads of the assembly, whole and by kernel: dearer to get than all the rest."""
     if not program.kernels:
         return
@@ -68,7 +71,11 @@ def assembly(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"kernel-{number}-asm", kernel_text(number, "asm", functions[k.symbol])
 
 
-def _download(kind: str, text: str) -> tuple[str, dict[str, Any]]:
+class _Download(Payload):
+    text: str
+
+
+def _download(kind: str, text: str) -> tuple[str, _Download]:
     return f"download-{kind}", {"version": VERSION, "text": text}
 
 
@@ -80,7 +87,7 @@ def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
             yield number, k
 
 
-def kernel_text(number: int, part: str, text: str) -> dict[str, Any]:
+def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
     """One level of one kernel."""
     lines = text.rstrip("\n").split("\n")
     kept, cut = cut_text(lines)
@@ -95,7 +102,7 @@ def kernel_text(number: int, part: str, text: str) -> dict[str, Any]:
     }
 
 
-def schedule_steps(kernel: KernelInfo, program: Program) -> list[dict[str, str]]:
+def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
     """For each line of a kernel's schedule what its move does, and the loops after it."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
@@ -129,7 +136,7 @@ def split_assembly(text: str) -> dict[str, str]:
     return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
 
 
-def memory_row(program: Program) -> dict[str, Any]:
+def memory_row(program: Program) -> Memory:
     """The plan of the arena."""
     plan: Plan = program.memory
     return {
@@ -142,7 +149,10 @@ def memory_row(program: Program) -> dict[str, Any]:
         "live_bytes": live_by_step(plan.buffers),
         "used_bytes": used_by_step(plan.buffers),
         "fullest_step": fullest_step(plan.buffers),
-        "handovers": [asdict(h) for h in handovers(plan.buffers)],
+        "handovers": [
+            {"before": h.before, "after": h.after, "n_bytes": h.n_bytes}
+            for h in handovers(plan.buffers)
+        ],
         "buffers": [
             {
                 "buffer": number,
@@ -158,7 +168,7 @@ def memory_row(program: Program) -> dict[str, Any]:
     }
 
 
-def planner_row(plan: Plan) -> dict[str, str] | None:
+def planner_row(plan: Plan) -> Method | None:
     """Which planner made a plan, with its words."""
     if not plan.planner:
         return None
@@ -166,7 +176,7 @@ def planner_row(plan: Plan) -> dict[str, str] | None:
     return {"name": made_by.name, "words": made_by.words, "source": made_by.source}
 
 
-def order_row(effect: OrderEffect | None) -> dict[str, Any] | None:
+def order_row(effect: OrderEffect | None) -> LaunchOrder | None:
     """What putting launches in order does to memory; None where only a run tells their sizes."""
     if effect is None:
         return None
@@ -186,15 +196,15 @@ def order_row(effect: OrderEffect | None) -> dict[str, Any] | None:
     }
 
 
-def _method(name: str) -> dict[str, str]:
+def _method(name: str) -> Method:
     return {"name": name, "words": METHODS[name].words if name in METHODS else WINDOWS_WORDS}
 
 
-def provenance(stages: Mapping[int, Graph], program: Program) -> dict[str, Any]:
+def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
     """From each ONNX node to what was made of it in every stage, kernel, buffer and function."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, OnnxNode] = {}
 
-    def row(origin: str, op: str = "") -> dict[str, Any]:
+    def row(origin: str, op: str = "") -> OnnxNode:
         return rows.setdefault(
             origin,
             {
@@ -236,6 +246,6 @@ def _origins(node: Node) -> Iterator[tuple[str, str]]:
             yield from ((origin, inner.op) for origin in inner.origins)
 
 
-def _add(items: list[Any], item: Any) -> None:
+def _add(items: list[T], item: T) -> None:
     if item not in items:
         items.append(item)

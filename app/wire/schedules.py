@@ -8,6 +8,8 @@ from typing import Any
 
 from app.wire import VERSION
 from app.wire.fields import fields_of, text
+from app.wire.problems import problem
+from app.wire.shapes import schedules as shapes
 from app.wire.texts import code_levels
 from compiler.runtime.elsewhere import Code
 from compiler.runtime.profile import median_interval
@@ -23,7 +25,7 @@ CHARACTERS = 20_000
 TEXT = text(CHARACTERS)
 
 
-def moves() -> dict[str, Any]:
+def moves() -> shapes.Moves:
     """All moves with their words, and what else a schedule may name."""
     return {
         "version": VERSION,
@@ -55,11 +57,11 @@ def schedule_text(body: Any) -> str:
     return TEXT.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 
-def checked_schedule(found: Draft) -> dict[str, Any]:
+def checked_schedule(found: Draft) -> shapes.CheckedSchedule:
     """What reading a schedule gave."""
     return {
         "version": VERSION,
-        "problems": [p.to_json() for p in found.problems],
+        "problems": list(map(problem, found.problems)),
         "n_moves": found.n_moves,
         "stages": list(found.stages),
         "nests": [
@@ -69,7 +71,9 @@ def checked_schedule(found: Draft) -> dict[str, Any]:
     }
 
 
-def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code) -> dict[str, Any]:
+def edited(
+    request: Mapping[str, Any], name: str, original: Code, changed: Code
+) -> shapes.EditedKernel:
     """A kernel at each level with both schedules, before either was run."""
     return {
         "version": VERSION,
@@ -85,7 +89,7 @@ def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code)
     }
 
 
-def _texts(code: Code) -> dict[str, Any]:
+def _texts(code: Code) -> shapes.ScheduledCode:
     return {
         **code_levels(code),
         "n_instructions": code.counts.n_instructions,
@@ -94,7 +98,7 @@ def _texts(code: Code) -> dict[str, Any]:
     }
 
 
-def verdict(found: Sequence[Compared], turns: Turns | None) -> dict[str, Any]:
+def verdict(found: Sequence[Compared], turns: Turns | None) -> shapes.ScheduleVerdict:
     """How results and times of the two compare."""
     return {
         "outputs": [
@@ -110,7 +114,7 @@ def verdict(found: Sequence[Compared], turns: Turns | None) -> dict[str, Any]:
     }
 
 
-def _times(turns: Turns) -> dict[str, Any]:
+def _times(turns: Turns) -> shapes.SchedulesInTurns:
     ratio, low, high = turns.ratio
     return {
         "rounds": len(turns.edited),
@@ -123,6 +127,6 @@ def _times(turns: Turns) -> dict[str, Any]:
     }
 
 
-def _measured(seconds: Sequence[float]) -> dict[str, float]:
+def _measured(seconds: Sequence[float]) -> shapes.CallTime:
     low, high = median_interval(seconds)
     return {"median_s": median(seconds), "low_s": low, "high_s": high}

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from app.store.links import Link
 from app.wire import VERSION
+from app.wire.shapes.jobs import JobRequest
+from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
@@ -85,14 +87,14 @@ def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
     return SharedPlace(text, found["model"], found.get("other", ""), bool(found.get("written")))
 
 
-def link_payload(link: Link, program: str) -> dict[str, Any]:
+def link_payload(link: Link, program: str) -> SharedLink:
     """A link, and the version that opens it now."""
     return {
         "version": VERSION,
         "id": link.id,
         "path": f"/s/{link.id}",
         "fragment": link.shared.fragment,
-        "other": link.shared.other,
+        "other": cast("JobRequest | None", link.shared.other),
         "made_with": link.shared.made_with,
         "program": program,
         "created": link.created_s,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes import stages as shapes
+from app.wire.shapes.stages import Saved, Steps
 from compiler.passes.engine.cost import CORE
 from compiler.trace import Step
 
 STEPS_KEPT = 20_000
 
 
-def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
+def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
     """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
     kept = list(steps)
     if len(kept) > STEPS_KEPT:
@@ -31,7 +32,7 @@ def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
     }
 
 
-def _step(s: Step) -> dict[str, Any]:
+def _step(s: Step) -> shapes.Step:
     return {
         "rule": s.rule,
         "outcome": s.outcome,
@@ -47,7 +48,7 @@ def _step(s: Step) -> dict[str, Any]:
     }
 
 
-def _saved(s: Step) -> dict[str, Any] | None:
+def _saved(s: Step) -> Saved | None:
     """What a rewrite saves, by the declared costs of what it took and made; None where unknown."""
     a, b = s.cost_before, s.cost_after
     if a is None or b is None:

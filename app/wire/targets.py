@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes.targets import TargetCode, TargetRow, Targets
 from app.wire.texts import code_levels
 from compiler.codegen.listing import CLASSES
 from compiler.runtime.elsewhere import Code
@@ -17,7 +18,7 @@ def part_of(target: str) -> str:
     return f"target-{target}"
 
 
-def summary(request: Mapping[str, Any], name: str) -> dict[str, Any]:
+def summary(request: Mapping[str, Any], name: str) -> Targets:
     """What is known before any code was made; `rows` gets one for each target."""
     return {
         "version": VERSION,
@@ -29,7 +30,7 @@ def summary(request: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def row(target: Target, seconds: float, made: Code | None, because: str = "") -> dict[str, Any]:
+def row(target: Target, seconds: float, made: Code | None, because: str = "") -> TargetRow:
     """One target among others; without code, with the reason why there is none."""
     counts = made.counts if made else None
     return {
@@ -48,7 +49,7 @@ def row(target: Target, seconds: float, made: Code | None, because: str = "") ->
     }
 
 
-def code(target: Target, kernel: int, made: Code) -> dict[str, Any]:
+def code(target: Target, kernel: int, made: Code) -> TargetCode:
     """The texts of a kernel for a target, and which line came of which."""
-    place = {"version": VERSION, "target": target.name, "kernel": kernel}
-    return {**place, **code_levels(made)}
+    levels = code_levels(made)
+    return {"version": VERSION, "target": target.name, "kernel": kernel, **levels}

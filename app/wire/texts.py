@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes.stages import Span, StageText
+from app.wire.shapes.targets import KernelLevels
 from compiler.ir import text as ir_text
 from compiler.ir.graph import Graph
 from compiler.runtime.elsewhere import Code
@@ -29,17 +30,17 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def stage_text(stage: int, graph_stage: int, graph: Graph) -> dict[str, Any]:
+def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
     """A stage's graph as text, and which lines belong to which id."""
     lines = str(graph).split("\n")
-    spans: list[list[Any]] = []
+    spans: list[Span] = []
     at = 1
     for name in graph.constants:
-        spans.append([at, 1, name])
+        spans.append((at, 1, name))
         at += 1
     for node in graph.nodes:
         n_lines = sum(1 for _ in ir_text.node_lines(node))
-        spans.append([at, n_lines, node.output])
+        spans.append((at, n_lines, node.output))
         at += n_lines
     text, cut = cut_text(lines)
     kept = len(lines) - cut
@@ -54,12 +55,16 @@ def stage_text(stage: int, graph_stage: int, graph: Graph) -> dict[str, Any]:
     }
 
 
-def code_levels(code: Code) -> dict[str, Any]:
+def code_levels(code: Code) -> KernelLevels:
     """The texts of a kernel at each level, and which line came of which."""
-    cut = {level: cut_text(getattr(code, level).split("\n")) for level in LEVELS}
+    levels = (code.schedule, code.loops, code.llvm, code.asm)
+    (schedule, loops, llvm, asm), cut = zip(*(cut_text(x.split("\n")) for x in levels), strict=True)
     return {
-        **{level: text for level, (text, _) in cut.items()},
-        "cut": sum(n for _, n in cut.values()),
+        "schedule": schedule,
+        "loops": loops,
+        "llvm": llvm,
+        "asm": asm,
+        "cut": sum(cut),
         "links": {
             "llvm": list(code.llvm_lines[:LINES_KEPT]),
             "asm": list(code.asm_lines[:LINES_KEPT]),

@@ -7,13 +7,14 @@ from math import isfinite
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.shapes.tuning import TunedKernel, TunedModel, TuneTrial, Tuning
 from compiler.runtime.profile import median_interval
 from compiler.tuning.explore import Trial
 from compiler.tuning.report import KernelReport
 from compiler.tuning.task import Task
 
 
-def empty(request: Mapping[str, Any]) -> dict[str, Any]:
+def empty(request: Mapping[str, Any]) -> Tuning:
     """What is known before the first candidate."""
     return {
         "version": VERSION,
@@ -28,7 +29,7 @@ def empty(request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def kernel_row(task: Task, numbers: Mapping[str, int]) -> dict[str, Any]:
+def kernel_row(task: Task, numbers: Mapping[str, int]) -> TunedKernel:
     """A computation that is searched, before it was."""
     return {
         "name": task.kernels[0].name,
@@ -44,7 +45,7 @@ def kernel_row(task: Task, numbers: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def trial_row(trial: Trial, place: int) -> dict[str, Any]:
+def trial_row(trial: Trial, place: int) -> TuneTrial:
     """A candidate: how long it took as a part of the policy's time, or why it was no good."""
     ratio = trial.verdict.ratio
     return {
@@ -59,7 +60,7 @@ def trial_row(trial: Trial, place: int) -> dict[str, Any]:
     }
 
 
-def judged(row: Mapping[str, Any], report: KernelReport) -> dict[str, Any]:
+def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
     """A computation's row after its best candidates were timed longer, and in the whole model."""
     return {
         **row,
@@ -72,7 +73,7 @@ def judged(row: Mapping[str, Any], report: KernelReport) -> dict[str, Any]:
     }
 
 
-def model_row(untuned: float, tuned: float, ratios: Sequence[float]) -> dict[str, Any]:
+def model_row(untuned: float, tuned: float, ratios: Sequence[float]) -> TunedModel:
     """Whole runs, untuned and tuned, interleaved: the least times, and the middle ratio."""
     middle = sorted(ratios)[len(ratios) // 2] if ratios else None
     low, high = median_interval(ratios) if ratios else (None, None)

@@ -8,6 +8,8 @@ from typing import Any
 from app.paths import site_folder
 from app.wire import VERSION
 from app.wire.fields import choice, fields_of, text
+from app.wire.problems import problem
+from app.wire.shapes.written import CheckedText, Language, TextExample, Writing
 from compiler.errors import CompileError
 from compiler.frontend.tracing.functions import MAKERS
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS, Written, language_of
@@ -24,14 +26,14 @@ def text_to_check(body: Any) -> tuple[str, str]:
     return language, text(10 * PAGE_LIMITS.characters).of("text", given.get("text"))
 
 
-def checked_text(written: Written | None, problem: CompileError | None = None) -> dict[str, Any]:
+def checked_text(written: Written | None, failed: CompileError | None = None) -> CheckedText:
     """What reading a text gave; `ir` is the model in the text form, "" when it is too long."""
-    problems = [*(written.problems if written else ()), *([problem] if problem else [])]
+    problems = [*(written.problems if written else ()), *([failed] if failed else [])]
     graph = written.graph if written else None
     text = str(graph) if graph else ""
     return {
         "version": VERSION,
-        "problems": [p.to_json() for p in problems],
+        "problems": list(map(problem, problems)),
         "lines": [
             {"line": x.line, "name": x.name, "type": str(x.type)[:200]}
             for x in (written.lines if written else ())
@@ -41,7 +43,7 @@ def checked_text(written: Written | None, problem: CompileError | None = None) -
     }
 
 
-def writing() -> dict[str, Any]:
+def writing() -> Writing:
     """What somebody who writes needs: limits, what makes constants, and examples."""
     return {
         "version": VERSION,
@@ -59,14 +61,14 @@ def writing() -> dict[str, Any]:
     }
 
 
-def examples() -> list[dict[str, str]]:
+def examples() -> list[TextExample]:
     """The texts that ship, with the sentence that each begins with."""
-    found: list[dict[str, str]] = []
+    found: list[TextExample] = []
     paths = {p.stem: p for p in (site_folder("samples") / _FOLDER).iterdir() if language_of(p.name)}
     for name in _ORDER:
         text = paths[name].read_text(encoding="utf-8")
         words = text.partition("\n")[0].strip('"/ ')
-        language = language_of(paths[name].name)
+        language: Language = "py" if paths[name].suffix == ".py" else "ir"
         found.append({"name": name, "language": language, "words": words, "text": text})
     return found
 

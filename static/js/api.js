@@ -6,7 +6,7 @@ import { readAnswer } from "./reading.js";
 import { ownGraphs } from "./stages.js";
 
 /**
- * @typedef {import("./wire.js").Problem} Problem
+ * @typedef {import("./page.js").PageProblem} Problem
  * @typedef {import("./wire.js").Job} Job
  */
 

@@ -119,7 +119,7 @@ function createChecker(state) {
 
   /**
    * It passed a limit, or the model refused: what was found until then stays.
-   * @param {import("./wire.js").Problem} problem
+   * @param {import("./page.js").PageProblem} problem
    */
   async function stopped(problem) {
     const number = request;
@@ -206,7 +206,7 @@ function createChecker(state) {
    */
   async function named(check, compilation) {
     const job = await api.job(check);
-    return job.kind === "check" && job.request.job === compilation ? job : null;
+    return "job" in job.request && job.kind === "check" && job.request.job === compilation ? job : null;
   }
 
   state.watch(["parts"], ({ parts, check }) => {

@@ -112,7 +112,7 @@ export function parseDims(text) {
 
 /**
  * @param {unknown} problem
- * @returns {import("./wire.js").Problem}
+ * @returns {import("./page.js").PageProblem}
  */
 export function asProblem(problem) {
   if (problem instanceof ApiError) return problem.problem;
@@ -257,7 +257,7 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * @param {import("./wire.js").Problem} problem
+   * @param {import("./page.js").PageProblem} problem
    * @param {number} partial
    */
   function fail(problem, partial) {
@@ -320,7 +320,8 @@ export function createCompiler(state, submit, note = () => {}) {
       try {
         if (!job) throw new ApiError(404, { code: "E-REQUEST-UNKNOWN", message: "" });
         const { state: known, error, n_stages, request: asked } = await api.job(job);
-        state.set({ without: asked.without ?? [], tuned: asked.tuned ?? "" });
+        const { without = [], tuned = "" } = /** @type {import("./wire.js").JobRequest} */ (asked);
+        state.set({ without, tuned });
         if (known === "succeeded") await show(job);
         else if (known === "failed" && n_stages > 0) await show(job);
         else if (known === "failed") fail(error ?? { code: "E-JOB", message: "" }, 0);

@@ -2,6 +2,11 @@
 import { START } from "./url.js";
 
 /**
+ * A problem that the server found, or the page itself: those of the page have no place.
+ * @typedef {Pick<import("./wire.js").Problem, "code" | "message"> & Partial<import("./wire.js").Problem>} PageProblem
+ */
+
+/**
  * @typedef {object} Progress
  * @property {string} state "" when nothing runs; else as a job's state, or "uploading", "sending"
  * @property {string} words
@@ -12,8 +17,9 @@ import { START } from "./url.js";
  * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: a link named one that is no longer kept
  * @property {string} words what it is doing
  * @property {import("./wire.js").Numerics | null} found so far
- * @property {import("./wire.js").Problem | null} problem
- * @typedef {{share: number, words: string, problem: import("./wire.js").Problem | null}} Measuring
+ * @property {PageProblem | null} problem
+ *
+ * @typedef {{share: number, words: string, problem: PageProblem | null}} Measuring
  *
  * @typedef {object} Data
  * @property {import("./work.js").Work | null} work what may be asked of the server; null where one only looks
@@ -26,7 +32,7 @@ import { START } from "./url.js";
  * @property {import("./wire.js").Result | null} inspected what is known of the chosen model before compiling
  * @property {import("./writing.js").Reading | null} reading of the model that is being written
  * @property {Progress} progress
- * @property {import("./wire.js").Problem | null} problem
+ * @property {PageProblem | null} problem
  * @property {number} partial stages of a job that failed which can be walked
  * @property {import("./api.js").Parts | null} parts
  * @property {import("./wire.js").Result | null} result

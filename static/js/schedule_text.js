@@ -1,7 +1,7 @@
 // A schedule that is edited in the page: what may stand at a place of its text, and what a run of it says.
 
 /**
- * @typedef {import("./wire.js").CheckedSchedule} CheckedSchedule
+ * @typedef {Pick<import("./wire.js").CheckedSchedule, "stages" | "nests">} CheckedSchedule
  * @typedef {import("./wire.js").Moves} Moves
  * @typedef {{label: string, insert: string, detail: string}} Completion
  */

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {import("./wire.js").SharedLink} SharedLink
- * @typedef {{link: SharedLink | null, problem: import("./wire.js").Problem | null}} Opened
+ * @typedef {{link: SharedLink | null, problem: import("./page.js").PageProblem | null}} Opened
  */
 
 /** Of an embedded page: sides that fit into most articles. */

@@ -5,7 +5,7 @@
 
 /**
  * @typedef {object} Reading the last reading of the text that is written
- * @property {import("./wire.js").CheckedText} found
+ * @property {Omit<import("./wire.js").CheckedText, "problems"> & {problems: import("./page.js").PageProblem[]}} found
  * @property {boolean} failed whether it could not be read, so that nothing is known of it
  */
 
@@ -30,7 +30,7 @@ export function splitText(written) {
  * What is to be said of a text before it is compiled, and whether that is offered: not with errors in it.
  * A text that nobody could read is left to the compiler.
  * @param {Reading | null} reading null before the first one is there
- * @returns {{offered: boolean, key: string, n: number, first: import("./wire.js").Problem | null}} key of the words
+ * @returns {{offered: boolean, key: string, n: number, first: import("./page.js").PageProblem | null}} key of the words
  */
 export function verdictOn(reading) {
   if (reading === null) return { offered: false, key: "write.reading", n: 0, first: null };
@@ -52,7 +52,7 @@ export const canCompile = ({ screen, model, progress, reading }) =>
 
 /**
  * Where a problem of a text lies, "3:20"; its code when it has no place.
- * @param {import("./wire.js").Problem} problem
+ * @param {import("./page.js").PageProblem} problem
  */
 export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);
 

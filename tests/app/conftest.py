@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.config import Settings
 from app.jobs.queue import JobQueue
+from tests.app.schema import check_answers
 
 QUICK = {"measure": False, "check": False, "accuracy": False}
 """Options of a job that compiles and does nothing besides."""
@@ -25,7 +26,7 @@ RunJob = Callable[..., dict[str, Any]]
 @pytest.fixture
 def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     """Makes applications and ends their children afterwards."""
-    made: list[Flask] = []
+    made: dict[Flask, list[str]] = {}
 
     def make(**differences: Any) -> Flask:
         settings = {
@@ -39,13 +40,15 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
         }
         app = create_app(settings)
         app.testing = False  # bugs become answers, as for users
-        made.append(app)
+        # Tests queue requests that are no real ones.
+        made[app] = check_answers(app, loose={"request"})
         return app
 
     yield make
     for app in made:
         app.extensions["jobs"].stop()
         app.extensions["texts"].stop()
+    assert not [wrong for answers in made.values() for wrong in answers]
 
 
 @pytest.fixture
@@ -58,9 +61,11 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     """A client of an application whose children do real work; all tests of a file share it."""
     folder = tmp_path_factory.mktemp("data")
     app = create_app({"data_folder": folder, "job_limit_s": 120.0})
+    wrong = check_answers(app)
     yield app.test_client()
     app.extensions["jobs"].stop()
     app.extensions["texts"].stop()
+    assert not wrong
 
 
 @pytest.fixture(scope="module")

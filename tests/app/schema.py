@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections.abc import Collection
+from functools import cache
 from typing import Any
+
+from flask import Flask, Response, request
 
 from app.api import ROUTES
 from app.api.openapi import description
@@ -14,19 +20,62 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
     "null": (type(None),),
-    "array": (list,),
+    "array": (list, tuple),
     "object": (dict,),
 }
 _KNOWN = {
     "$ref", "anyOf", "enum", "type", "items", "properties", "required", "additionalProperties",
-    "description",
+    "description", "prefixItems", "minItems", "maxItems",
 }  # fmt: skip
+
+
+@cache
+def _described() -> dict[str, Any]:
+    return description(ROUTES)
 
 
 def check_shape(payload: Any, name: str, at: str = "$") -> None:
     """Fail with the place where a payload does not have a shape of the description."""
-    described = description(ROUTES)
-    check(payload, described["components"]["schemas"][name], described, at)
+    check(payload, _described()["components"]["schemas"][name], _described(), at)
+
+
+def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
+    """Compare every JSON answer of an application with what its route declares.
+
+    Gives the list to which differences are added: to be empty at the end.
+    """
+    found: list[str] = []
+    statuses = {r.name: r.status for r in ROUTES}
+    files = {r.name for r in ROUTES if isinstance(r.answer, str)}
+
+    @app.after_request
+    def check_one(response: Response) -> Response:
+        name = (request.endpoint or "").removeprefix("api.")
+        is_right = response.status_code == statuses.get(name)
+        is_json = response.mimetype == "application/json" and response.status_code != 304
+        if not is_json or name == "openapi" or (is_right and name in files) or not response.data:
+            return response
+        packed = response.headers.get("Content-Encoding") == "gzip"
+        payload = json.loads(gzip.decompress(response.data) if packed else response.data)
+        path = request.url_rule.rule if is_right and request.url_rule else ""
+        try:
+            if path.startswith("/api/"):
+                check(payload, answer_schema(request.method, path), _described(), name, loose)
+            else:
+                check_shape(payload, "Failure", name)
+        except AssertionError as e:
+            found.append(f"{request.method} {request.path}: {e}")
+        return response
+
+    return found
+
+
+def answer_schema(method: str, rule: str) -> Any:
+    """The schema of the right answer to a method of an address, written as Flask writes it."""
+    path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
+    responses = _described()["paths"][path][method.lower()]["responses"]
+    right = next(r for status, r in responses.items() if int(status) < 300)
+    return right["content"]["application/json"]["schema"]
 
 
 def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[str] = ()) -> None:
@@ -43,9 +92,11 @@ def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[s
         fits = isinstance(value, _TYPES[schema["type"]])
         fits = fits and (schema["type"] == "boolean" or not isinstance(value, bool))
         assert fits, f"{at}: {value!r} is no {schema['type']}"
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            check(item, schema.get("items", {}), root, f"{at}[{i}]", loose)
+    if isinstance(value, list | tuple):
+        each = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
+        assert len(each) == len(value), f"{at}: {len(value)} items, not {len(each)}"
+        for i, (item, wanted) in enumerate(zip(value, each, strict=True)):
+            check(item, wanted, root, f"{at}[{i}]", loose)
     if isinstance(value, dict):
         _check_object(value, schema, root, at, loose)
     return None

@@ -61,6 +61,6 @@ def test_what_is_kept_is_told_as_ranges():
     old = [{"id": n} for n in "abcdef"]
     changed = {"id": "c", "op": "neg"}
     new = [*old[:2], changed, *old[4:]]
-    assert spliced(old, new, lambda node: node["id"]) == [[0, 2, [changed]], [4, 6, []]]
-    assert joined(old, [[0, 2, []]])[0] is old[0]
-    assert spliced(old, old, lambda node: node["id"]) == [[0, 6, []]]
+    assert spliced(old, new, lambda node: node["id"]) == [(0, 2, [changed]), (4, 6, [])]
+    assert joined(old, [(0, 2, [])])[0] is old[0]
+    assert spliced(old, old, lambda node: node["id"]) == [(0, 6, [])]

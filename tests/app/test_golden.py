@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.api import ROUTES
-from app.api.openapi import description
-from app.fixtures import JOB_ID, payloads
-from tests.app.schema import check
+from app.fixtures import JOB_ID, payloads, stage_parts
+from app.wire.shapes import fields_of_shape
+from app.wire.shapes.events import EVENTS
+from tests.app.schema import check_shape
 
 # Which shape of the description each kind of file has.
 SCHEMAS = {
@@ -36,7 +36,7 @@ SCHEMAS = {
     "stage-delta": "StageDelta",
     "stage-steps": "Steps",
     "stage-text": "StageText",
-    "stage-diff": "Diff",
+    "stage-diff": "StageDiff",
     "kernel-computation": "KernelText",
     "kernel-schedule": "KernelText",
     "kernel-loops": "KernelText",
@@ -62,21 +62,27 @@ def fresh() -> dict[str, Any]:
     return dict(payloads())
 
 
-def test_the_golden_trace_follows_the_contract(golden):
-    described = description(ROUTES)
-    assert {kind(name) for name in golden} == {*SCHEMAS, "events"}
-    for name, payload in golden.items():
+@pytest.mark.parametrize("made", ["golden", "fresh"])
+def test_every_payload_of_a_trace_has_the_shape_of_its_kind(made, request):
+    trace = request.getfixturevalue(made)
+    assert {kind(name) for name in trace} == {*SCHEMAS, "events"}
+    for name, payload in trace.items():
         if name != "events":
-            check(payload, described["components"]["schemas"][SCHEMAS[kind(name)]], described, name)
+            check_shape(payload, SCHEMAS[kind(name)], name)
+    for event in trace["events"]:
+        given = {"at": event["event"], **event["data"]}
+        fields = fields_of_shape(EVENTS[event["event"]])
+        missing = {k for k, f in fields.items() if f.is_required and k not in given}
+        assert not missing, f"{given}: without {missing}"
+        assert not given.keys() - fields.keys() - {"at"}, given
 
 
 def test_the_golden_trace_holds_together(golden):
     stages = golden["result"]["stages"]
     assert golden["result"]["complete"]
-    for row in stages:
-        own = ("graph", "delta", "text") if row["graph_stage"] == row["stage"] else ()
-        for part in (*own, "steps", "diff"):
-            assert golden[f"stage-{row['stage']}-{part}"]["stage"] == row["stage"]
+    for stage, parts in stage_parts(stages):
+        for part in parts:
+            assert golden[f"stage-{stage}-{part}"]["stage"] == stage
     events = golden["events"]
     assert [e["id"] for e in events] == list(range(1, len(events) + 1))
     passes = [e["data"]["stage"] for e in events if e["event"] == "pass"]
@@ -85,12 +91,10 @@ def test_the_golden_trace_holds_together(golden):
     assert golden["job"]["id"] == golden["result"]["job"] == JOB_ID
 
 
-def test_a_trace_made_today_has_the_same_kinds_of_files_and_fields(golden, fresh):
-    assert {kind(n) for n in fresh} == {kind(n) for n in golden}
-    for wanted in {kind(n) for n in fresh}:
-        old = fields_of([v for n, v in golden.items() if kind(n) == wanted])
-        new = fields_of([v for n, v in fresh.items() if kind(n) == wanted])
-        assert old == new, f"{wanted}: run python -m app.fixtures tests/golden/wire"
+def test_a_trace_made_today_has_the_same_files(golden, fresh):
+    assert {kind(n) for n in fresh} == {kind(n) for n in golden}, (
+        "run python -m app.fixtures tests/golden/wire"
+    )
 
 
 def test_nothing_of_the_machine_is_in_a_trace(fresh):
@@ -98,8 +102,3 @@ def test_nothing_of_the_machine_is_in_a_trace(fresh):
     assert not re.search(r'"(path|cache)":', text)
     assert "/tmp" not in text
     assert fresh["result"]["host"]["name"] == "a machine"
-
-
-def fields_of(payloads: list[Any]) -> set[str]:
-    """The names of the fields at the top of some payloads, or of their first items."""
-    return set().union(*(p if isinstance(p, dict) else p[0] for p in payloads))

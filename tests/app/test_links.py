@@ -37,7 +37,7 @@ def test_a_link_has_the_described_shape_and_leads_back(client):
     assert len(link["path"]) <= 12
     assert client.get(f"/api/v1/links/{link['id']}").get_json() == link
     description = client.get("/api/v1/openapi.json").get_json()
-    check(link, description["components"]["schemas"]["Link"], description)
+    check(link, description["components"]["schemas"]["SharedLink"], description)
     assert link["made_with"] == link["program"]
 
 

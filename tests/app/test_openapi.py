@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -31,28 +30,6 @@ def test_every_route_is_described_and_every_description_is_a_route(client, descr
         (method.upper(), path) for path, item in description["paths"].items() for method in item
     }
     assert described == routes_of(client.application)
-
-
-def test_every_route_of_the_table_is_in_the_wire_contract(repository):
-    text = contract_of_the_wire(repository / "docs")
-    for route in ROUTES:
-        path = re.sub(r"<(?:int:)?(\w+)>", lambda m: _PLACEHOLDERS[m[1]], route.path)
-        part = path.removeprefix("/jobs/ID/")
-        assert any(f"`{route.method} {p}" in text for p in (f"/api/v1{path}", part)), path
-
-
-def contract_of_the_wire(docs: Path) -> str:
-    """docs/wire.md, and the pages that it links to: some routes are told with their topic."""
-    text = (docs / "wire.md").read_text()
-    linked = sorted(set(re.findall(r"\]\(([\w-]+\.md)\)", text)))
-    return "\n".join([text, *((docs / page).read_text() for page in linked)])
-
-
-_PLACEHOLDERS = {
-    "job_id": "ID", "upload_id": "ID", "link_id": "ID",
-    "stage": "K", "kernel": "I", "part": "PART", "what": "WHAT",
-    "scheduler": "SCHEDULER", "target": "TARGET",
-}  # fmt: skip
 
 
 def test_the_description_is_complete(description):

@@ -28,13 +28,13 @@ def layers(n: int) -> list[str]:
 
 def test_nodes_of_all_stages_are_in_with_the_stages_they_live_in():
     drawing = Drawing.of([skeleton("a>b", "b>c"), skeleton("a>b", "b>c"), skeleton("a>c")])
-    assert drawing.stages == {"a": [[0, 3]], "b": [[0, 2]], "c": [[0, 3]]}
+    assert drawing.stages == {"a": [(0, 3)], "b": [(0, 2)], "c": [(0, 3)]}
     assert list(drawing.edges) == [("a", "b"), ("b", "c"), ("a", "c")]
 
 
 def test_a_node_that_comes_back_has_two_ranges():
     drawing = Drawing.of([skeleton("a>b"), skeleton("a>c"), skeleton("a>b")])
-    assert drawing.stages["b"] == [[0, 1], [2, 3]]
+    assert drawing.stages["b"] == [(0, 1), (2, 3)]
 
 
 def test_no_text_of_the_model_is_in_the_dot():

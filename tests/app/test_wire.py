@@ -1,16 +1,12 @@
-"""The contract's examples have the shapes that the server describes."""
+"""Requests and payloads, one builder at a time."""
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 from onnx import TensorProto
 
 import compiler
-from app.api import ROUTES
-from app.api.openapi import description
 from app.wire.kernels import kernel_rows, running_row
 from app.wire.programs import assembly, provenance, split_assembly, split_llvm, texts
 from app.wire.requests import JobRequest
@@ -18,29 +14,7 @@ from app.wire.steps import steps_payload
 from app.wire.texts import cut_text, shortened
 from compiler.runtime.program import Program
 from compiler.trace import Step
-from tests.app.schema import check
 from tests.onnx_models import BOOL, graph, model, node, value
-
-# The examples of docs/wire.md, in order.
-EXAMPLES = (
-    "Failure", "About", "Samples", "Pipelines", "CheckedPipeline", "Operators", "Upload",
-    "LinkRequest", "Link",
-    "JobRequest", "Job", "Result", "StageDelta", "StageGraph",
-    "Steps", "StageText", "Diff", "Union",
-    "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
-    "Numerics", "CheckedValues",
-    "Targets", "TargetCode", "Tuning",
-    "Profile",
-)  # fmt: skip
-
-
-def test_every_example_of_the_contract_has_the_described_shape(repository):
-    text = (repository / "docs" / "wire.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    described = description(ROUTES)
-    assert len(blocks) == len(EXAMPLES)
-    for name, block in zip(EXAMPLES, blocks, strict=True):
-        check(json.loads(block), described["components"]["schemas"][name], described, name)
 
 
 def test_a_request_has_the_same_meaning_after_a_round_trip():

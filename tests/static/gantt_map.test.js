@@ -67,6 +67,7 @@ const placement = {
   platform: "toy",
   makespan_seconds: 10,
   bound_seconds: 8,
+  ahead: null,
   notes: [],
   peak_bytes: { ram: 50, sram: 90 },
   busy_seconds: { cpu: 5, npu: 4, dma: 4 },

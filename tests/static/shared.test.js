@@ -4,7 +4,6 @@ import { embedMarkup, isOfAnotherVersion, openedLink } from "../../static/js/sha
 
 /** @type {import("../../static/js/wire.js").SharedLink} */
 const LINK = {
-  version: 1,
   id: "Q7mXw2rk",
   path: "/s/Q7mXw2rk",
   fragment: "model=sample:digits_cnn&v=1",

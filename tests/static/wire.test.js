@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
+import { applyDelta } from "../../static/js/deltas.js";
 import { readLayout } from "../../static/js/graph/dot_layout.js";
 import { layoutNested, openGroups, piecesOf } from "../../static/js/graph/nesting.js";
 import { FAMILIES } from "../../static/js/graph/families.js";
@@ -26,12 +27,12 @@ const golden = (name) =>
 const result = golden("result");
 /** @type {import("../../static/js/wire.js").Provenance} */
 const provenance = golden("provenance");
-const graphs = new Map(
-  ownGraphs(result.stages).map(({ stage }) => [
-    stage,
-    /** @type {import("../../static/js/wire.js").StageGraph} */ (golden(`stage-${stage}-graph`)),
-  ]),
-);
+/** @type {Map<number, import("../../static/js/wire.js").StageGraph>} */
+const graphs = new Map();
+for (const { stage } of ownGraphs(result.stages)) {
+  const before = [...graphs.values()].pop() ?? null;
+  graphs.set(stage, applyDelta(before, golden(`stage-${stage}-delta`)));
+}
 const graphviz = await Graphviz.load();
 const union = golden("union");
 const open = openGroups(union, []);

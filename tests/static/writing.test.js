@@ -30,6 +30,8 @@ const problem = (/** @type {number} */ line) => ({
   code: "E-GRAPH-NAME",
   message: "'rleu' is not defined",
   where: { source: "", line, column: 12, length: 4, node: "" },
+  notes: [],
+  hint: "",
 });
 const reading = (/** @type {number[]} */ lines, failed = false) => ({
   found: { problems: lines.map(problem), lines: [], n_nodes: null, ir: "" },

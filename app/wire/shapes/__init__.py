@@ -1,268 +1,33 @@
-"""Every payload as a typed dictionary; the OpenAPI description is made from these classes."""
+"""The one home of every payload: typed dictionaries, a module by topic.
 
-from app.wire.shapes.bisect import (
-    BisectedRewrite,
-    Bisection,
-    ReducedModel,
-)
-from app.wire.shapes.exports import ExportedModel
-from app.wire.shapes.facts import (
-    About,
-    CheckedPass,
-    CheckedPipeline,
-    ErrorCode,
-    ErrorCodes,
-    Failure,
-    Host,
-    Limits,
-    Operator,
-    Operators,
-    Option,
-    Pass,
-    Pipelines,
-    PipelineText,
-    Preset,
-    PresetLine,
-    Problem,
-    Rule,
-    RuleExample,
-    Sample,
-    Samples,
-    Upload,
-    Where,
-)
-from app.wire.shapes.jobs import (
-    Accuracy,
-    Beside,
-    Buffer,
-    Check,
-    Job,
-    JobOptions,
-    JobRequest,
-    Kernel,
-    Memory,
-    Model,
-    ModelChoice,
-    OperatorCount,
-    OutputError,
-    Result,
-    Run,
-    Running,
-    Shape,
-    Specialization,
-    Stage,
-    Timing,
-    TypedName,
-)
-from app.wire.shapes.numerics import (
-    CheckedOutput,
-    CheckedRewrites,
-    CheckedRun,
-    CheckedStage,
-    CheckedValue,
-    CheckedValues,
-    Numerics,
-    WrongRewrite,
-)
-from app.wire.shapes.placements import (
-    PlacedMove,
-    PlacedTask,
-    Placement,
-    PlacementRow,
-    Placements,
-    Platform,
-    PlatformDevice,
-    PlatformLink,
-    PlatformMemory,
-    Platforms,
-    Scheduler,
-)
-from app.wire.shapes.profiles import (
-    KernelTimes,
-    Machine,
-    MemoryLevel,
-    Peak,
-    Profile,
-    RunTimes,
-)
-from app.wire.shapes.schedules import (
-    CallTime,
-    CheckedSchedule,
-    ComparedOutput,
-    EditedKernel,
-    Move,
-    MoveParameter,
-    Moves,
-    NestAt,
-    ScheduledCode,
-    SchedulesInTurns,
-    ScheduleToCheck,
-)
-from app.wire.shapes.shared_links import Link, LinkRequest
-from app.wire.shapes.stages import (
-    Diff,
-    GraphConstant,
-    GraphNode,
-    KernelDiff,
-    KernelLinks,
-    KernelOfJob,
-    KernelText,
-    Neighbours,
-    Origin,
-    Provenance,
-    Region,
-    ScheduleStep,
-    StageDelta,
-    StageGraph,
-    StageText,
-    Step,
-    Steps,
-    Union,
-    UnionGroup,
-    UnionNode,
-)
-from app.wire.shapes.targets import (
-    InstructionClass,
-    TargetCode,
-    TargetLinks,
-    TargetRow,
-    Targets,
-)
-from app.wire.shapes.tuning import (
-    TunedKernel,
-    TunedModel,
-    TuneTrial,
-    Tuning,
-)
-from app.wire.shapes.written import (
-    CheckedText,
-    ConstantMaker,
-    TextExample,
-    TextLine,
-    TextToCheck,
-    Writing,
-)
+Builders give them. The description of the API (`/openapi.json`), the types of the page
+(`static/js/wire.d.ts`) and the tables of `docs/wire.md` are made from them: after a change run
+`python -m app.wire.contract`. The docstring of a class is what all of these say of it, and a type
+that has a name in a module (`JobState`) has that name there.
+"""
 
-__all__ = [
-    "About",
-    "Accuracy",
-    "Beside",
-    "BisectedRewrite",
-    "Bisection",
-    "Buffer",
-    "CallTime",
-    "Check",
-    "CheckedOutput",
-    "CheckedPass",
-    "CheckedPipeline",
-    "CheckedRewrites",
-    "CheckedRun",
-    "CheckedSchedule",
-    "CheckedStage",
-    "CheckedText",
-    "CheckedValue",
-    "CheckedValues",
-    "ComparedOutput",
-    "ConstantMaker",
-    "Diff",
-    "EditedKernel",
-    "ErrorCode",
-    "ErrorCodes",
-    "ExportedModel",
-    "Failure",
-    "GraphConstant",
-    "GraphNode",
-    "Host",
-    "InstructionClass",
-    "Job",
-    "JobOptions",
-    "JobRequest",
-    "Kernel",
-    "KernelDiff",
-    "KernelLinks",
-    "KernelOfJob",
-    "KernelText",
-    "KernelTimes",
-    "Limits",
-    "Link",
-    "LinkRequest",
-    "Machine",
-    "Memory",
-    "MemoryLevel",
-    "Model",
-    "ModelChoice",
-    "Move",
-    "MoveParameter",
-    "Moves",
-    "Neighbours",
-    "NestAt",
-    "Numerics",
-    "Operator",
-    "OperatorCount",
-    "Operators",
-    "Option",
-    "Origin",
-    "OutputError",
-    "Pass",
-    "Peak",
-    "PipelineText",
-    "Pipelines",
-    "PlacedMove",
-    "PlacedTask",
-    "Placement",
-    "PlacementRow",
-    "Placements",
-    "Platform",
-    "PlatformDevice",
-    "PlatformLink",
-    "PlatformMemory",
-    "Platforms",
-    "Preset",
-    "PresetLine",
-    "Problem",
-    "Profile",
-    "Provenance",
-    "ReducedModel",
-    "Region",
-    "Result",
-    "Rule",
-    "RuleExample",
-    "Run",
-    "RunTimes",
-    "Running",
-    "Sample",
-    "Samples",
-    "ScheduleStep",
-    "ScheduleToCheck",
-    "ScheduledCode",
-    "Scheduler",
-    "SchedulesInTurns",
-    "Shape",
-    "Specialization",
-    "Stage",
-    "StageDelta",
-    "StageGraph",
-    "StageText",
-    "Step",
-    "Steps",
-    "TargetCode",
-    "TargetLinks",
-    "TargetRow",
-    "Targets",
-    "TextExample",
-    "TextLine",
-    "TextToCheck",
-    "Timing",
-    "TuneTrial",
-    "TunedKernel",
-    "TunedModel",
-    "Tuning",
-    "TypedName",
-    "Union",
-    "UnionGroup",
-    "UnionNode",
-    "Upload",
-    "Where",
-    "Writing",
-    "WrongRewrite",
-]
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, get_origin, get_type_hints
+
+Version = Literal[1]
+
+
+class Payload(TypedDict):
+    """What every answer has."""
+
+    version: Version
+
+
+class Field(NamedTuple):
+    """The type of a field, and whether it is always there."""
+
+    type: Any
+    is_required: bool
+
+
+def fields_of_shape(shape: type) -> dict[str, Field]:
+    """The fields of a typed dictionary; the class cannot tell when its annotations are texts."""
+    hints = get_type_hints(shape, include_extras=True)
+    total: bool = getattr(shape, "__total__", True)
+    return {k: Field(t, total and get_origin(t) is not NotRequired) for k, t in hints.items()}

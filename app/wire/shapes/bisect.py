@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
 
 
 class BisectedRewrite(TypedDict):
@@ -32,14 +32,13 @@ class ReducedModel(TypedDict):
     onnx_bytes: int
 
 
-class Bisection(TypedDict):
+class Bisection(Payload):
     """What was found: `kind` is "" when nothing is wrong, or moves.
 
     `first` is the rewrite with which it begins in the order of the pipeline, `passes` those that do
     it without any rewrite, `n_nodes` the size of the model before it was reduced.
     """
 
-    version: Version
     job: str
     seed: int
     moved: float | None

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
 
 
-class ExportedModel(TypedDict):
+class ExportedModel(Payload):
     """What was written; `objection` is what onnx's checker says against it, "" for nothing.
 
     `file` is its name. A function of the model is a fusion, where fusions are written as such.
     """
 
-    version: Version
     job: str
     stage: int
     fused: bool

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
-Version = Literal[1]
+from app.wire.shapes import Payload
+from compiler.passes.engine.declaration import PassKind
 
 
 class Where(TypedDict):
@@ -28,10 +29,9 @@ class Problem(TypedDict):
     trace_id: NotRequired[str]
 
 
-class Failure(TypedDict):
+class Failure(Payload):
     """The one shape of an error answer."""
 
-    version: Version
     ok: Literal[False]
     error: Problem
 
@@ -56,10 +56,9 @@ class Host(TypedDict):
     vector_bytes: int
 
 
-class About(TypedDict):
+class About(Payload):
     """Facts about the server."""
 
-    version: Version
     program: str
     limits: Limits
     versions: dict[str, str]
@@ -80,14 +79,13 @@ class Sample(TypedDict):
     shapes: dict[str, list[int]]
 
 
-class Samples(TypedDict):
+class Samples(Payload):
     """All sample models."""
 
-    version: Version
     samples: list[Sample]
 
 
-class Option(TypedDict):
+class PassOption(TypedDict):
     """An option of a pass: its default as written in a pipeline, and in words what it takes."""
 
     name: str
@@ -97,13 +95,13 @@ class Option(TypedDict):
     words: str
 
 
-class Pass(TypedDict):
+class PassInfo(TypedDict):
     """A pass that pipelines may name."""
 
     name: str
-    kind: Literal["rules", "graph", "analysis"]
+    kind: PassKind
     words: str
-    options: list[Option]
+    options: list[PassOption]
     rules: list[str]
     needs: list[str]
     gives: list[str]
@@ -118,7 +116,7 @@ class RuleExample(TypedDict):
     after: str
 
 
-class Rule(TypedDict):
+class RuleInfo(TypedDict):
     """A rewrite rule; `exact` is false when results may round differently.
 
     `near_miss` is a graph that looks like the pattern and stays as it is; `error` the budget of a
@@ -159,14 +157,13 @@ class PresetLine(TypedDict):
     because: str
 
 
-class Pipelines(TypedDict):
+class Pipelines(Payload):
     """Presets, passes and rules."""
 
-    version: Version
     presets: list[Preset]
     precisions: list[PrecisionInfo]
-    passes: list[Pass]
-    rules: list[Rule]
+    passes: list[PassInfo]
+    rules: list[RuleInfo]
 
 
 class PipelineText(TypedDict):
@@ -179,19 +176,18 @@ class CheckedPass(TypedDict):
     """A pass with all its options."""
 
     name: str
-    options: dict[str, Any]
+    options: dict[str, str | int | float]
 
 
-class CheckedPipeline(TypedDict):
+class CheckedPipeline(Payload):
     """A pipeline in its normal form; `advice` says where another order would find more to do."""
 
-    version: Version
     text: str
     passes: list[CheckedPass]
     advice: list[str]
 
 
-class Operator(TypedDict):
+class OperatorInfo(TypedDict):
     """An operator's words for the page."""
 
     name: str
@@ -201,11 +197,10 @@ class Operator(TypedDict):
     source: str
 
 
-class Operators(TypedDict):
+class Operators(Payload):
     """All operators that have a declaration."""
 
-    version: Version
-    operators: list[Operator]
+    operators: list[OperatorInfo]
 
 
 class ErrorCode(TypedDict):
@@ -216,17 +211,15 @@ class ErrorCode(TypedDict):
     hint: str
 
 
-class ErrorCodes(TypedDict):
+class ErrorCodes(Payload):
     """The table of error codes."""
 
-    version: Version
     errors: list[ErrorCode]
 
 
-class Upload(TypedDict):
+class Upload(Payload):
     """What is known of an upload before a job reads it."""
 
-    version: Version
     id: str
     name: str
     bytes: int

@@ -5,16 +5,27 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from app.wire.asked import Asked
-from app.wire.shapes.facts import Host, Problem, Version
+from app.wire.shapes import Payload
+from app.wire.shapes.facts import Host, Problem
+from app.wire.shapes.stages import KernelPart
+from compiler.machine.roofline import Bound
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-class ModelChoice(TypedDict, total=False):
-    """Which model: exactly one of the two."""
+class SampleChoice(TypedDict):
+    """A model that ships."""
 
     sample: str
+
+
+class UploadChoice(TypedDict):
+    """A model that was uploaded."""
+
     upload: str
+
+
+ModelChoice = SampleChoice | UploadChoice
 
 
 class JobOptions(TypedDict, total=False):
@@ -45,10 +56,9 @@ class JobRequest(TypedDict):
     without: NotRequired[list[str]]
 
 
-class Job(TypedDict):
+class Job(Payload):
     """Where a job stands."""
 
-    version: Version
     id: str
     kind: str
     state: JobState
@@ -63,13 +73,12 @@ class Job(TypedDict):
     model_name: str
 
 
-class Beside(TypedDict):
+class Beside(Payload):
     """Finished jobs about the result of another one that are still kept, the newest first.
 
     `report` is the command line that writes a report with all of it; "" when there is none.
     """
 
-    version: Version
     jobs: list[Job]
     report: str
 
@@ -159,14 +168,14 @@ class Kernel(TypedDict):
     bytes_read: int
     bytes_written: int
     predicted_s: float | None
-    bound: str
+    bound: Bound | Literal[""]
     median_s: float | None
     min_s: float | None
     low_s: float | None
     high_s: float | None
     gflops: float | None
     gbytes_per_s: float | None
-    parts: list[str]
+    parts: list[KernelPart]
     text_kernel: int
 
 
@@ -308,15 +317,14 @@ class Accuracy(TypedDict):
     words: str
 
 
-class Result(TypedDict):
+class Result(Payload):
     """The summary of a job; parts that were not reached are null or empty."""
 
-    version: Version
     job: str
     state: JobState
     complete: bool
     error: Problem | None
-    model: Model | None
+    model: Model
     inputs: list[TypedName]
     outputs: list[TypedName]
     shapes: dict[str, Shape]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import TypedDict
 
-from app.wire.shapes.facts import Version
-
-Mark = Literal["ok", "steps", "wrong"]
+from app.wire.shapes import Payload
+from compiler.check.findings import Mark
 
 
 class CheckedOutput(TypedDict):
@@ -73,13 +72,12 @@ class CheckedRewrites(TypedDict):
     wrong: list[WrongRewrite]
 
 
-class Numerics(TypedDict):
+class Numerics(Payload):
     """What a check has found so far.
 
     `kinds` are the inputs, `narrow` nodes that have no f64 form (`n_narrow` in all).
     """
 
-    version: Version
     job: str
     seed: int
     yardstick: str
@@ -117,10 +115,9 @@ class CheckedValue(TypedDict):
     counts: list[int]
 
 
-class CheckedValues(TypedDict):
+class CheckedValues(Payload):
     """The values of a stage that the model has too, in order of computation, of `n_values`."""
 
-    version: Version
     stage: int
     tolerance: float
     n_values: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from app.wire.shapes.facts import Problem, Version
+from app.wire.shapes import Payload
+from app.wire.shapes.facts import Problem
 
 
 class PlatformMemory(TypedDict):
@@ -57,10 +58,9 @@ class Scheduler(TypedDict):
     is_quick: bool
 
 
-class Platforms(TypedDict):
+class Platforms(Payload):
     """The platforms that ship, and all schedulers."""
 
-    version: Version
     platforms: list[Platform]
     schedulers: list[Scheduler]
 
@@ -80,10 +80,9 @@ class PlacementRow(TypedDict):
     problem: Problem | None
 
 
-class Placements(TypedDict):
+class Placements(Payload):
     """What schedulers made of the same tasks; `bound_seconds`: no schedule takes less."""
 
-    version: Version
     job: str
     platform: str
     ahead: int | None
@@ -120,10 +119,9 @@ class PlacedMove(TypedDict):
     is_critical: bool
 
 
-class Placement(TypedDict):
+class Placement(Payload):
     """A simulated run. `held_bytes`: by memory, from when on how many bytes lie there."""
 
-    version: Version
     scheduler: str
     platform: str
     makespan_seconds: float
@@ -132,6 +130,6 @@ class Placement(TypedDict):
     notes: list[str]
     peak_bytes: dict[str, int]
     busy_seconds: dict[str, float]
-    held_bytes: dict[str, list[list[float]]]
+    held_bytes: dict[str, list[tuple[float, int]]]
     tasks: list[PlacedTask]
     moves: list[PlacedMove]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
+from compiler.machine.machine import Level
+from compiler.machine.roofline import Bound, Unit
 
 
 class Peak(TypedDict):
     """Operations per second of one core by what multiplies; `is_used`: kernels of this run do."""
 
-    unit: Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
+    unit: Unit
     flops_per_second: float
     is_used: bool
 
@@ -18,7 +20,7 @@ class Peak(TypedDict):
 class MemoryLevel(TypedDict):
     """How fast one core reads from a level of memory; `bytes` it holds, null for all there is."""
 
-    level: Literal["L1", "L2", "L3", "DRAM"]
+    level: Level
     bytes: int | None
     bytes_per_second: float
 
@@ -39,18 +41,23 @@ class Machine(TypedDict):
     call_s: float
 
 
-class RunTimes(TypedDict):
-    """Whole runs. One in ten took longer than `slow_s`."""
+class Times(TypedDict):
+    """Median, minimum, and from `low_s` to `high_s` the 95 % interval of the median."""
 
     median_s: float
     min_s: float
     low_s: float
     high_s: float
+
+
+class RunTimes(Times):
+    """Whole runs. One in ten took longer than `slow_s`."""
+
     slow_s: float
     repeats: int
 
 
-class KernelTimes(TypedDict):
+class KernelTimes(Times):
     """A launch, timed on its own `repeats` times, and the roofline of it.
 
     `predicted_s` is what it needs at least, called like this; `roof_s` the same without the call.
@@ -61,26 +68,21 @@ class KernelTimes(TypedDict):
     """
 
     kernel: int
-    median_s: float
-    min_s: float
-    low_s: float
-    high_s: float
     predicted_s: float | None
     roof_s: float | None
-    bound: str
-    unit: str
+    bound: Bound | Literal[""]
+    unit: Unit | Literal[""]
     flops: int
     bytes: int
-    fits: str
-    traffic: dict[str, int]
+    fits: Level
+    traffic: dict[Level, int]
     fewer_products: bool
     shares: dict[str, float]
 
 
-class Profile(TypedDict):
+class Profile(Payload):
     """Whole runs and their kernels, timed interleaved on the same random inputs."""
 
-    version: Version
     threads: int
     seed: int
     machine: Machine

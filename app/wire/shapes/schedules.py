@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import TypedDict
 
-from app.wire.shapes.facts import Problem, Version
+from app.wire.shapes import Payload
+from app.wire.shapes.facts import Problem
 from app.wire.shapes.targets import KernelLevels
+from compiler.schedule.language.move import Level as MoveLevel
 
 
 class MoveParameter(TypedDict):
@@ -23,14 +25,13 @@ class Move(TypedDict):
     name: str
     signature: str
     words: str
-    level: Literal["stages", "nest"]
+    level: MoveLevel
     parameters: list[MoveParameter]
 
 
-class Moves(TypedDict):
+class Moves(Payload):
     """All moves, the steps of processors, and how many `characters` a schedule may have."""
 
-    version: Version
     characters: int
     steps: list[str]
     moves: list[Move]
@@ -51,10 +52,9 @@ class NestAt(TypedDict):
     tensors: list[str]
 
 
-class CheckedSchedule(TypedDict):
+class CheckedSchedule(Payload):
     """What reading a schedule gave: its problems, and the nests after each line that was read."""
 
-    version: Version
     problems: list[Problem]
     n_moves: int
     stages: list[str]
@@ -101,13 +101,16 @@ class SchedulesInTurns(TypedDict):
     edited: CallTime
 
 
-class EditedKernel(TypedDict):
-    """A kernel with an edited schedule beside its own.
+class ScheduleVerdict(TypedDict):
+    """Results and times of both; `times` are null until it was run, and where numbers differ."""
 
-    `because` says why it was not run. `times` are null until it was, and where numbers differ.
-    """
+    outputs: list[ComparedOutput]
+    times: SchedulesInTurns | None
 
-    version: Version
+
+class EditedKernel(Payload, ScheduleVerdict):
+    """A kernel with an edited schedule beside its own; `because` says why it was not run."""
+
     job: str
     kernel: int
     name: str
@@ -115,5 +118,3 @@ class EditedKernel(TypedDict):
     original: ScheduledCode
     edited: ScheduledCode
     because: str
-    outputs: list[ComparedOutput]
-    times: SchedulesInTurns | None

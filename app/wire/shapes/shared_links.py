@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
 from app.wire.shapes.jobs import JobRequest
 
 
@@ -14,13 +14,12 @@ class LinkRequest(TypedDict):
     fragment: str
 
 
-class Link(TypedDict):
+class SharedLink(Payload):
     """A short link: the state in normal form, and the request of the job that is compared with.
 
     `made_with` is the version that made the link, `program` the one that opens it. Unix seconds.
     """
 
-    version: Version
     id: str
     path: str
     fragment: str

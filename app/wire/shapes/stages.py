@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
-from app.wire.shapes.facts import Version
+from app.grouping.tree import Kind as GroupKind
+from app.textdiff import Mark as DiffMark
+from app.wire.shapes import Payload
+from compiler.ledger import Verdict
+from compiler.trace import Outcome
+
+KernelPart = Literal["computation", "schedule", "loops", "llvm", "asm"]
+StorageKind = Literal["splat", "seeded", "literal", "blob", "file"]
+Edge = tuple[str, str, int, str]
+Span = tuple[int, int, str]
+DiffRow = tuple[DiffMark, int | None, int | None, str]
 
 
 class GraphNode(TypedDict):
@@ -28,7 +38,7 @@ class GraphConstant(TypedDict):
 
     name: str
     type: str
-    storage: Literal["splat", "seeded", "literal", "blob", "file"]
+    storage: StorageKind
     text: str
     bytes: int
     stored_bytes: int
@@ -40,45 +50,40 @@ class Region(TypedDict):
     """A graph inside a node: the body of a fusion, or of control flow."""
 
     nodes: list[GraphNode]
-    edges: list[list[Any]]
+    edges: list[Edge]
     constants: list[GraphConstant]
 
 
-class StageGraph(TypedDict):
-    """The graph of a stage, and which of its nodes and constants differ from the stage before.
+class Marks(TypedDict):
+    """The nodes and constants that differ from the stage before."""
 
-    An edge is [from, to, operand, value].
-    """
-
-    version: Version
-    stage: int
-    graph_stage: int
-    name: str
-    nodes: list[GraphNode]
-    edges: list[list[Any]]
-    constants: list[GraphConstant]
     added: list[str]
     changed: list[str]
     removed: list[str]
 
 
-class StageDelta(TypedDict):
+class StageFacts(Payload, Marks):
+    """Which stage a graph is of, and what its pass did to nodes and constants."""
+
+    stage: int
+    graph_stage: int
+    name: str
+
+
+class StageGraph(StageFacts, Region):
+    """The graph of a stage. An edge is [from, to, operand, value]."""
+
+
+class StageDelta(StageFacts):
     """What makes the graph of a stage of that of stage `against` (-1: of nothing).
 
     A piece is [start, end, items]: the old ones from start to before end, then new items.
     """
 
-    version: Version
-    stage: int
-    graph_stage: int
-    name: str
     against: int
-    nodes: list[list[Any]]
-    edges: list[list[Any]]
-    constants: list[list[Any]]
-    added: list[str]
-    changed: list[str]
-    removed: list[str]
+    nodes: list[tuple[int, int, list[GraphNode]]]
+    edges: list[tuple[int, int, list[Edge]]]
+    constants: list[tuple[int, int, list[GraphConstant]]]
 
 
 class Saved(TypedDict):
@@ -96,7 +101,7 @@ class Step(TypedDict):
     """
 
     rule: str
-    outcome: Literal["applied", "declined"]
+    outcome: Outcome
     because: str
     at: str
     took: list[str]
@@ -108,10 +113,9 @@ class Step(TypedDict):
     saves: Saved | None
 
 
-class Steps(TypedDict):
+class Steps(Payload):
     """The steps of a pass, a page of them; `n_dropped` were too many to be kept."""
 
-    version: Version
     stage: int
     n_steps: int
     n_dropped: int
@@ -119,28 +123,39 @@ class Steps(TypedDict):
     steps: list[Step]
 
 
-class StageText(TypedDict):
-    """A stage's graph as text; a span is [first line, number of lines, id]."""
+class CutText(TypedDict):
+    """A text of `n_lines`, of which the last `cut` were left out."""
 
-    version: Version
-    stage: int
-    graph_stage: int
     n_lines: int
     cut: int
     text: str
-    spans: list[list[Any]]
 
 
-class Diff(TypedDict):
-    """Two stages' texts; a row is [mark, old line, new line, text]."""
+class StageText(Payload, CutText):
+    """A stage's graph as text; a span is [first line, number of lines, id]."""
 
-    version: Version
     stage: int
-    against: int
+    graph_stage: int
+    spans: list[Span]
+
+
+class TextDiff(TypedDict):
+    """Two texts; a row is [mark, old line, new line, text], lines from 0.
+
+    A row ["…", n, null, ""] stands for n equal lines.
+    """
+
     n_added: int
     n_removed: int
     cut: int
-    rows: list[list[Any]]
+    rows: list[DiffRow]
+
+
+class StageDiff(Payload, TextDiff):
+    """The texts of two stages, old is `against`."""
+
+    stage: int
+    against: int
 
 
 class UnionNode(TypedDict):
@@ -148,7 +163,7 @@ class UnionNode(TypedDict):
 
     key: str
     id: str
-    stages: list[list[int]]
+    stages: list[tuple[int, int]]
     group: str
     width: int
     height: int
@@ -159,7 +174,7 @@ class UnionGroup(TypedDict):
 
     key: str
     label: str
-    kind: Literal["scope", "repeat", "block", "stretch"]
+    kind: GroupKind
     times: int
     group: str
     open: bool
@@ -168,10 +183,9 @@ class UnionGroup(TypedDict):
     dot: str
 
 
-class Union(TypedDict):
+class Union(Payload):
     """All stages' nodes in one drawing, as nested DOT without any text of the model."""
 
-    version: Version
     dot: str
     n_nodes: int
     n_drawn: int
@@ -187,15 +201,11 @@ class ScheduleStep(TypedDict):
     outline: str
 
 
-class KernelText(TypedDict):
+class KernelText(Payload, CutText):
     """One level of one kernel as text; `steps` has an entry for each line of a schedule."""
 
-    version: Version
     kernel: int
-    part: str
-    text: str
-    n_lines: int
-    cut: int
+    part: KernelPart
     steps: list[ScheduleStep]
 
 
@@ -206,26 +216,20 @@ class KernelOfJob(TypedDict):
     kernel: int
 
 
-class KernelDiff(TypedDict):
-    """One level of two kernels; a row is [mark, old line, new line, text], old of `against`."""
+class KernelDiff(Payload, TextDiff):
+    """One level of two kernels, old is `against`."""
 
-    version: Version
-    part: str
+    part: KernelPart
     kernel: int
     against: KernelOfJob
-    n_added: int
-    n_removed: int
-    cut: int
-    rows: list[list[Any]]
 
 
-class KernelLinks(TypedDict):
+class KernelLinks(Payload):
     """Where lines of a kernel came from, counted from 0; -1 for none, empty where it is not known.
 
     For each line of the LLVM text its line of Loop IR; for each of the assembly its line of LLVM.
     """
 
-    version: Version
     kernel: int
     llvm: list[int]
     asm: list[int]
@@ -237,7 +241,7 @@ class Chapter(TypedDict):
     stage: int
     pass_name: str
     rule: str
-    outcome: Literal["applied", "declined"]
+    outcome: Outcome
     at: str
     because: str
 
@@ -247,19 +251,18 @@ class Neighbour(TypedDict):
 
     maker: str
     reader: str
-    verdict: Literal["together", "apart", "not neighbours", "gone"]
+    verdict: Verdict
     because: str
     chapters: list[Chapter]
 
 
-class Neighbours(TypedDict):
+class Neighbours(Payload):
     """The answers for all edges of the model."""
 
-    version: Version
     edges: list[Neighbour]
 
 
-class Origin(TypedDict):
+class OnnxNode(TypedDict):
     """An ONNX node, and what was made of it; `nodes` and `constants` have the ids by stage."""
 
     name: str
@@ -271,8 +274,7 @@ class Origin(TypedDict):
     functions: list[str]
 
 
-class Provenance(TypedDict):
+class Provenance(Payload):
     """From ONNX nodes to stages' nodes, kernels, buffers and functions."""
 
-    version: Version
-    onnx: list[Origin]
+    onnx: list[OnnxNode]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
 
 
 class InstructionClass(TypedDict):
@@ -35,10 +35,9 @@ class TargetRow(TypedDict):
     n_bytes: int | None
 
 
-class Targets(TypedDict):
+class Targets(Payload):
     """A kernel's code for all machines, in figures."""
 
-    version: Version
     job: str
     kernel: int
     name: str
@@ -64,9 +63,8 @@ class KernelLevels(TypedDict):
     links: TargetLinks
 
 
-class TargetCode(KernelLevels):
+class TargetCode(Payload, KernelLevels):
     """A kernel's code for one machine, at each level."""
 
-    version: Version
     target: str
     kernel: int

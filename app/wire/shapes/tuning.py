@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from app.wire.shapes.facts import Version
+from app.wire.shapes import Payload
+from compiler.tuning.judge import Outcome as TrialOutcome
 
 SearchName = Literal["annealing", "genetic", "random"]
 
@@ -32,7 +33,7 @@ class TuneTrial(TypedDict):
 
     kernel: int
     number: int
-    outcome: Literal["right", "refused", "wrong", "failed"]
+    outcome: TrialOutcome
     words: str
     ratio: float | None
     expected: float | None
@@ -51,10 +52,9 @@ class TunedModel(TypedDict):
     rounds: int
 
 
-class Tuning(TypedDict):
+class Tuning(Payload):
     """A search, as far as it got."""
 
-    version: Version
     job: str
     kernel: int | None
     search: SearchName

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from app.wire.shapes.facts import Problem, Version
+from app.wire.shapes import Payload
+from app.wire.shapes.facts import Problem
+
+Language = Literal["ir", "py"]
 
 
 class TextToCheck(TypedDict):
     """The text of a model, in the text form of graphs or in Python."""
 
-    language: Literal["ir", "py"]
+    language: Language
     text: str
 
 
@@ -22,13 +25,12 @@ class TextLine(TypedDict):
     type: str
 
 
-class CheckedText(TypedDict):
+class CheckedText(Payload):
     """What reading a text gave: its problems, or a model of so many nodes.
 
     `ir` is the model in the text form, "" when there is none or it is too long to be written.
     """
 
-    version: Version
     problems: list[Problem]
     lines: list[TextLine]
     n_nodes: int | None
@@ -47,15 +49,14 @@ class TextExample(TypedDict):
     """A text to begin with."""
 
     name: str
-    language: Literal["ir", "py"]
+    language: Language
     words: str
     text: str
 
 
-class Writing(TypedDict):
+class Writing(Payload):
     """What somebody who writes needs; `characters` is how long a text may be."""
 
-    version: Version
     languages: list[str]
     characters: int
     makers: list[ConstantMaker]

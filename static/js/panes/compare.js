@@ -139,8 +139,9 @@ export function mountCompare(root, state, work) {
     try {
       const job = await api.job(id);
       if (number !== request) return;
-      const { pipeline: asked, without = [] } = job.request;
-      tuned = job.request.tuned ?? "";
+      const compiled = /** @type {import("../wire.js").JobRequest} */ (job.request);
+      const { pipeline: asked, without = [] } = compiled;
+      tuned = compiled.tuned ?? "";
       sayLeftOut(without);
       if (asked && asked !== "default" && !state.get().planned) {
         given = printPipeline(parsePipeline(asked));

@@ -75,7 +75,7 @@ export function mountOnnx(root, state) {
     }
   }
 
-  /** @param {import("../wire.js").Problem} problem */
+  /** @param {import("../page.js").PageProblem} problem */
   function refuse(problem) {
     const box = el("div", { class: "problem" });
     showProblem(box, problem);

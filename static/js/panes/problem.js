@@ -5,7 +5,7 @@ import { word } from "../words.js";
 /**
  * Fills a `.problem` box; hides it for none.
  * @param {HTMLElement} box
- * @param {import("../wire.js").Problem | null} problem
+ * @param {import("../page.js").PageProblem | null} problem
  */
 export function showProblem(box, problem) {
   box.hidden = problem === null;
@@ -24,7 +24,7 @@ export function showProblem(box, problem) {
   box.replaceChildren(content);
 }
 
-/** @param {import("../wire.js").Problem} problem */
+/** @param {import("../page.js").PageProblem} problem */
 function placeOf({ where }) {
   if (!where) return "";
   const pieces = [where.source];

@@ -13,7 +13,7 @@ import { mountTextEditor } from "./text_editor.js";
 
 const CHECK_AFTER_MS = 250;
 
-/** @type {import("../wire.js").CheckedSchedule} */
+/** @type {Omit<import("../wire.js").CheckedSchedule, "problems"> & {problems: import("../page.js").PageProblem[]}} */
 const NOTHING = { problems: [], n_moves: 0, stages: [], nests: [] };
 
 /** What was run last, so that looking at another pane does not lose it. */

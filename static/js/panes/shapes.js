@@ -7,7 +7,7 @@ import { word } from "../words.js";
 /**
  * Inputs with open dimensions, with the sizes that are taken when none are given.
  * @param {import("../page.js").Page} page
- * @returns {{name: string, type: string, dims: number[]}[]}
+ * @returns {{name: string, type: string, dims: (number | string)[]}[]}
  */
 export function openInputs({ model, samples, inspected }) {
   if (model.startsWith("sample:")) {

@@ -25,7 +25,7 @@ export function mountTextEditor(root, writer) {
   const problemList = part(root, "write-problems");
   let chosen = 0;
 
-  /** @param {import("../wire.js").Problem[]} problems @param {Behind[]} behind */
+  /** @param {import("../page.js").PageProblem[]} problems @param {Behind[]} behind */
   function show(problems, behind = []) {
     paper.replaceChildren(
       ...area.value.split("\n").map((row, i) => {
@@ -69,7 +69,7 @@ export function mountTextEditor(root, writer) {
 
   /**
    * @param {string} row
-   * @param {import("../wire.js").Problem[]} problems of this row
+   * @param {import("../page.js").PageProblem[]} problems of this row
    * @returns {(string | HTMLElement)[]}
    */
   function marked(row, problems) {

@@ -50,6 +50,7 @@ export function mountTuning(root, state, findings) {
   const budget = partOf(root, "budget", HTMLSelectElement);
   const search = partOf(root, "search", HTMLSelectElement);
   const which = partOf(root, "which", HTMLSelectElement);
+  const chosenSearch = () => /** @type {import("../wire.js").TuneOptions["search"]} */ (search.value);
   let request = 0;
   let leave = () => {};
   /** @type {Tuning | null} */
@@ -211,7 +212,7 @@ export function mountTuning(root, state, findings) {
 
   if (!work) {
     part(root, "bar").hidden = true;
-    void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: search.value, kernel: null }));
+    void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: chosenSearch(), kernel: null }));
   } else api.about().then(({ limits }) => {
     if (!root.contains(budget)) return; // the pane was left meanwhile
     const most = Math.max(1, limits.job_limit_s - REST_S);
@@ -236,7 +237,7 @@ export function mountTuning(root, state, findings) {
         void follow(() =>
           findings.tune(parts.id, {
             budget_seconds: Number(budget.value),
-            search: search.value,
+            search: chosenSearch(),
             kernel: kernel.value === "" ? null : Number(kernel.value),
           }),
         ),

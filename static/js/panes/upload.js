@@ -9,10 +9,10 @@ import { word } from "../words.js";
 
 /**
  * The server knows an upload by its digest; people by its name.
- * @param {import("../wire.js").Problem} problem
+ * @param {import("../page.js").PageProblem} problem
  * @param {string} id
  * @param {string | undefined} name
- * @returns {import("../wire.js").Problem}
+ * @returns {import("../page.js").PageProblem}
  */
 export function named(problem, id, name) {
   const { where } = problem;
@@ -162,14 +162,13 @@ export function mountUpload(root, state) {
       else if (!inspected)
         says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
       else {
-        const { n_nodes, n_parameters, producer } = inspected.model;
+        const { n_nodes, n_parameters } = inspected.model;
         const facts = {
           size: formatBytes(known.bytes),
           nodes: word("n-nodes", { n: n_nodes, count: formatCount(n_nodes) }),
           parameters: word("n-parameters", { n: n_parameters, count: formatCount(n_parameters) }),
         };
-        says.textContent =
-          word("upload.facts", facts) + (producer ? word("upload.producer", { producer }) : "");
+        says.textContent = word("upload.facts", facts);
       }
     }),
   );
