@@ -9,6 +9,7 @@ PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
 WORKERS ?= 2
+BASE ?= HEAD
 # Files go to workers in the order of the collection: contracts first, of the browser's the longest first.
 # A test without an end takes its worker with it and is named, native code included.
 SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
@@ -52,6 +53,14 @@ check: .venv/.dev bundle ## lint, formatting, types, and the tests of the page's
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python hatch_build.py npm run check
 	$(BIN)/python hatch_build.py npm test
+
+# Processes that tests start find the bytecode of what they import, whatever the environment says.
+quick test browser-test: export PYTHONDONTWRITEBYTECODE =
+quick test browser-test: export PYTHONPYCACHEPREFIX = $(CURDIR)/var/bytecode
+
+.PHONY: quick
+quick: .venv/.dev ## what a change needs at once: style, its types, quick contracts, its own tests (BASE=)
+	$(BIN)/python -m tests.quick --base $(BASE) --workers $(WORKERS)
 
 .PHONY: test
 test: browser check ## set everything up and run all tests: contracts first, the browser last

@@ -6,11 +6,21 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # What the developer's own programs left behind (tuned schedules, measured speeds) decides no test.
 os.environ["COMPILARIUM_CACHE"] = str(REPOSITORY / "var" / "test-cache")
+
+# The same examples every time, however slow the machine is; `make sweep` draws others.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
 
 # Cheapest first: what breaks most often is then known soonest. The browser needs all the rest.
 _FIRST = "contracts"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
+from time import monotonic
 
 from flask import Response, request
 
@@ -103,9 +103,9 @@ def job_events(job_id: str) -> Response:
 
 def _stream(jobs: JobQueue, job: Job, after: int, limits: Settings) -> Iterator[bytes]:
     """Events until the job is over or the stream's time is; comments keep the connection alive."""
-    end_s = time.monotonic() + limits.stream_limit_s
+    end_s = monotonic() + limits.stream_limit_s
     yield b"retry: 1000\n\n"
-    while (left_s := end_s - time.monotonic()) > 0:
+    while (left_s := end_s - monotonic()) > 0:
         events = jobs.events_after(job, after, min(limits.heartbeat_s, left_s))
         for event in events:
             yield _event_bytes(event)

@@ -12,10 +12,10 @@ import os
 import selectors
 import signal
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from app.jobs.fork_server import ForkServer
@@ -26,6 +26,8 @@ _LINE_LIMIT_BYTES = 1024 * 1024
 _TICK_S = 0.1
 _LOOK_AT_FOLDER_EVERY_S = 0.5
 _TAIL_BYTES = 4000
+_ENDING_S = 30.0
+"""How long a child that closed its pipe may take to end, on a machine that is busy."""
 
 OnMessage = Callable[[str, Mapping[str, Any]], None]
 
@@ -99,7 +101,7 @@ class _Listener:
     ) -> None:
         self.child, self.folder, self.limits = child, folder, limits
         self.on_message, self.cancelled = on_message, cancelled
-        self.end_s = time.monotonic() + limits.seconds
+        self.end_s = monotonic() + limits.seconds
         self.next_look_s = 0.0
         self.n_bytes = 0
         self.rest = b""
@@ -120,7 +122,7 @@ class _Listener:
                 self._take(data)
 
     def _check_limits(self) -> None:
-        now = time.monotonic()
+        now = monotonic()
         if now > self.end_s:
             raise seconds_limit(self.limits.seconds, self.doing)
         if now > self.next_look_s:
@@ -156,7 +158,7 @@ class _Listener:
 
     def _ended(self) -> None:
         """The pipe closed before the job was done: find out why."""
-        code = self.child.process.wait(timeout_s=5.0)
+        code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(
                 "E-LIMIT-CRASH", "the child process closed its pipe before the job was done"

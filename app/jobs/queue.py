@@ -23,6 +23,9 @@ from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
 
+CANCEL_S = 5.0
+"""How long who cancels a running job waits for its end."""
+
 
 class JobQueue:
     """Takes jobs, runs `n_workers` of them at a time, and tells how they stand.
@@ -120,7 +123,7 @@ class JobQueue:
                 self._renumber()
             elif job_id in self.cancels:
                 self.cancels[job_id].set()
-                self.changed.wait_for(lambda: job.is_over, timeout=5.0)
+                self.changed.wait_for(lambda: job.is_over, timeout=CANCEL_S)
             return job
 
     def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:

@@ -1,16 +1,18 @@
 """What statements mean, one after the other: the oracle for routines, schedules and machine code.
 
 Slow. Only a vector loop is run at once, with an array per index: it promises that its iterations do
-not depend on each other, and lanes that store to one place are an error.
+not depend on each other, and lanes that store to one place are an error. Each statement becomes a
+Python function first, so that no iteration has to look at it anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from compiler.compute.calculations import OF_NUMBERS, Calculation, Index, calculation
 from compiler.compute.numbers import FUNCTIONS, INDEX_FUNCTIONS, Array, convert, fetched
 from compiler.compute.scalar import (
     Apply,
@@ -24,10 +26,15 @@ from compiler.compute.scalar import (
     Scalar,
 )
 from compiler.compute.statements import If, Loop, Prefetch, ScatterStore, Statement, Store, While
+from compiler.ir import affine
 from compiler.ir.affine import Expr
+from compiler.ir.types import DType
 
-Index = Any
-"""A number, or one number per lane."""
+Act = Callable[[], None]
+Value = Callable[[Any], Any]
+"""A value for every lane; where the mask is false it does not matter. True is everywhere."""
+Place = Callable[[Any], tuple[Any, ...]]
+"""Where an index lies in its array: inside of it also where the mask is false."""
 
 
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
@@ -36,125 +43,284 @@ def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> No
     Errors: AssertionError when an index leaves its buffer or lanes collide.
     """
     with np.errstate(all="ignore"):
-        _Run(memory).statements(body)
+        _Maker(memory).block(body)()
 
 
 def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
     """The value of an index expression, or its values, for those of its symbols."""
-    if isinstance(e, int):
-        return e
-    total: Index = e.constant
-    for atom, c in e.terms:
-        if isinstance(atom, str):
-            total = total + c * env[atom]
-            continue
-        a, b = index_values(atom.a, env), index_values(atom.b, env)
-        total = total + c * INDEX_FUNCTIONS[atom.fn](a, b)
-    return total
+    return calculation((e,), env)()[0]
 
 
-class _Run:
+class _Maker:
+    """Makes functions; `lane` is the index of the vector loop that is open, if there is one."""
+
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory
         self.env: dict[str, Index] = {}
-        self.n_lanes = 0
+        self.lane: str | None = None
+        self.first, self.n_lanes = 0, 0
 
-    def statements(self, body: Iterable[Statement]) -> None:
-        for s in body:
-            match s:
-                case Loop():
-                    self._loop(s)
-                case If(condition, inner):
-                    if self._holds(condition):
-                        self.statements(inner)
-                case While(condition, inner):
-                    while self._holds(condition):
-                        self.statements(inner)
-                case Store():
-                    self._store(s)
-                case ScatterStore():
-                    self._scatter_store(s)
-                case Prefetch():
-                    for e in s.index:
-                        self.index(e)
+    # Statements
 
-    def _loop(self, loop: Loop) -> None:
-        start, stop = int(self.index(loop.start)), int(self.index(loop.stop))
-        if loop.kind == "vector":
-            if stop > start:
-                self.env[loop.var], self.n_lanes = np.arange(start, stop), stop - start
-                self.statements(loop.body)
-                self.n_lanes = 0
-        else:
-            for i in range(start, stop):
-                self.env[loop.var] = i
-                self.statements(loop.body)
-        self.env.pop(loop.var, None)
+    def block(self, body: Iterable[Statement]) -> Act:
+        """Statements one after the other."""
+        acts = [self._statement(s) for s in body]
+        if len(acts) == 1:
+            return acts[0]
 
-    def _holds(self, condition: Scalar) -> bool:
-        assert not self.n_lanes, "a vector loop holds stores only"
-        return bool(self.scalar(condition, True))
+        def run() -> None:
+            for act in acts:
+                act()
 
-    def _scatter_store(self, s: ScatterStore) -> None:
-        assert not self.n_lanes, "a vector loop holds plain stores only"
-        target = self.memory[s.buffer]
-        at = tuple(int(self.scalar(i, True)) for i in s.index)
-        value = self.scalar(s.value, True)
-        if all(0 <= i < n for i, n in zip(at, target.shape, strict=True)):
-            target[at] = np.asarray(value).reshape(())
+        return run
 
-    def _store(self, s: Store) -> None:
-        target = self.memory[s.buffer]
-        at = self._position(s.buffer, s.index, True)
-        value = self.scalar(s.value, True)
-        if self.n_lanes:
-            flat = np.ravel_multi_index(at, target.shape) if at else np.zeros((), np.int64)
-            places = np.broadcast_to(flat, (self.n_lanes,))
-            assert len(np.unique(places)) == self.n_lanes, f"lanes collide in {s.buffer}"
-        target[at] = value if target[at].shape else np.asarray(value).reshape(())
-
-    def index(self, e: Expr) -> Index:
-        """An integer expression for every lane."""
-        return index_values(e, self.env)
-
-    def _position(self, name: str, index: tuple[Expr, ...], mask: Any) -> tuple[Index, ...]:
-        made: list[Index] = []
-        for e, n in zip(index, self.memory[name].shape, strict=True):
-            i = self.index(e)
-            outside = (i < 0) | (i >= n)
-            assert not np.any(outside & mask), f"{name}[{e}] leaves an axis of size {n}"
-            made.append(np.where(outside, 0, i) if np.any(outside) else i)
-        return tuple(np.broadcast_arrays(*made)) if made else ()
-
-    def scalar(self, s: Scalar, mask: Any) -> Array:
-        """A value for every lane; where the mask is false it does not matter."""
+    def _statement(self, s: Statement) -> Act:
         match s:
-            case Read(tensor, index, _):
-                source = self.memory[tensor]
-                at = self._position(tensor, index, mask)
-                if source.size == 0:
-                    return np.zeros((), source.dtype)
-                return source[at]
+            case Loop():
+                return self._vector_loop(s) if s.kind == "vector" else self._loop(s)
+            case If() | While():
+                return self._conditional(s)
+            case Store():
+                return self._store(s)
+            case ScatterStore():
+                return self._scatter_store(s)
+            case Prefetch():
+                index = self._index(s.index)
+
+                def ask() -> None:
+                    index()
+
+                return ask
+
+    def _loop(self, loop: Loop) -> Act:
+        bounds = self._index((loop.start, loop.stop))
+        var, env, inner = loop.var, self.env, self.block(loop.body)
+
+        def run() -> None:
+            start, stop = bounds()
+            for env[var] in range(int(start), int(stop)):
+                inner()
+            env.pop(var, None)
+
+        return run
+
+    def _vector_loop(self, loop: Loop) -> Act:
+        assert self.lane is None, "a vector loop holds no other one"
+        bounds = self._index((loop.start, loop.stop))
+        self.lane = loop.var
+        inner = self.block(loop.body)
+        self.lane = None
+
+        def run() -> None:
+            start, stop = map(int, bounds())
+            if stop > start:
+                self.env[loop.var] = np.arange(start, stop)
+                self.first, self.n_lanes = start, stop - start
+                inner()
+            self.env.pop(loop.var, None)
+
+        return run
+
+    def _conditional(self, s: If | While) -> Act:
+        assert self.lane is None, "a vector loop holds stores only"
+        condition, inner = self.scalar(s.condition), self.block(s.body)
+
+        def run_if() -> None:
+            if condition(True):
+                inner()
+
+        def run_while() -> None:
+            while condition(True):
+                inner()
+
+        return run_if if isinstance(s, If) else run_while
+
+    def _scatter_store(self, s: ScatterStore) -> Act:
+        assert self.lane is None, "a vector loop holds plain stores only"
+        target, value = self.memory[s.buffer], self.scalar(s.value)
+        index = [self.scalar(i) for i in s.index]
+
+        def run() -> None:
+            at = tuple(int(i(True)) for i in index)
+            found = value(True)
+            if all(0 <= i < n for i, n in zip(at, target.shape, strict=True)):
+                target[at] = found
+
+        return run
+
+    def _store(self, s: Store) -> Act:
+        target, value = self.memory[s.buffer], self.scalar(s.value)
+        place = self._place(s.buffer, s.index)
+
+        def run() -> None:
+            target[place(True)] = value(True)
+
+        def run_lanes() -> None:
+            at = place(True)
+            found = value(True)
+            assert self._are_apart(at, target), f"lanes collide in {s.buffer}"
+            target[at] = found if target[at].shape else np.asarray(found).reshape(())
+
+        return run if self.lane is None else run_lanes
+
+    def _are_apart(self, at: tuple[Any, ...], target: Array) -> bool:
+        """Whether each lane stores to a place of its own."""
+        if any(isinstance(i, slice) for i in at):
+            return True
+        if not any(isinstance(i, np.ndarray) for i in at):
+            return self.n_lanes == 1
+        places: Array = np.atleast_1d(np.ravel_multi_index(at, target.shape))
+        return len(set(places.tolist())) == self.n_lanes
+
+    # Places
+
+    def _index(self, index: tuple[Expr, ...]) -> Calculation:
+        return calculation(index, self.env, OF_NUMBERS if self.lane is None else INDEX_FUNCTIONS)
+
+    def _place(self, name: str, index: tuple[Expr, ...]) -> Place:
+        lane = self.lane
+        steps = [0 if lane is None else affine.coefficient(e, lane) for e in index]
+        varies = [axis for axis, step in enumerate(steps) if step != 0]
+        if not varies:
+            return self._same_place(name, index)
+        step = steps[varies[0]]
+        if len(varies) > 1 or step is None or step < 0:
+            return self._places_of_lanes(name, index)
+        return self._slice_of_lanes(name, index, varies[0], step)
+
+    def _same_place(self, name: str, index: tuple[Expr, ...]) -> Place:
+        """One place, for all lanes if there are any."""
+        shape, calculate = self.memory[name].shape, self._index(index)
+
+        def place(mask: Any) -> tuple[Any, ...]:
+            at = calculate()
+            for i, n in zip(at, shape, strict=True):
+                if not 0 <= i < n:
+                    return _brought_inside(name, index, at, shape, mask)
+            return at
+
+        return place
+
+    def _slice_of_lanes(self, name: str, index: tuple[Expr, ...], axis: int, step: int) -> Place:
+        """Equally far apart along one axis: no number per lane is needed."""
+        assert self.lane is not None, "there are lanes"
+        shape, anywhere = self.memory[name].shape, self._places_of_lanes(name, index)
+        rest = index[axis] - step * affine.symbol(self.lane)
+        calculate = self._index((*index[:axis], rest, *index[axis + 1 :]))
+
+        def place(mask: Any) -> tuple[Any, ...]:
+            at = calculate()
+            first = at[axis] + step * self.first
+            last = first + step * (self.n_lanes - 1)
+            if first < 0 or last >= shape[axis]:
+                return anywhere(mask)
+            found = (*at[:axis], slice(first, last + 1, step), *at[axis + 1 :])
+            for k, (i, n) in enumerate(zip(at, shape, strict=True)):
+                if k != axis and not 0 <= i < n:
+                    return anywhere(mask)
+            return found
+
+        return place
+
+    def _places_of_lanes(self, name: str, index: tuple[Expr, ...]) -> Place:
+        """A place per lane."""
+        shape, calculate = self.memory[name].shape, self._index(index)
+        return lambda mask: tuple(
+            np.broadcast_arrays(*_brought_inside(name, index, calculate(), shape, mask))
+        )
+
+    # Values
+
+    def scalar(self, s: Scalar) -> Value:
+        """What computes a scalar."""
+        match s:
+            case Read():
+                return self._read(s)
             case Fetch(tensor, places, _):
-                return fetched(self.memory[tensor], [self.scalar(i, mask) for i in places])
+                source, parts = self.memory[tensor], [self.scalar(i) for i in places]
+                return lambda mask: fetched(source, [i(mask) for i in parts])
             case Number(value, dtype):
-                return np.asarray(value).astype(dtype.numpy)
+                made = np.asarray(value).astype(dtype.numpy)[()]
+                return lambda _: made
             case IndexValue(expr, dtype):
-                return np.asarray(self.index(expr)).astype(dtype.numpy)
-            case Apply(fn, args, dtype):
-                values = [self.scalar(a, mask) for a in args]
-                return np.asarray(FUNCTIONS[fn](*values)).astype(dtype.numpy)
+                index, kind = self._index((expr,)), dtype.numpy
+                return lambda _: np.asarray(index()[0]).astype(kind)
+            case Apply():
+                return self._apply(s)
             case Convert(arg, dtype):
-                return convert(self.scalar(arg, mask), dtype)
+                inner = self.scalar(arg)
+                return lambda mask: convert(inner(mask), dtype)
             case Bits(arg, dtype):
-                return np.asarray(self.scalar(arg, mask)).view(dtype.numpy)
-            case Inside(tests, then, otherwise):
-                holds: Any = True
-                for e, n in tests:
-                    i = self.index(e)
-                    holds = holds & ((i >= 0) & (i < n))
-                missed = np.logical_not(holds)
-                a, b = self.scalar(then, mask & holds), self.scalar(otherwise, mask & missed)
-                return np.where(holds, a, b).astype(s.dtype.numpy)
+                inner, kind = self.scalar(arg), dtype.numpy
+                return lambda mask: np.asarray(inner(mask)).view(kind)
+            case Inside():
+                return self._inside(s)
             case _:
                 raise AssertionError(f"{type(s).__name__} has no place in a statement")
+
+    def _read(self, s: Read) -> Value:
+        source, place = self.memory[s.tensor], self._place(s.tensor, s.index)
+        if source.size:
+            return lambda mask: source[place(mask)]
+
+        def nothing(mask: Any) -> Array:
+            place(mask)
+            return np.zeros((), source.dtype)
+
+        return nothing
+
+    def _apply(self, s: Apply) -> Value:
+        fn, typed, args = FUNCTIONS[s.fn], _typed(s.dtype), [self.scalar(a) for a in s.args]
+        if len(args) == 2:
+            a, b = args
+            return lambda mask: typed(fn(a(mask), b(mask)))
+        return lambda mask: typed(fn(*[a(mask) for a in args]))
+
+    def _inside(self, s: Inside) -> Value:
+        tests = self._index(tuple(e for test in s.tests for e in test))
+        then, otherwise = self.scalar(s.then), self.scalar(s.otherwise)
+        typed = _typed(s.dtype)
+
+        def of_one(mask: Any) -> Array:
+            numbers = tests()
+            for i, n in zip(numbers[::2], numbers[1::2], strict=True):
+                if not 0 <= i < n:
+                    return typed(otherwise(mask))
+            return typed(then(mask))
+
+        def of_lanes(mask: Any) -> Array:
+            numbers, holds = tests(), True
+            for i, n in zip(numbers[::2], numbers[1::2], strict=True):
+                holds = holds & ((i >= 0) & (i < n))
+            if np.all(holds):
+                return typed(then(mask))
+            if not np.any(holds):
+                return typed(otherwise(mask))
+            missed = np.logical_not(holds)
+            return typed(np.where(holds, then(mask & holds), otherwise(mask & missed)))
+
+        return of_one if self.lane is None else of_lanes
+
+
+def _typed(dtype: DType) -> Callable[[Array], Array]:
+    """Numbers as elements of a type."""
+    kind = np.dtype(dtype.numpy)
+    return lambda made: made if made.dtype == kind else made.astype(kind)
+
+
+def _brought_inside(
+    name: str,
+    index: Sequence[Expr],
+    at: Sequence[Index],
+    shape: Sequence[int],
+    mask: Any,
+) -> tuple[Index, ...]:
+    """The first element of an axis where an index leaves it, which it may outside of the mask."""
+    found: list[Index] = []
+    for e, i, n in zip(index, at, shape, strict=True):
+        outside = (i < 0) | (i >= n)
+        if np.any(outside):
+            assert not np.any(outside & mask), f"{name}[{e}] leaves an axis of size {n}"
+            i = np.where(outside, 0, i)
+        found.append(i)
+    return tuple(found)

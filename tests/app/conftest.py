@@ -13,33 +13,71 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.config import Settings
+from app.jobs.fork_server import ForkServer
 from app.jobs.queue import JobQueue
 from tests.app.schema import check_answers
 
 QUICK = {"measure": False, "check": False, "accuracy": False}
 """Options of a job that compiles and does nothing besides."""
 
+ODD_WORKER = "tests.app.odd_worker"
+
+ForkServers = Callable[[str], ForkServer]
 MakeApp = Callable[..., Flask]
 RunJob = Callable[..., dict[str, Any]]
 
+PATIENCE_S = 150.0
+"""How long to wait for what happens elsewhere: it only ends a test that hangs."""
+
+
+class SharedForkServer(ForkServer):
+    """A fork server for many applications: none of them ends it."""
+
+    def stop(self) -> None:
+        """Go on: what an application has started ends with its jobs."""
+
+    def end(self) -> None:
+        """End the process after the last test."""
+        super().stop()
+
+
+@pytest.fixture(scope="session")
+def fork_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServers]:
+    """Fork servers by their module: to import the compiler takes longer than most jobs."""
+    made: dict[str, SharedForkServer] = {}
+
+    def shared(module: str) -> ForkServer:
+        if module not in made:
+            made[module] = SharedForkServer(module, tmp_path_factory.mktemp("logs"))
+        return made[module]
+
+    yield shared
+    for each in made.values():
+        each.end()
+
 
 @pytest.fixture
-def make_app(tmp_path: Path) -> Iterator[MakeApp]:
-    """Makes applications and ends their children afterwards."""
+def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
+    """Makes applications and ends their children afterwards.
+
+    Those of the odd worker share its fork server; others may want one in their environment.
+    """
     made: dict[Flask, list[str]] = {}
 
     def make(**differences: Any) -> Flask:
         settings = {
             "data_folder": tmp_path / "data",
             "upload_limit_bytes": 100_000,
-            "job_limit_s": 30.0,
+            "job_limit_s": 120.0,
             "n_workers": 1,
-            "worker_module": "tests.app.odd_worker",
+            "worker_module": ODD_WORKER,
             "heartbeat_s": 0.2,
             **differences,
         }
         app = create_app(settings)
         app.testing = False  # bugs become answers, as for users
+        if settings["worker_module"] == ODD_WORKER:
+            jobs_of(app.test_client()).fork_server = fork_servers(ODD_WORKER)
         # Tests queue requests that are no real ones.
         made[app] = check_answers(app, loose={"request"})
         return app
@@ -57,10 +95,14 @@ def client(make_app: MakeApp) -> FlaskClient:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+def real(
+    tmp_path_factory: pytest.TempPathFactory, fork_servers: ForkServers
+) -> Iterator[FlaskClient]:
     """A client of an application whose children do real work; all tests of a file share it."""
     folder = tmp_path_factory.mktemp("data")
     app = create_app({"data_folder": folder, "job_limit_s": 120.0})
+    jobs = app.extensions["jobs"]
+    jobs.fork_server = fork_servers(jobs.settings.worker_module)
     wrong = check_answers(app)
     yield app.test_client()
     app.extensions["jobs"].stop()
@@ -86,7 +128,7 @@ def started(client: FlaskClient, path: str, **body: Any) -> dict[str, Any]:
     """The job that posting to a path below /api/v1 starts, when it is over."""
     answer = client.post(f"/api/v1{path}", json=body)
     assert answer.status_code == 202, answer.get_json()
-    return wait(client, answer.get_json()["id"], 150.0)
+    return wait(client, answer.get_json()["id"])
 
 
 def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[str, Any]:
@@ -107,16 +149,32 @@ def jobs_of(client: FlaskClient) -> JobQueue:
     return client.application.extensions["jobs"]
 
 
-def wait(client: FlaskClient, job_id: str, timeout_s: float = 30.0) -> dict[str, Any]:
-    """The job when it is over."""
-    end = time.monotonic() + timeout_s
-    job: dict[str, Any] = {"state": "unknown"}
-    while time.monotonic() < end:
-        job = client.get(f"/api/v1/jobs/{job_id}").get_json()
-        if job["state"] in ("succeeded", "failed", "cancelled"):
-            return job
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, however busy the machine is."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
-    raise AssertionError(f"the job is still {job['state']}")
+
+
+def wait_until(
+    client: FlaskClient, job_id: str, holds: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """The job as soon as something holds of it."""
+    job: dict[str, Any] = {}
+
+    def asked() -> bool:
+        job.update(client.get(f"/api/v1/jobs/{job_id}").get_json())
+        return holds(job)
+
+    until(asked)
+    return job
+
+
+def wait(client: FlaskClient, job_id: str) -> dict[str, Any]:
+    """The job when it is over."""
+    over = ("succeeded", "failed", "cancelled")
+    return wait_until(client, job_id, lambda job: job["state"] in over)
 
 
 def settings_of(app: Flask) -> Settings:

@@ -20,6 +20,9 @@ from compiler.errors import CompileError
 from compiler.ir.text import parse_graph
 from compiler.trace import Event, Step
 
+FOR_EVER_S = 600
+"""Longer than any test waits."""
+
 BEFORE = parse_graph("""
 graph g(x: f32[2,3]) {
   a: f32[2,3] = neg(x)
@@ -85,7 +88,7 @@ def say_nonsense(_: Path) -> None:
             os.write(fd, b"this is no JSON\n")
         except OSError:
             continue
-    time.sleep(60)
+    time.sleep(FOR_EVER_S)
 
 
 def list_open_files(folder: Path) -> None:
@@ -102,7 +105,7 @@ def have_a_bug(_: Path) -> None:
 
 TROUBLE = {
     "none": lambda folder: None,
-    "sleep": lambda folder: time.sleep(60),
+    "sleep": lambda folder: time.sleep(FOR_EVER_S),
     "compute_for_ever": compute_for_ever,
     "use_memory": use_memory,
     "write_much": write_much,

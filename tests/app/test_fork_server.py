@@ -9,18 +9,16 @@ import pytest
 
 from app.jobs.fork_server import Door, Forked, ForkServer
 from compiler.errors import CompileError
-from tests.app.conftest import jobs_of, submit, wait
+from tests.app.conftest import ODD_WORKER, PATIENCE_S, jobs_of, submit, wait
 
 
 @pytest.fixture
-def fork_server(tmp_path):
-    made = ForkServer("tests.app.odd_worker", tmp_path)
-    yield made
-    made.stop()
+def fork_server(fork_servers):
+    return fork_servers(ODD_WORKER)
 
 
 def _ended(child: Forked) -> int | None:
-    return child.wait(timeout_s=20.0)
+    return child.wait(timeout_s=PATIENCE_S)
 
 
 def test_jobs_are_forks_of_one_process(make_app):
@@ -61,7 +59,7 @@ def _refuse(*_, **__):
 def test_a_job_outlives_the_fork_server_that_forked_it(make_app):
     client = make_app().test_client()
     job = jobs_of(client).find(submit(client, "sleep")["id"])
-    jobs_of(client).events_after(job, 3, 20.0)
+    jobs_of(client).events_after(job, 3, PATIENCE_S)
     jobs_of(client).fork_server.process.kill()
     assert client.delete(f"/api/v1/jobs/{job.id}").status_code == 200
     assert wait(client, job.id)["state"] == "cancelled"
@@ -94,7 +92,8 @@ def test_how_a_child_was_killed_is_known(fork_server, tmp_path):
     child.stop()
 
 
-def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(fork_server, tmp_path):
+def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(tmp_path):
+    fork_server = ForkServer(ODD_WORKER, tmp_path)
     child = fork_server.fork(tmp_path / "log.txt")
     fork_server.stop()
     with pytest.raises(CompileError, match="was lost"):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import time
 
 import pytest
 
 from app.jobs.records import load
-from tests.app.conftest import jobs_of, submit, wait
+from tests.app.conftest import PATIENCE_S, jobs_of, submit, until, wait, wait_until
 
 MIB = 1024 * 1024
 
@@ -31,8 +30,6 @@ def test_a_job_runs_and_its_stages_are_kept(client):
 @pytest.mark.parametrize(
     ("trouble", "limits", "code", "says"),
     [
-        ("sleep", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s, while reading"),
-        ("compute_for_ever", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s"),
         ("use_memory", {"memory_limit_bytes": 1536 * MIB}, "E-LIMIT-MEMORY", "1,536 MiB"),
         ("write_much", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
         ("write_many", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
@@ -45,7 +42,21 @@ def test_a_job_runs_and_its_stages_are_kept(client):
 )
 def test_a_job_that_fails_says_why_and_keeps_its_passes(make_app, trouble, limits, code, says):
     client = make_app(**limits).test_client()
-    job = wait(client, submit(client, trouble)["id"])
+    _check_failed(client, wait(client, submit(client, trouble)["id"]), code, says)
+
+
+@pytest.mark.parametrize("trouble", ["sleep", "compute_for_ever"])
+def test_a_job_that_does_not_end_is_stopped_and_keeps_its_passes(make_app, monkeypatch, trouble):
+    clock = [0.0]
+    monkeypatch.setattr("app.jobs.child.monotonic", lambda: clock[0])
+    client = make_app(job_limit_s=100.0).test_client()
+    job = submit(client, trouble)
+    wait_until(client, job["id"], lambda j: j["n_stages"] == 3)
+    clock[0] += 101.0
+    _check_failed(client, wait(client, job["id"]), "E-LIMIT-SECONDS", "100 s, while reading")
+
+
+def _check_failed(client, job, code, says):
     assert job["state"] == "failed"
     assert job["error"]["code"] == code
     assert says in job["error"]["message"]
@@ -78,10 +89,7 @@ def test_what_a_child_has_started_dies_with_it(client):
     job = wait(client, submit(client, "leave_a_grandchild")["id"])
     assert job["state"] == "succeeded"
     pid = int((jobs_of(client).folder / job["id"] / "grandchild").read_text())
-    end = time.monotonic() + 5.0
-    while time.monotonic() < end and _runs(pid):
-        time.sleep(0.02)
-    assert not _runs(pid)
+    until(lambda: not _runs(pid))
 
 
 def _runs(pid: int) -> bool:
@@ -92,9 +100,10 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_a_running_job_can_be_cancelled(client):
+def test_a_running_job_can_be_cancelled(client, monkeypatch):
+    monkeypatch.setattr("app.jobs.queue.CANCEL_S", PATIENCE_S)
     job = submit(client, "sleep")
-    _until(client, job["id"], lambda j: j["n_stages"] == 3)
+    wait_until(client, job["id"], lambda j: j["n_stages"] == 3)
     cancelled = client.delete(f"/api/v1/jobs/{job['id']}")
     assert cancelled.status_code == 200
     assert cancelled.get_json()["state"] == "cancelled"
@@ -104,7 +113,7 @@ def test_a_running_job_can_be_cancelled(client):
 
 def test_waiting_jobs_know_their_place_and_can_be_cancelled(client):
     first = submit(client, "sleep")
-    _until(client, first["id"], lambda j: j["state"] == "running")
+    wait_until(client, first["id"], lambda j: j["state"] == "running")
     second, third = submit(client), submit(client)
     assert (second["position"], third["position"]) == (1, 2)
     assert client.delete(f"/api/v1/jobs/{second['id']}").get_json()["state"] == "cancelled"
@@ -121,7 +130,7 @@ def test_a_finished_job_stays_as_it_is_when_cancelled(client):
 def test_the_queue_is_bounded(make_app):
     client = make_app(queue_limit=1).test_client()
     first = submit(client, "sleep")
-    _until(client, first["id"], lambda j: j["state"] == "running")
+    wait_until(client, first["id"], lambda j: j["state"] == "running")
     submit(client)
     body = {"kind": "compile", "model": {"sample": "digits_mlp"}}
     answer = client.post("/api/v1/jobs", json=body)
@@ -174,17 +183,6 @@ def test_old_jobs_are_forgotten(make_app):
     client = make_app(n_jobs_kept=2).test_client()
     ids = [wait(client, submit(client)["id"])["id"] for _ in range(4)]
     folder = jobs_of(client).folder
-    end = time.monotonic() + 5.0
-    while len(os.listdir(folder)) > 2 and time.monotonic() < end:
-        time.sleep(0.02)
+    until(lambda: len(os.listdir(folder)) <= 2)
     assert sorted(os.listdir(folder)) == sorted(ids[-2:])
     assert client.get(f"/api/v1/jobs/{ids[0]}").status_code == 404
-
-
-def _until(client, job_id, holds, timeout_s=20.0):
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        if holds(client.get(f"/api/v1/jobs/{job_id}").get_json()):
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")

@@ -11,33 +11,43 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
+from flask import Flask
 
 from app.serve import address, is_local, listen, settings_for
 from compiler.errors import CompileError
-from tests.app.conftest import jobs_of, submit
+from tests.app.conftest import PATIENCE_S, jobs_of, submit, until
+
+NAMES = ("127.0.0.1", "localhost")
 
 
 @pytest.fixture
 def served(make_app) -> Iterator[tuple[object, int]]:
     """An application with small limits, served in a thread; and its port."""
-    app = make_app(upload_limit_s=1.0, trusted_hosts=("127.0.0.1", "localhost"))
+    with serving(make_app(trusted_hosts=NAMES)) as both:
+        yield both
+
+
+@contextmanager
+def serving(app: Flask) -> Generator[tuple[Flask, int]]:
     server = listen(app, "127.0.0.1", 0)
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
     )
     thread.start()
-    yield app, server.port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield app, server.port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def ask(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, dict]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         connection.request(method, path, body)
         answer = connection.getresponse()
@@ -57,8 +67,11 @@ def test_a_client_that_sends_too_much_still_reads_the_answer(served):
     assert (status, payload["error"]["code"]) == (413, "E-UPLOAD-SIZE")
 
 
-def test_an_upload_that_trickles_in_is_given_up(served):
-    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as connection:
+def test_an_upload_that_trickles_in_is_given_up(make_app):
+    with (
+        serving(make_app(upload_limit_s=1.0, trusted_hosts=NAMES)) as (_, port),
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection,
+    ):
         head = "POST /api/v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
         connection.sendall(head.encode() + b"a")
         answer = connection.recv(65536)
@@ -69,7 +82,7 @@ def test_an_upload_that_trickles_in_is_given_up(served):
 
 
 def test_an_upload_that_ends_early_is_refused(served):
-    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=PATIENCE_S) as connection:
         head = "POST /api/v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
         connection.sendall(head.encode() + b"a")
         connection.shutdown(socket.SHUT_WR)
@@ -84,7 +97,7 @@ def test_events_arrive_while_the_job_runs(served):
     app, port = served
     client = app.test_client()
     job = submit(client, "sleep")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     connection.request("GET", f"/api/v1/jobs/{job['id']}/events")
     answer = connection.getresponse()
     seen = []
@@ -103,7 +116,9 @@ def test_the_server_answers_while_many_follow_one_job(served):
     app, port = served
     client = app.test_client()
     job = submit(client, "sleep")
-    followers = [http.client.HTTPConnection("127.0.0.1", port, timeout=20) for _ in range(8)]
+    followers = [
+        http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S) for _ in range(8)
+    ]
     for follower in followers:
         follower.request("GET", f"/api/v1/jobs/{job['id']}/events")
         assert follower.getresponse().status == 200
@@ -149,19 +164,19 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path, reposito
         assert ask(port, "GET", "/api/v1/about")[0] == 200
         fork_server = _child_of(process.pid)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
         assert process.stdout.read() == ""
-    assert fork_server is not None
     assert not os.path.exists(f"/proc/{fork_server}")
 
 
-def _child_of(pid: int) -> int | None:
+def _child_of(pid: int) -> int:
     """A child of a process, once it has one."""
-    end = time.monotonic() + 5.0
-    while time.monotonic() < end:
+    children: list[str] = []
+
+    def has_some() -> bool:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
-            children = file.read().split()
-        if children:
-            return int(children[0])
-        time.sleep(0.02)
-    return None
+            children[:] = file.read().split()
+        return bool(children)
+
+    until(has_some)
+    return int(children[0])

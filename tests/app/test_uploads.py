@@ -206,7 +206,7 @@ def test_twenty_malformed_uploads_leave_the_server_healthy(make_app):
         body = {"kind": "compile", "model": {"upload": upload["id"]}}
         jobs.append(client.post("/api/v1/jobs", json=body).get_json()["id"])
     for job_id in jobs:
-        job = wait(client, job_id, timeout_s=60.0)
+        job = wait(client, job_id)
         assert job["state"] == "failed"
         assert job["error"]["code"].startswith("E-MODEL-"), job["error"]
         assert job["error"]["hint"]

@@ -13,7 +13,7 @@ from tests.browser import chromium
 from tests.browser.playground import Playground
 from tests.browser.serving import served
 
-STEP_MS = 20_000
+STEP_MS = 60_000
 """How long one step may take: nothing is timed, this only ends a test that hangs."""
 
 

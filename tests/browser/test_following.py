@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from time import monotonic
 
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.playground import COMPILE_MS, Playground
 
+EVENTS = re.compile(r"/events$")
+
 
 def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch: Watch) -> None:
     asked: list[str] = []
+    start_s = monotonic()
 
     def refuse(route: Route) -> None:
         asked.append(route.request.url)
@@ -26,7 +30,7 @@ def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch:
             return route.continue_()
         return route.fulfill(json={**route.fetch().json(), "state": "running"})
 
-    page.route(re.compile(r"/events$"), refuse)
+    page.route(EVENTS, refuse)
     page.route(re.compile(r"/jobs/[\w-]+$"), still_running)  # however quick it is
     watch.expect("503")
     playground = Playground(page).open().pick("digits_mlp")
@@ -35,7 +39,8 @@ def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch:
     playground.wait_for_walk()
     expect(page.locator(".pass-row").nth(3)).to_be_visible(timeout=COMPILE_MS)
     # Asked for at once, after 1 s, 2 s, 4 s and then every 8 s.
-    assert 3 <= max(Counter(asked).values()) < 10
+    most = 5 + (monotonic() - start_s) // 8
+    assert 3 <= max(Counter(asked).values()) <= most
 
 
 def test_a_search_for_a_placement_can_be_ended_and_begun_again(page: Page) -> None:
@@ -44,9 +49,12 @@ def test_a_search_for_a_placement_can_be_ended_and_begun_again(page: Page) -> No
     expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)
     again = playground.part("again")
     expect(again).to_be_hidden()
+    # The page does not hear of an end that comes before it is asked for.
+    page.route(EVENTS, lambda _: None)
     playground.part("scheduler").select_option("cp_sat")
     again.click()
     expect(pane).to_contain_text("Cancelled.")
+    page.unroute(EVENTS)
     expect(again).to_have_text("Place again")
     playground.part("scheduler").select_option("heft")
     expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from compiler.errors import CODES
@@ -23,11 +24,15 @@ def sources(*tops: str) -> Iterator[Path]:
 
 def codes_in(path: Path) -> set[str]:
     """The string constants of a module that are codes; docstrings that mention one do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not CODE.search(text):
+        return set()
+    tree = ast.parse(text)
     values = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {value for value in values if isinstance(value, str) and CODE.fullmatch(value)}
 
 
+@cache
 def named_by_the_source() -> dict[str, Path]:
     paths = [path for path in sources("compiler", "app") if path != TABLE]
     return {code: path for path in paths for code in codes_in(path)}

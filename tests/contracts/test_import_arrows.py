@@ -79,8 +79,13 @@ def room_of(module: str) -> str:
     return top if top == "app" or not rest else rest[0]
 
 
-def imports_of(module: str, path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports_of(module: str, path: Path) -> tuple[tuple[int, str], ...]:
     """The line and dotted name of every import, also inside functions and type-checking blocks."""
+    return tuple(_imports_of(module, path))
+
+
+def _imports_of(module: str, path: Path) -> Iterator[tuple[int, str]]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -30,7 +30,7 @@ SECONDS, BYTES = 10.0, 1 << 30
 ASKED = 0.7
 """The share of both that the compiler is told: its checks stand between steps, not inside them."""
 
-KILLED_AFTER_SECONDS = 30.0
+KILLED_AFTER_SECONDS = 120.0
 LARGEST_INPUT_BYTES = 64 << 20
 
 

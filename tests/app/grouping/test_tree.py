@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from cProfile import Profile
+from pstats import Stats
 
 import pytest
 
@@ -133,7 +134,9 @@ def test_thousands_of_nodes_from_one_node_of_the_model_find_their_homes_at_once(
     items = [Item(name, "sin", ("call",)) for name in scopes]
     root = tree_of(items, [])
     homes = Homes.of(root, items)
-    start = time.monotonic()
+    homes.find(("call",))
+    profile = Profile()
     for _ in items:
-        homes.find(("call",))
-    assert time.monotonic() - start < 1
+        profile.runcall(homes.find, ("call",))
+    # However many they are: a few calls for each, which the machine has no part in.
+    assert Stats(profile).total_calls < 10 * len(items)  # type: ignore[attr-defined]

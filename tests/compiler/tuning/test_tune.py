@@ -143,6 +143,7 @@ def test_schedules_that_do_not_pay_in_the_model_are_let_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halved(monkeypatch)
+    monkeypatch.setattr(tuning, "explore", until_faster("budget"))
     monkeypatch.setattr(tuning, "_in_turns", lambda *_: [(1.0, 1.2)])
     path = tmp_path / "schedules.sqlite"
     report = tune(GRAPH, budget_seconds=2, search="random", database=path)

@@ -8,9 +8,12 @@ from compiler.memory.orders import Tasks, order_tasks
 from compiler.memory.orders.joint import Joint, joint
 from tests.compiler.memory.orders.problems import all_orders, random_problem, smallest_arena
 
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 8)
+"""Without one whose optimum takes half a minute to prove."""
+
 
 @pytest.mark.parametrize("in_place", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_order_and_no_places_need_less(seed: int, in_place: bool):
     problem = random_problem(seed, 5, in_place=in_place)
     tasks = problem.tasks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -342,9 +342,9 @@ def test_depth_of_branches_costs_no_more_than_it_has_nodes() -> None:
             ]
         )
     made = model(inner, [value("x"), C], [value(inner[-1].output[0], None)])
-    start = perf_counter()
+    start = process_time()
     agree(made, x=X, c=np.array(True))
-    assert perf_counter() - start < 60
+    assert process_time() - start < 60
 
 
 def test_texts_and_times_of_programs_with_regions() -> None:

@@ -169,9 +169,9 @@ def searched(blocks: Sequence[Block], capacity: int, n_nodes: int) -> tuple[list
 def test_the_search_ends_at_its_time_with_the_plan_it_was_given_at_worst() -> None:
     problem = Problem(tuple(planted(5, 400, capacity=1 << 20, n_steps=300)))
     improve(problem, Options(0.01), as_they_stand(problem))
-    started = time.monotonic()
+    started = time.process_time()
     found = exact.plan(problem, Options(0.3))
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
     assert found.plan is not None
     assert found.lower_bound_bytes <= found.plan.peak_bytes
     assert check_plan(found.plan, problem=problem) == []

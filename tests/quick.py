@@ -1,0 +1,79 @@
+"""What a change needs at once: its style, its types, the quick contracts, and its own tests.
+
+    python -m tests.quick [--base REVISION] [--workers N]
+
+Changed is what differs from the base, by default from the last commit. `make test` runs the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+CONTRACTS = (
+    *("documents", "error_codes", "exports", "import_arrows", "operator_traits"),
+    *("order_methods", "repository", "schedule_document", "words"),
+)
+"""Contracts that look at the text of the whole repository, or at each declaration for a moment."""
+
+TYPED = ("compiler", "app", "samples")
+
+
+def changed(base: str) -> list[Path]:
+    """The Python files that differ from a revision, new ones included, without those removed."""
+    since = _lines("git", "diff", "--name-only", "--diff-filter=d", base)
+    new = _lines("git", "ls-files", "--others", "--exclude-standard")
+    return [Path(name) for name in sorted({*since, *new}) if name.endswith(".py")]
+
+
+def mirror_of(path: Path) -> Path | None:
+    """The tests of a file, if there are any: itself, or the file that mirrors it below tests/."""
+    if path.parts[0] == "tests":
+        return path if path.name.startswith("test_") else None
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    folders = (path.parent, path.parent.parent, path.parent / path.stem)
+    places = (Path("tests", folder, f"test_{name}.py") for folder in folders)
+    return next((place for place in places if (REPOSITORY / place).is_file()), None)
+
+
+def commands(files: Iterable[Path], workers: int) -> list[Sequence[str]]:
+    """What is to be run, one after the other."""
+    files = list(files)
+    own = {str(found) for path in files if (found := mirror_of(path)) is not None}
+    tests = sorted(own | {f"tests/contracts/test_{name}.py" for name in CONTRACTS})
+    typed = [str(path) for path in files if path.parts[0] in TYPED]
+    python, tool = sys.executable, Path(sys.executable).parent
+    found: list[Sequence[str]] = [
+        [f"{tool}/ruff", "check", "."],
+        [f"{tool}/ruff", "format", "--check", "."],
+    ]
+    if typed:
+        found.append([f"{tool}/pyright", "--pythonpath", python, *typed])
+    chosen = ["-m", "not slow and not browser", "-n", str(workers), "--dist", "loadfile"]
+    return [*found, [python, "-m", "pytest", "-q", *chosen, *tests]]
+
+
+def _lines(*command: str) -> list[str]:
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--base", default="HEAD", help="the revision that changes are held against")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    for command in commands(changed(options.base), options.workers):
+        code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
