@@ -122,11 +122,7 @@ def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log)
         return None
     shape = replace(_shape(unit, conv, graph), products=direct)
     is_plain = _is_plain(unit, graph)
-    copied = (
-        ", including a copy of the image into blocks of channels into blocks of channels"
-        if is_plain
-        else ""
-    )
+    copied = ", including a copy of the image into blocks of channels" if is_plain else ""
     found = _candidates(shape, shape.copy if is_plain else 0)
     for c in sorted(found, key=lambda c: -c.gain):
         what = f"estimated {c.gain:.2f} times as fast as the direct sum{copied}"

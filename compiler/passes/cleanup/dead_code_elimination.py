@@ -61,9 +61,5 @@ def dead_code_elimination(graph: Graph, log: Log) -> Graph:
 def _reason(graph: Graph, node: Node) -> str:
     readers = [u for o in node.outputs for u in graph.users.get(o, ())]
     saved = sum(t.nbytes for t in node.types if isinstance(t, TensorType) and t.is_static)
-    why = (
-        f"its {len(readers)} readers are dead too {len(readers)} readers are dead too"
-        if readers
-        else "it has no readers reads it"
-    )
-    return f"{why}; saves {saved:,} bytes of writes; {saved:,} bytes less are written"
+    why = f"its {len(readers)} readers are dead too" if readers else "it has no readers"
+    return f"{why}; saves {saved:,} bytes of writes"

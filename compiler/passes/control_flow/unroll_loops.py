@@ -137,6 +137,6 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
-        what = "with different sizes differ" if is_open else "that have code already"
+        what = "with different sizes" if is_open else "that have code already"
         return f"{n} iterations of {_size(node)} nodes, {what}: more than {limit} nodes"
     return ""

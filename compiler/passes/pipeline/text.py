@@ -99,7 +99,7 @@ def _split(text: str) -> list[str]:
         raise CompileError(
             "E-PIPELINE-SYNTAX",
             "the pipeline is empty",
-            hint='write "none" for a pipeline without passes "none" for no passes',
+            hint='write "none" for a pipeline without passes',
         )
     if "" in items:
         raise CompileError("E-PIPELINE-SYNTAX", "expected a pass between two commas")

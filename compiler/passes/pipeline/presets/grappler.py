@@ -24,13 +24,12 @@ MANNER = Manner(
         Theirs(
             "implementation selector",
             None,
-            "a single implementation per operatorementation per operator",
+            "a single implementation per operator",
         ),
         Theirs(
             "function optimizer",
             None,
-            "functions are inlined when a model is imported are written out when a model is "
-            "imported",
+            "functions are inlined when a model is imported",
         ),
         Theirs("common subgraph elimination", line("common_subexpression_elimination")),
         Theirs("debug stripper", line("remove_noops", "identities and checks")),
@@ -43,7 +42,7 @@ MANNER = Manner(
         Theirs(
             "auto mixed precision, pin to host",
             None,
-            "precision is an option, not a heuristic asked for, not guessed",
+            "precision is an option, not a heuristic",
         ),
         Theirs(
             "arithmetic optimizer (hoists common factors, removes redundant transposes, casts, "
@@ -60,7 +59,7 @@ MANNER = Manner(
             "loop optimizer (invariants)",
             line("loop_invariant_code_motion", "loop-invariant nodes"),
         ),
-        Theirs("loops and branches with known conditions", line("simplify_loops")),
+        Theirs("loop optimizer (loops and branches with known conditions)", line("simplify_loops")),
         Theirs(
             "dependency optimizer",
             line("dead_code_elimination"),

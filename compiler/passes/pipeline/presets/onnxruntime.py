@@ -66,7 +66,7 @@ MANNER = Manner(
             line("fuse", "bias, residual and activation at the store of an anchor"),
         ),
         Theirs("NchwcTransformer", line("assign_layout", "blocked channels")),
-        Theirs("copies between layouts merge", line("fuse_data_movement")),
+        Theirs("reorder merging", line("fuse_data_movement")),
     ),
     alike="Rules with a root operator, constant folding by the reference, and blocked channels "
     "with as few reorders as possible.",

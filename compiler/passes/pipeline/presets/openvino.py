@@ -65,7 +65,7 @@ MANNER = Manner(
             line("fuse", "simple operations merge into the operator before them"),
         ),
         Theirs(
-            "plugin: layout selection by votes of primitives selection, by votes of primitives",
+            "plugin: layout selection by votes of primitives",
             line("assign_layout"),
         ),
         Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_data_movement")),

@@ -13,7 +13,7 @@ MANNER = Manner(
         Theirs(
             "Inline, LowerGradOf, ClearUndefinedness",
             None,
-            "an inference graph has no gradients gradients to lower",
+            "an inference graph has no gradients",
         ),
         Theirs(
             "freezing: FoldFrozenConvBatchnorm, FoldFrozenConvAddOrSub, FoldFrozenConvMulOrDiv, "
@@ -40,7 +40,7 @@ MANNER = Manner(
         Theirs(
             "LowerSimpleTuples, CheckInplace",
             None,
-            "the IR has no tuples and no in-place operators, no work in place",
+            "the IR has no tuples and no in-place operators",
         ),
         Theirs(
             "BatchMM",

@@ -12,11 +12,11 @@ MANNER = Manner(
     steps=(
         Theirs(
             "dead layer removal",
-            line("dead_code_elimination", "outputs without readers nobody asked for"),
+            line("dead_code_elimination", "outputs without readers"),
         ),
         Theirs(
             "constant folding",
-            line("fold_constants", "ONNX parsers leave shape computations leave shapes to compute"),
+            line("fold_constants", "ONNX parsers leave shape computations"),
         ),
         Theirs(
             "no-op removal, shuffle fusion (transposes and reshapes in a row)",

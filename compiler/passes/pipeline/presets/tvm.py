@@ -11,7 +11,7 @@ MANNER = Manner(
     steps=(
         Theirs(
             "Normalize, RemoveUnusedParameters",
-            line("dead_code_elimination", "unused values reads"),
+            line("dead_code_elimination", "unused values"),
         ),
         Theirs(
             "SimplifyInference, DecomposeOps",
