@@ -163,10 +163,10 @@ def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
     if unit.weights not in graph.constants:
         return "its weights are computed at run time"
     if y.layout.block == 1:
-        return "its result has a plain layout; tiles need blocks of channels"
+        return "its result is in plain order; tiles need blocks of channels"
     if x.layout.block == 1:
         few = x.static_shape[1] < y.layout.block
-        return f"its image has {x.static_shape[1]} channels in a plain layout" if few else ""
+        return f"its image has {x.static_shape[1]} channels in plain order" if few else ""
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
         return "its image has no padding: every tile would test for the border"
     return ""
@@ -186,7 +186,7 @@ def _window(conv: Node, x: TensorType, w: TensorType) -> Window:
 
 
 def _is_plain(unit: Unit, graph: Graph) -> bool:
-    """Whether the image has a plain layout and is copied into blocks of channels."""
+    """Whether the image is in plain order and is copied into blocks of channels."""
     x = graph.types[unit.data]
     return isinstance(x, TensorType) and x.layout.block == 1
 

@@ -42,7 +42,7 @@ LEAST_TILES = 7
 """Least number of tiles: fewer take as long, since too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""Rate of copying an image from a plain layout into blocks: it gathers distant channels."""
+"""Rate of copying an image from plain order into blocks: it gathers distant channels."""
 
 LANES = 16
 

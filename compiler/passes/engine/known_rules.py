@@ -26,5 +26,5 @@ def require_known_rules(gate: AllBut) -> None:
             f"--without: no rewrite belongs to a rule {name!r:.60}",
             hint=f"did you mean {close[0]}?"
             if close
-            else "the trace of a compilation names its rules of a compilation names them",
+            else "the trace of a compilation names its rules",
         )

@@ -53,7 +53,7 @@ def takes_part(node: Node, graph: Graph) -> bool:
 
 
 def is_plain_tensor(t: Type) -> bool:
-    """Whether a value has a type that terms support: numbers, a static shape, a plain layout."""
+    """Whether a value has a type that terms support: numbers, a static shape, plain order."""
     if not (isinstance(t, TensorType) and t.is_static and t.layout.is_plain):
         return False
     return t.dtype.label != "string" and not t.dtype.label.startswith("c")
