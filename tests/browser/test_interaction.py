@@ -112,7 +112,7 @@ def test_passes_are_reordered_and_the_text_follows(playground: Playground, watch
     growth = folding.locator("[data-option=max_growth]")
     growth.fill("much")
     growth.press("Tab")
-    expect(folding.locator(".pipeline-row-problem")).to_contain_text("max_growth as a number")
+    expect(folding.locator(".pipeline-row-problem")).to_contain_text("max_growth to be a number")
     expect(folding.locator("[data-option=max_bytes]")).to_be_focused()
     growth.fill("1.5")
     growth.press("Tab")

@@ -74,7 +74,7 @@ def test_the_rule_of_the_document_skips_where_the_order_is_right(
     after, log = rule_contract.rewritten(multiply_right_first, g)
     assert after is g
     assert declined(log.steps, multiply_right_first.name) == [
-        "54 products from the left, 140 from the right"
+        "54 multiplications from the left, 140 from the right"
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_product_takes_bias_residual_and_activation() -> None:
     assert node.origins == ("one", "two", "three", "four", "five")
     (step,) = log.steps
     assert step.because == (
-        "4 nodes in one kernel (matmul, add, add, relu); 240 bytes of traffic less"
+        "4 nodes in one kernel (matmul, add, add, relu); saves 240 bytes of traffic"
     )
     assert (step.took, step.made) == (("a", "c", "d", "e"), ("e",))
 

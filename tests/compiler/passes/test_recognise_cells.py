@@ -116,14 +116,14 @@ NEAR = {
             f"graph g(z: f32[3,8], o: f32[3,2], c: f32[3,2]) {{ "
             f"{split('ifgx')} {_STEP} return y }}"
         ),
-        "gate o, o, is no part",
+        "gate o, o, is not a slice",
     ),
     "more than four parts": (
         graph(
             f"graph g(z: f32[3,10], c: f32[3,2]) {{ "
             f"{split('ifgox').replace('2,2,2,2]', '2,2,2,2,2]')} {_STEP} return y }}"
         ),
-        "the gates are parts of f32[3,10]",
+        "the gates are slices of f32[3,10]",
     ),
 }  # fmt: skip
 
