@@ -126,7 +126,7 @@ def find_pass(name: str) -> Pass:
     name = ALIASES.get(name, name)
     if name not in PASSES:
         known = ", ".join(sorted(PASSES))
-        raise CompileError("E-PIPELINE-PASS", f"no pass is named {name[:60]!r}; passes: {known}")
+        raise CompileError("E-PIPELINE-PASS", f"there is no pass {name[:60]!r}; passes: {known}")
     return PASSES[name]
 
 

@@ -131,8 +131,14 @@ BEYOND = {
         "axis that the other operand contributes",
     ),
     "a batch of x alone": ("f32[5,2,3]", "f32[3,4]", "f32[5,2,4]", "f32[5,1,1]", "varies along a"),
-    "a batch of one": ("f32[5,2,3]", "f32[1,3,4]", "f32[5,2,4]", "f32[5,1,4]", "only f32[1,3,4]"),
-    "columns that are one": ("f32[2,3]", "f32[3,1]", "f32[2,4]", "f32[4]", "only f32[3,1]"),
+    "a batch of one": (
+        "f32[5,2,3]",
+        "f32[1,3,4]",
+        "f32[5,2,4]",
+        "f32[5,1,4]",
+        "not broadcast to w",
+    ),
+    "columns that are one": ("f32[2,3]", "f32[3,1]", "f32[2,4]", "f32[4]", "not broadcast to w"),
     "another axis": ("f32[2,3]", "f32[3,4]", "f32[5,2,4]", "f32[5,1,4]", "varies along a batch"),
 }
 
@@ -330,7 +336,7 @@ def test_padding_becomes_the_windows_own_to_the_bit(kind: str, ceil: str, own: s
 @pytest.mark.parametrize(
     ("amounts", "mode", "says"),
     [
-        ("0,0,-1,0,0,0,0,1", "constant", "axis 2 is cut"),
+        ("0,0,-1,0,0,0,0,1", "constant", "axis 2 is cropped"),
         ("0,1,0,0,0,0,0,0", "constant", "axis 1 is padded"),
         ("0,0,1,0,0,0,0,1", "reflect", ""),
     ],

@@ -132,7 +132,7 @@ def test_what_depends_on_nothing_inside_leaves_with_its_constants() -> None:
 def test_a_long_loop_stays_and_a_short_one_is_written_out() -> None:
     long, steps = ran("unroll_loops", graph(LOOP.replace("STEPS", "9")))
     assert "onnx.Loop" in ops(long)
-    assert "45 nodes" in steps[-1].because or "9 steps of 5 nodes" in steps[-1].because
+    assert "45 nodes" in steps[-1].because or "9 iterations of 5 nodes" in steps[-1].because
     g = graph(LOOP.replace("STEPS", "3"))
     short, _ = ran("unroll_loops", g)
     assert "onnx.Loop" not in ops(short)

@@ -248,7 +248,7 @@ def test_attention_is_one_kernel_of_f32() -> None:
     )
     after, log = lowered(g)
     assert dtypes(after, "q", "a", "a.bf16") == ["f32", "f32", "bf16"]
-    assert all("one kernel" in r for r in declined(log.steps, "store_rounded"))
+    assert all("single kernel" in r for r in declined(log.steps, "store_rounded"))
 
 
 LOOP = """

@@ -96,14 +96,14 @@ def test_two_steps_behind_each_other_keep_their_products() -> None:
 
 
 NEAR = {
-    "a gate that is read elsewhere": (step(split("ifgo"), results="y, fs"), "fs is read"),
+    "a gate that is read elsewhere": (step(split("ifgo"), results="y, fs"), "fs has another"),
     "a gate used twice": (
         step(split("ifgo"), _STEP.replace("sigmoid(o)", "sigmoid(i)")),
-        "the parts [0, 1, 2]",
+        "the slices [0, 1, 2]",
     ),
     "one part for two gates": (
         step(split("ifgo"), _STEP.replace("tanh(g)", "tanh(i)")),
-        "the parts [0, 1, 3]",
+        "the slices [0, 1, 3]",
     ),
     "a cell of another shape": (
         graph(

@@ -186,7 +186,7 @@ def test_an_activation_stays_with_the_convolution_that_stores_it() -> None:
     )
     after, log = ran("sink_elementwise", g)
     assert after is g
-    assert "while h is stored" in declined(log.steps, "compute_what_is_left")[0]
+    assert "at the store of h" in declined(log.steps, "compute_what_is_left")[0]
 
 
 def test_chains_sink_together() -> None:
