@@ -61,5 +61,10 @@ def dead_code_elimination(graph: Graph, log: Log) -> Graph:
 def _reason(graph: Graph, node: Node) -> str:
     readers = [u for o in node.outputs for u in graph.users.get(o, ())]
     saved = sum(t.nbytes for t in node.types if isinstance(t, TensorType) and t.is_static)
-    why = f"its {len(readers)} readers are dead too" if readers else "it has no readers"
+    if not readers:
+        why = "it has no readers"
+    elif len(readers) == 1:
+        why = "its reader is dead too"
+    else:
+        why = f"its {len(readers)} readers are dead too"
     return f"{why}; saves {saved:,} bytes of writes"

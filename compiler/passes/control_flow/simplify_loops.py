@@ -171,7 +171,7 @@ class _Loop:
             refused |= turned_down
         for k in sorted(unread):
             kind = "state" if k < self.n_states else "scan output"
-            because = f"nothing that is read depends on this {kind}"
+            because = f"no value with readers depends on this {kind}"
             self.log.applied(self.rule(k), self.label(k), because, [self.node], [])
         self.gone |= unread
 

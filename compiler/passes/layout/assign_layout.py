@@ -156,9 +156,10 @@ def _summarise(
 ) -> None:
     plain = energy.of([PLAIN_LABEL] * len(chosen))
     n_bytes = placer.bytes_copied
+    copies = "1 copy moves" if placer.n_copies == 1 else f"{placer.n_copies} copies move"
     log.applied(
         "assign_layout",
         graph.name,
         f"{energy.of(chosen) * 1e-6:,.1f} us estimated, {plain * 1e-6:,.1f} us with everything in "
-        f"plain order; {placer.n_copies} copies move {n_bytes:,} bytes",
+        f"plain order; {copies} {n_bytes:,} bytes",
     )

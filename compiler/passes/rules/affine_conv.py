@@ -13,6 +13,7 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
     channels,
     check_summable,
+    counted,
     or_skip,
     outputs_of,
     scale_inputs,
@@ -147,7 +148,7 @@ def _scaled_conv(
     made = None if bias is None else combined(np.multiply, bias.stored, scale)
     return Because(
         _with_bias(operator, attrs, x, weights, made),
-        f"{n} scales are folded into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
     )
 
 
@@ -261,7 +262,7 @@ def _shifted_conv(
     made = shifted(bias.stored if bias else None, channels(c, w.rank, 1, n))
     return Because(
         _with_bias(operator, attrs, x, w, made),
-        f"{n} shifts {'are added to' if bias else 'become'} the bias; {traffic(x, t)}",
+        f"{counted(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {traffic(x, t)}",
     )
 
 
@@ -307,7 +308,8 @@ def scale_before_conv(
     weights = scale_inputs(w, scale, attrs["groups"])
     return Because(
         _with_bias(o.conv, attrs, x, weights, bias),
-        f"{n} scales are folded into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; "
+        f"{traffic(x, x.type)}",
     )
 
 
@@ -353,7 +355,7 @@ def scale_before_conv_transpose(
     weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
     return Because(
         _with_bias(o.conv_transpose, attrs, x, weights, bias),
-        f"{shape[0]} scales are folded into {w.stored.type.n_elements:,} weights; "
+        f"{counted(shape[0], 'scale')} folded into {w.stored.type.n_elements:,} weights; "
         f"{traffic(x, x.type)}",
     )
 
@@ -405,7 +407,7 @@ def shift_before_conv(
     made = shifted(bias.stored if bias else None, extra)
     return Because(
         _with_bias(o.conv, attrs, x, w, made),
-        f"{n} shifts are added to the bias; {traffic(x, x.type)}",
+        f"{counted(n, 'shift')} added to the bias; {traffic(x, x.type)}",
     )
 
 

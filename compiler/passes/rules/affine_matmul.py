@@ -81,7 +81,7 @@ def scale_into_matmul(
 
 def _reason(c: ConstTensor, w: ConstTensor, saved: str) -> str:
     n, of = c.stored.type.n_elements, w.stored.type.n_elements
-    return f"{counted(n, 'scale')} {'is' if n == 1 else 'are'} folded into {of:,} weights; {saved}"
+    return f"{counted(n, 'scale')} folded into {of:,} weights; {saved}"
 
 
 def _need_floats(w: ConstTensor) -> None:

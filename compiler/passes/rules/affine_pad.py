@@ -50,7 +50,7 @@ def _saving(x: Tensor, pads: tuple[int, ...]) -> str:
 
 def _need_zero(around: float | None) -> None:
     if around:
-        raise Objection(f"the padding is {around:g}, not 0")
+        raise Objection(f"the padding value is {around:g}, not 0")
 
 
 @rule(
@@ -140,7 +140,7 @@ def pad_into_max_pool(
     """
     least = -np.inf if x.dtype.is_float else float(np.iinfo(x.dtype.numpy).min)
     if (around or 0) != least:
-        raise Objection(f"the padding is {around or 0:g}, the least {x.dtype} is {least:g}")
+        raise Objection(f"the padding value is {around or 0:g}, the least {x.dtype} is {least:g}")
     window = _joined(x, amounts, axes, attrs)
     return Because(o.max_pool(x, **window), _saving(x, window["pads"]))
 

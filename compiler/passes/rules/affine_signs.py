@@ -14,6 +14,7 @@ from compiler.passes.rules.affine_parts import (
     Objection,
     attributes,
     channels,
+    counted,
     or_skip,
     outputs_of,
     shifted,
@@ -244,7 +245,8 @@ def constant_minus_conv(
     shift = channels(c, w.rank, 1, n)
     made = shifted(None if bias is None else negative(bias), shift)
     return Because(
-        o.conv(x, negative(w), made, **attrs), f"{n} shifts become the bias; {traffic(x, t)}"
+        o.conv(x, negative(w), made, **attrs),
+        f"{counted(n, 'shift')} stored as the bias; {traffic(x, t)}",
     )
 
 

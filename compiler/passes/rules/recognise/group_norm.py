@@ -100,7 +100,7 @@ def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
     axis = len(shape) - (x.rank - 1) if channels is not None else -1
     is_column = 0 <= axis <= 1 and shape[axis] == channels == c.type.n_elements
     if t != x.type.logical or not isinstance(channels, int):
-        return Skip(f"it makes {t} of {x.type}")
+        return Skip(f"it computes {t} from {x.type}")
     if is_column:
         return reshaped(c.stored, [channels])
     if c.type.n_elements == 1:

@@ -79,7 +79,7 @@ def _misfit(
 ) -> str:
     """Return why statistics along these axes are no normalisation; empty when they are."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it makes {t} of {x.type}"
+        return f"it computes {t} from {x.type}"
     if first_of_trailing(axes, x.rank) is None:
         return f"the statistics are along axes {list(axes)}, not along the last of {x.rank}"
     if not x.dtype.is_float or epsilon < 0:

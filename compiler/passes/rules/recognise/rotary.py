@@ -105,7 +105,7 @@ def rotary_written_out(
     The slices, the negation and the concatenation make four more passes over memory.
     """
     turned = halves or neighbours
-    assert turned is not None, "one of the two is there"
+    assert turned is not None, "one of the two forms is bound"
     if x.type.shape is None or x.rank < 1 or turned.type.logical != x.type.logical:
         return Skip(f"{turned.name} is {turned.type}, {x.name} is {x.type}")
     last = x.rank if neighbours is not None else x.rank - 1

@@ -105,7 +105,7 @@ def leaky_relu_of_where(
     if slope is None:
         return o.leaky_relu(x, alpha=float(alpha or 0))
     if t != x.type.logical:
-        return Skip(f"the slope makes {t} of {x.type}")
+        return Skip(f"the slope broadcasts {x.type} to {t}")
     return o.prelu(x, slope)
 
 
@@ -153,7 +153,7 @@ def prelu_of_parts(
     if not x.dtype.is_float:
         return Skip(f"prelu is not defined for {x.dtype}")
     if t != x.type.logical:
-        return Skip(f"the slope makes {t} of {x.type}")
+        return Skip(f"the slope broadcasts {x.type} to {t}")
     if slope is not None:
         return o.prelu(x, slope)
     assert falling is not None, "one of the two represents the slope"

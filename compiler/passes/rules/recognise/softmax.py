@@ -18,7 +18,7 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
     """Return why this is no softmax along one axis; empty when it is."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it makes {t} of {x.type}"
+        return f"it computes {t} from {x.type}"
     if len(axes) != 1:
         return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
     return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"
