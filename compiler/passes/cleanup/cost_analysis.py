@@ -67,4 +67,8 @@ def _sentence(w: Work) -> str:
         f"{w.n_nodes:,} nodes in {w.n_kernels:,} kernels, {w.flops:,} operations, "
         f"{w.bytes_moved:,} bytes moved, {w.constant_bytes:,} bytes of constants"
     )
-    return f"{text}; {w.n_open:,} nodes have open sizes and are not counted" if w.n_open else text
+    if not w.n_open:
+        return text
+    if w.n_open == 1:
+        return f"{text}; 1 node has open sizes and is not counted"
+    return f"{text}; {w.n_open:,} nodes have open sizes and are not counted"

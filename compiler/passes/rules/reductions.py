@@ -91,9 +91,7 @@ def _of_same(row: _Row) -> Rule:
         return o[row.op](x, axes=both, keepdims=keepdims)
 
     body.__name__ = f"merge_{row.name}s"
-    body.__doc__ = (
-        f"Merge the {row.noun} along one axis after another into the {row.noun} along all."
-    )
+    body.__doc__ = f"Merge two consecutive {row.noun} reductions."
     example = f"""
     graph g(x: f32[2,3,5,4]) {{
       a: f32[2,5,4] = {row.op}(x, axes=[1], keepdims=false)
