@@ -1,4 +1,4 @@
-"""Passes: graph in, graph out, with a ledger; pipelines of them, and running these.
+"""Passes from graph to graph with a ledger, pipelines of passes, and their execution.
 
 Importing this package declares every pass.
 """

@@ -1,4 +1,4 @@
-"""The passes in docs/words.md: a definition, and the names in other compilers.
+"""The table of passes in docs/words.md: definitions, and the names in other compilers.
 
 python -m compiler.passes.glossary
 """
@@ -11,12 +11,12 @@ from compiler.passes import PASSES, Pass
 
 
 def table() -> str:
-    """All passes by name, as a Markdown table."""
+    """Return all passes by name, as a Markdown table."""
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    yield "| pass | definition | elsewhere | aliases |"
+    yield "| pass | definition | in other compilers | aliases |"
     yield "|---|---|---|---|"
     for name in sorted(PASSES):
         yield _row(PASSES[name])

@@ -1,1 +1,1 @@
-"""How products are computed: fewer of them where that is faster, within an error budget."""
+"""Convolution algorithms: fewer multiplications where faster, within an error budget."""

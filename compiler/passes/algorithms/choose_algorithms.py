@@ -1,9 +1,8 @@
-"""Which convolutions are computed in tiles, with fewer products (Winograd), and which are not.
+"""The choice between direct and Winograd convolution.
 
-A choice is visible: the attribute `algorithm` of the convolution says how its code computes it, its
-meaning stays the direct sum. `budget` is the error that one choice may add, relative to the scale
-of its results; with 0 every convolution stays as it is.
-Source: Lavin and Gray 2016 (arXiv:1509.09308).
+The choice is visible as the attribute `algorithm` of the convolution, whose semantics stay the
+direct sum. `budget` is the error that a choice may add, relative to the scale of its results; with
+0 every convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ graph g(x: f32[1,3,56,54]) {
 """
 
 LEAST_GAIN = 1.05
-"""By how much a choice has to be faster by the model, which is not that exact."""
+"""Least estimated speed-up for a choice, to allow for errors of the model."""
 
 
 @graph_pass(
@@ -71,12 +70,12 @@ def choose_algorithms(
 ) -> Graph:
     """Compute convolutions in tiles where that needs fewer products and is faster.
 
-    A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, one of 4x4 takes 36
-    instead of 144. Transforms of the image and the results are paid for once per channel, products
-    once per pair of channels. The weights grow 1.8 or 4 times, which small images do not pay for.
-    The larger tiles round ten times as much: `budget` says how much error is allowed. `direct` is
-    what will multiply in direct sums: vectors of f32 or bf16, matrix tiles of bf16, or these three
-    times, for parts of f32. Tiles of results stay f32 on vectors.
+    A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, a tile of 4x4 takes 36
+    instead of 144. The transforms of image and results cost per channel, the products per pair of
+    channels. The weights grow 1.8 or 4 times, which does not pay for small images. The larger tiles
+    have ten times the rounding error: `budget` limits the error. `direct` is the multiplier of
+    direct sums: vectors of f32 or bf16, matrix tiles of bf16, or three products of matrix tiles,
+    for the bf16 parts of f32. Winograd tiles stay f32 on vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:
@@ -94,7 +93,7 @@ def choose_algorithms(
 
 
 def _convolution(node: Node, graph: Graph) -> Unit | None:
-    """The kernel of a node, when it is built around one convolution that is computed directly."""
+    """Return the kernel of a node when its anchor is a direct convolution."""
     if node.op not in ("conv", "fusion"):
         return None
     unit = unit_of(node, graph)
@@ -106,7 +105,7 @@ def _convolution(node: Node, graph: Graph) -> Unit | None:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An algorithm for one convolution; `gain` is how many times as fast it is by the model."""
+    """An algorithm for a convolution; `gain` is the estimated speed-up."""
 
     name: str
     tiling: Tiling
@@ -114,7 +113,7 @@ class _Candidate:
 
 
 def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log) -> str | None:
-    """The fastest algorithm within the budget; None for the direct sum."""
+    """Return the fastest algorithm within the budget; None for the direct sum."""
     conv, at = unit.anchor, unit.node.output
     assert conv is not None, "a convolution has an anchor"
     obstacle = _obstacle(unit, conv, graph)
@@ -123,10 +122,10 @@ def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log)
         return None
     shape = replace(_shape(unit, conv, graph), products=direct)
     is_plain = _is_plain(unit, graph)
-    copied = ", its image copied into blocks of channels" if is_plain else ""
+    copied = ", including a copy of the image into blocks of channels" if is_plain else ""
     found = _candidates(shape, shape.copy if is_plain else 0)
     for c in sorted(found, key=lambda c: -c.gain):
-        what = f"by the model {c.gain:.2f} times as fast as the direct sum{copied}"
+        what = f"estimated {c.gain:.2f} times as fast as the direct sum{copied}"
         if c.gain < LEAST_GAIN:
             log.declined(c.name, at, f"{what}: {_why_not(shape, c.tiling)}", [unit.node])
         elif c.tiling.error > budget:
@@ -146,54 +145,54 @@ def _candidates(shape: Shape, before: float) -> Iterator[_Candidate]:
 
 
 def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
-    """Why a convolution cannot be computed in tiles, whatever that would gain; "" when it can."""
+    """Return why a convolution cannot be computed in tiles; "" when it can."""
     x, w = graph.types[unit.data], graph.types[unit.weights]
     y = unit.node.types[0]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in (x, w, y)):
-        return "its sizes are known only when the program runs"
+        return "its sizes are known only at run time"
     assert isinstance(x, TensorType)
     assert isinstance(w, TensorType)
     assert isinstance(y, TensorType)
     if not w.is_static or not x.is_static:
-        return "its sizes are known only when the program runs"
+        return "its sizes are known only at run time"
     window = _window(conv, x, w)
     sizes = (*conv_sizes(conv), *x.static_shape[:2])
     obstacle = unsuitable(x.dtype, sizes, window, int(conv.attrs["groups"]))
     if obstacle:
         return obstacle
     if unit.weights not in graph.constants:
-        return "its weights are computed when the program runs"
+        return "its weights are computed at run time"
     if y.layout.block == 1:
-        return "its result lies in plain order: tiles are computed for blocks of channels"
+        return "its result is in plain order; tiles need blocks of channels"
     if x.layout.block == 1:
         few = x.static_shape[1] < y.layout.block
         return f"its image has {x.static_shape[1]} channels in plain order" if few else ""
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
-        return "there are no zeros around its image: every tile would test for the border"
+        return "its image has no padding: every tile would test for the border"
     return ""
 
 
 def conv_sizes(conv: Node) -> tuple[int, ...]:
-    """The shape of what a convolution makes."""
+    """Return the shape of a convolution's result."""
     made = conv.types[0]
     assert isinstance(made, TensorType)
     return made.static_shape
 
 
 def _window(conv: Node, x: TensorType, w: TensorType) -> Window:
-    """The window of a convolution whose sizes are known."""
+    """Return the window of a convolution with known sizes."""
     attrs = {k: conv.attrs[k] for k in ("strides", "pads", "dilations", "auto_pad")}
     return resolve(x.static_shape[2:], w.static_shape[2:], **attrs)
 
 
 def _is_plain(unit: Unit, graph: Graph) -> bool:
-    """Whether the image lies in plain order, so that it is copied into blocks of channels."""
+    """Whether the image is in plain order and is copied into blocks of channels."""
     x = graph.types[unit.data]
     return isinstance(x, TensorType) and x.layout.block == 1
 
 
 def _copy_image(ed: Editor, node: Node, unit: Unit, log: Log) -> None:
-    """Copy the image of a convolution into the layout that its tiles need, or change its copy."""
+    """Copy the image of a convolution into the layout of its tiles, or change the existing copy."""
     x, y = ed.type(unit.data), node.types[0]
     assert isinstance(x, TensorType)
     assert isinstance(y, TensorType)
@@ -212,7 +211,8 @@ def _copy_image(ed: Editor, node: Node, unit: Unit, log: Log) -> None:
     ed.add(Node("relayout", (unit.data,), (made,), (laid,), {}, made, origins))
     ed.update(node, node.with_inputs({unit.data: made}))
     because = (
-        f"{x} as tiles take it: {laid.layout}; the copy moves {x.nbytes + laid.nbytes:,} bytes"
+        f"{x} in the layout of the tiles: {laid.layout}; the copy moves "
+        f"{x.nbytes + laid.nbytes:,} bytes"
     )
     log.applied("relayout", unit.data, because, [unit.data], [made])
 
@@ -228,20 +228,20 @@ def _products(shape: Shape, tiling: Tiling) -> str:
     m = tiling.outputs
     n_tiles = -(-shape.height // m) * -(-shape.width // m)
     tiled, direct = tiling.inputs**2 * n_tiles, 9 * shape.height * shape.width
-    return f"{tiled:,} products for each pair of channels instead of {direct:,}"
+    return f"{tiled:,} products per pair of channels instead of {direct:,}"
 
 
 def _why_not(shape: Shape, tiling: Tiling) -> str:
     growth = tiling.inputs**2 / 9
     n_bytes = 36 * shape.channels * shape.outputs
     return (
-        f"{_products(shape, tiling)}, weights grow {growth:.1f} times from {n_bytes:,} bytes, and "
-        f"{shape.channels} and {shape.outputs} channels are transformed"
+        f"{_products(shape, tiling)}, the weights grow {growth:.1f} times from {n_bytes:,} bytes, "
+        f"and {shape.channels} and {shape.outputs} channels are transformed"
     )
 
 
 def _computed_by(node: Node, unit: Unit, algorithm: str) -> Node:
-    """The node with its convolution computed so."""
+    """Return the node with this algorithm for its convolution."""
     conv = unit.anchor
     assert conv is not None, "a convolution has an anchor"
     made = replace(conv, attrs={**conv.attrs, "algorithm": algorithm})

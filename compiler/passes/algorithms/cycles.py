@@ -1,8 +1,8 @@
-"""What a convolution costs by each algorithm: cycles of a core with vectors of 512 bits.
+"""Cost model of convolution algorithms, in cycles of a core with 512-bit vectors.
 
-Products at the speed that the register tiles reach, weights that stream from behind the second
-cache level, and the transforms of tiles. Only the ratio of two costs decides. Shorter vectors make
-products dearer beside the rest, so what is chosen here is no worse there.
+The model counts products at the rate of the register tiles, weights streamed from beyond the L2
+cache, and tile transforms. Only the ratio of two costs matters. Shorter vectors increase the share
+of products, so a choice made here is no worse there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from compiler.dataclass import dataclass
 from compiler.ops.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
-"""Two vectors of sixteen, less what loads, short tiles and the ends of loops take."""
+"""Two vectors of sixteen lanes, minus the overhead of loads, short tiles and loop tails."""
 
 Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
-"""What multiplies in a direct sum: vectors, matrix tiles, or tiles three times, of parts of f32."""
+"""The multiplier of a direct sum: vectors, matrix tiles, or three tile products of f32 parts."""
 
 DIRECT: dict[Products, tuple[float, int]] = {
     "f32": (PRODUCTS_PER_CYCLE, 4),
@@ -24,30 +24,32 @@ DIRECT: dict[Products, tuple[float, int]] = {
     "bf16_tiles": (200, 2),
     "parts": (65, 6),
 }
-"""Products in a cycle, and bytes of a weight. Tiles: three quarters of a row filled, and a little
-less than what was measured with full ones."""
+"""Products per cycle, and bytes per weight.
+
+The rate of tiles is for rows three quarters full, slightly below the rate measured with full rows.
+"""
 
 LEAST_OUTPUTS = 64
-"""Parts of numbers that are used less often than this are not made."""
+"""Least number of output channels that amortises the splitting of numbers into parts."""
 
 FAR_BYTES_PER_CYCLE = 8
-"""Weights of a layer have left the near caches since the last run (measured: 7 to 15)."""
+"""The near caches have evicted a layer's weights since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""One tile of sixteen channels of the image, and of the results, by the size of result tiles."""
+"""Cycles per tile of sixteen channels, of image and results, by the size of result tiles."""
 
 LEAST_TILES = 7
-"""Fewer tiles than this take as long: too few sums are under way at once."""
+"""Least number of tiles: fewer take as long, since too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""An image is copied from plain order into blocks: channels that lay far apart come together."""
+"""Rate of copying an image from plain order into blocks: it gathers distant channels."""
 
 LANES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A 3x3 convolution: images, channels read and made, and the size of its results."""
+    """A 3x3 convolution: images, input and output channels, and the size of its results."""
 
     images: int
     channels: int
@@ -68,7 +70,7 @@ class Shape:
         return n_products / per_cycle + weight_bytes * n_weights / FAR_BYTES_PER_CYCLE
 
     def tiled(self, tiling: Tiling) -> float:
-        """Cycles in tiles."""
+        """Cycles of the Winograd convolution."""
         m, n_places = tiling.outputs, tiling.inputs**2
         n_tiles = self.images * -(-self.height // m) * -(-self.width // m)
         n_weights = n_places * self.channels * self.outputs

@@ -1,1 +1,1 @@
-"""Passes on whole graphs that leave less of them, and measuring what there is."""
+"""Passes that shrink whole graphs, and the analysis of their cost."""

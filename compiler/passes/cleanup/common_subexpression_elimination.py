@@ -1,4 +1,4 @@
-"""Common subexpressions: equal nodes and equal constants are kept once."""
+"""Common subexpression elimination: equal nodes and equal constants merge."""
 
 from __future__ import annotations
 
@@ -46,14 +46,13 @@ from compiler.trace import Log
 def common_subexpression_elimination(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same value.
 
-    The others' readers read the one that is kept, which takes over their origins. Equal constants
-    are merged first, since they make their readers equal; they are equal when their bits are,
-    whether these are written in the model file, held in memory or one number for all. Operators
-    whose results differ from run to run are left alone.
-    Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
+    Readers of the duplicates read the kept node, which inherits their origins. Equal constants
+    merge first, since that makes their readers equal. Constants are equal when their bits are,
+    whether stored in the model file, in memory or as a splat. Operators with non-deterministic
+    results are left alone. Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
     """
     while (merged := _merged(graph, log)) is not graph:
-        # Sizes of data are named after values: where two were one, their sizes are equal now.
+        # Data-dependent sizes are named after values: merging two values makes their sizes equal.
         graph = infer(merged)[0] if _has_sizes_of_data(merged) else merged
         if graph.nodes == merged.nodes:
             break
@@ -66,7 +65,7 @@ def _has_sizes_of_data(graph: Graph) -> bool:
 
 
 def _merged(graph: Graph, log: Log) -> Graph:
-    """The graph after one walk; the very same graph where nothing was merged."""
+    """Return the graph after one walk; the same object when nothing merged."""
     ed = Editor(graph)
     n_merged = _merge_constants(ed, log)
     seen: dict[Any, str] = {}
@@ -78,7 +77,7 @@ def _merged(graph: Graph, log: Log) -> Graph:
             log.declined(
                 "common_subexpression_elimination",
                 node.output,
-                f"{node.op} gives other results each time",
+                f"{node.op} gives different results on each run",
             )
             continue
         key = _key(node)
@@ -102,7 +101,7 @@ def _merge(ed: Editor, first: Node, node: Node, log: Log) -> None:
     origins = merge_origins(first.origins, node.origins)
     ed.update(ed.producer(first.output) or first, replace(first, origins=origins))
     saved = sum(t.nbytes for t in node.types if isinstance(t, TensorType) and t.is_static)
-    because = f"{first.output} is the same {node.op} of the same operands; {saved:,} bytes less"
+    because = f"{first.output} is the same {node.op} of the same operands; saves {saved:,} bytes"
     log.applied("common_subexpression_elimination", node.output, because, [first, node], [first])
 
 
@@ -121,7 +120,7 @@ def _merge_constants(ed: Editor, log: Log) -> int:
 
 
 def _merge_alike(ed: Editor, log: Log, names: list[str]) -> int:
-    """Merge equal ones among constants of one type."""
+    """Merge equal constants of one type."""
     seen: dict[bytes, list[str]] = {}
     n_merged = 0
     for name in names:
@@ -138,7 +137,7 @@ def _merge_alike(ed: Editor, log: Log, names: list[str]) -> int:
         del ed.constants[name]
         cheaper = min(kept, c, key=lambda k: (not k.is_splat, k.stored_bytes))
         ed.constants[first] = cheaper.with_origins(merge_origins(kept.origins, c.origins))
-        because = f"{first} holds the same elements; {c.stored_bytes:,} bytes less are stored"
+        because = f"{first} holds the same elements; saves {c.stored_bytes:,} stored bytes"
         log.applied("merge_constants", name, because, [first, name], [first])
         n_merged += 1
     return n_merged
@@ -149,7 +148,7 @@ _CHUNK = 1 << 18
 
 
 def _sample(c: Constant) -> bytes:
-    """What equal constants have in common and most others do not; costs next to nothing."""
+    """Return a cheap hash key: equal constants share it, most others differ."""
     if c.type.dtype is DType.string:
         return b""
     n = c.type.n_elements
@@ -157,7 +156,7 @@ def _sample(c: Constant) -> bytes:
 
 
 def _equal(a: Constant, b: Constant) -> bool:
-    """Whether constants of one type have the same bits, however they are stored."""
+    """Whether constants of one type have equal bits, whatever their storage."""
     if a.storage == b.storage:
         return True
     if a.type.dtype is DType.string:
@@ -169,7 +168,7 @@ def _equal(a: Constant, b: Constant) -> bool:
 
 
 def _elements(c: Constant, which: slice) -> bytes:
-    """The bits of some elements; a splat is not written out for it."""
+    """Return the bits of some elements, without materialising a splat."""
     if isinstance(c.storage, Splat):
         n = len(range(c.type.n_elements)[which])
         return np.full(n, c.storage.value, c.type.dtype.numpy).tobytes()

@@ -1,4 +1,4 @@
-"""An analysis: how much work and traffic a graph asks for."""
+"""An analysis: work and memory traffic of a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a graph asks for. `n_open` nodes have open sizes or no cost facet; they do not count."""
+    """Work of a graph. `n_open` nodes with open sizes or without a cost facet are not counted."""
 
     n_nodes: int
     n_kernels: int
@@ -40,8 +40,8 @@ class Work:
 def cost_analysis(graph: Graph, log: Log) -> Work:
     """Count nodes, operations and bytes moved; the graph stays as it is.
 
-    Each node counts as a kernel that reads its operands from memory and writes its results; what
-    happens inside a fused group does not touch memory.
+    Each node counts as a kernel that reads its operands from memory and writes its results; nodes
+    inside a fused group cause no memory traffic.
     """
     cost, n_open = graph_cost(graph)
     work = Work(
@@ -67,4 +67,8 @@ def _sentence(w: Work) -> str:
         f"{w.n_nodes:,} nodes in {w.n_kernels:,} kernels, {w.flops:,} operations, "
         f"{w.bytes_moved:,} bytes moved, {w.constant_bytes:,} bytes of constants"
     )
-    return f"{text}; {w.n_open:,} nodes have open sizes and are not counted" if w.n_open else text
+    if not w.n_open:
+        return text
+    if w.n_open == 1:
+        return f"{text}; 1 node has open sizes and is not counted"
+    return f"{text}; {w.n_open:,} nodes have open sizes and are not counted"

@@ -1,4 +1,4 @@
-"""Dead code: nodes and constants that no result depends on."""
+"""Dead code: nodes and constants without effect on any result."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from compiler.trace import Log
 def dead_code_elimination(graph: Graph, log: Log) -> Graph:
     """Remove nodes and constants that no result depends on.
 
-    Each node left in the graph becomes work at run time, whether anybody reads what it makes or
-    not. One walk from the results backwards finds all that is needed.
+    Each node left in the graph costs run time, even without readers. A single walk backwards from
+    the results marks the live nodes.
     """
     needed = {r.value for r in graph.results}
     kept: list[Node] = []
@@ -61,5 +61,10 @@ def dead_code_elimination(graph: Graph, log: Log) -> Graph:
 def _reason(graph: Graph, node: Node) -> str:
     readers = [u for o in node.outputs for u in graph.users.get(o, ())]
     saved = sum(t.nbytes for t in node.types if isinstance(t, TensorType) and t.is_static)
-    why = f"its {len(readers)} readers are dead too" if readers else "nothing reads it"
-    return f"{why}; {saved:,} bytes less are written"
+    if not readers:
+        why = "it has no readers"
+    elif len(readers) == 1:
+        why = "its reader is dead too"
+    else:
+        why = f"its {len(readers)} readers are dead too"
+    return f"{why}; saves {saved:,} bytes of writes"

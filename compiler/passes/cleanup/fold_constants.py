@@ -1,7 +1,7 @@
-"""Constant folding with a budget: what is known at compile time is computed at compile time.
+"""Constant folding with a budget.
 
-Splats stay one number, however large they are; shape arithmetic becomes constants; everything else
-is computed as long as the model does not grow beyond what the options allow.
+Splats stay a single number, however large; shape arithmetic becomes constants. Other nodes are
+computed as long as the model stays within the growth that the options allow.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 SLACK_BYTES = 1 << 16
-"""Growth that is always allowed: small parameters of models that have hardly any weights."""
+"""Growth that is always allowed: small parameters of models with hardly any weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Work that one fold may cost; the references are clear rather than fast."""
+"""Limit on the operations of a fold: the references favour clarity over speed."""
 
 UNIFORM_LIMIT = 1 << 20
-"""Results of at most this many elements are looked through for being a splat."""
+"""Limit on elements of results that are examined for being a splat."""
 
 
 @graph_pass(
@@ -71,11 +71,11 @@ def fold_constants(
 ) -> Graph:
     """Evaluate nodes whose operands are constants.
 
-    A node that is computed at compile time costs nothing at run time, but its result has to be
-    stored: the stored constants may grow to `max_growth` times their size, and no single fold may
-    store more than `max_bytes`. A splat, all elements the same, stays one number. With `keep_codes`
-    the quantized weights of products stay codes, which may be multiplied as they are. With
-    `keep_quantized` all codes stay, for runtimes that look for them at what they dequantize.
+    A folded node costs nothing at run time, but its result is stored. The stored constants may grow
+    to `max_growth` times their size, and a single fold may store at most `max_bytes`. A splat stays
+    a single number. With `keep_codes` the quantized weights of products stay integer codes, which a
+    later pass may multiply directly. With `keep_quantized` all codes stay, for runtimes that match
+    them at a dequantize.
     """
     folder = _Folder(graph, log, max_growth, max_bytes, keep_codes, keep_quantized)
     for node in graph.nodes:
@@ -84,17 +84,17 @@ def fold_constants(
 
 
 def held_bytes(c: Constant) -> int:
-    """Bytes that a constant takes in a model: one element for a splat, else all of them."""
+    """Return the bytes of a constant in a model: one element for a splat, else all of them."""
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
 
 
 MOVED = ("transpose", "squeeze", "slice", "split")
-"""What may stand between weights and their product: those of one direction are a part."""
+"""Operators between weights and their product: the weights of one direction are a slice."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """Bytes of constants now and at most."""
+    """Bytes of constants now, and the limit."""
 
     now: int
     limit: int
@@ -103,13 +103,13 @@ class _Budget:
         if more <= 0 or self.now + more <= self.limit:
             return ""
         return (
-            f"would add {more:,} bytes: the constants hold {self.now:,} and may grow to "
+            f"would add {more:,} bytes: the constants take {self.now:,} and may grow to "
             f"{self.limit:,} (max_growth={max_growth:g})"
         )
 
 
 class _Folder:
-    """Visits nodes in order; folded ones become constants under their own names."""
+    """A visitor of nodes in order; folded nodes become constants under their own names."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Folder:
             self.settle_known(node)
 
     def settle_known(self, node: Node) -> None:
-        """Shape arithmetic: elements that follow from types."""
+        """Fold shape arithmetic, whose elements follow from types."""
         values: list[Constant | None] = []
         for name, t in zip(node.outputs, node.types, strict=True):
             known = self.ed.known(name) if name else None
@@ -151,10 +151,10 @@ class _Folder:
         if not _fits(node, values):
             return
         shown = ", ".join(str(c.array().tolist()) for c in values if c is not None)
-        self.settle("known_shape", node, values, f"the shapes decide it: {shown:.120}")
+        self.settle("known_shape", node, values, f"the shapes determine it: {shown:.120}")
 
     def fold(self, node: Node) -> None:
-        """A node all of whose operands are constants."""
+        """Fold a node with constant operands."""
         objection = self.objection(node)
         if objection:
             return self.decline(node, objection)
@@ -163,7 +163,7 @@ class _Folder:
         if splats is not None:
             whole = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
             stored = sum(held_bytes(c) for c in splats)
-            because = f"all elements are the same: {stored:,} bytes stand for {whole:,}"
+            because = f"all elements are equal: a splat of {stored:,} bytes instead of {whole:,}"
             return self.settle("fold_splat", node, splats, because)
         new = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
         objection = self.size_objection(node, new, operands)
@@ -180,22 +180,22 @@ class _Folder:
 
     def objection(self, node: Node) -> str:
         if self.keep_codes and node.op == "dequantize" and self.feeds_product(node.output):
-            return "a product reads it, which may take the codes as they are"
+            return "a product reads it, and may take the codes directly"
         if self.keep_quantized and node.op == "dequantize":
-            return "another runtime computes with the codes where it finds them"
+            return "other runtimes match the codes at a dequantize"
         if node.regions:
-            return f"{node.op} holds a graph of its own, which is not run at compile time"
+            return f"{node.op} contains a subgraph, which is not run at compile time"
         if not is_deterministic(node):
-            return f"{node.op} gives other results each time"
+            return f"{node.op} gives different results on each run"
         if any(t.dtype.label == "string" for t in node.types if isinstance(t, TensorType)):
             return "strings are not stored as constants"
         read = (self.ed.constants[i].type for i in node.inputs if i in self.ed.constants)
         if any(t.dtype.label == "string" for t in read):
-            return "work on strings has no bound that could be told beforehand"
+            return "work on strings has no bound known in advance"
         return ""
 
     def feeds_product(self, value: str) -> bool:
-        """Whether a product reads a value, perhaps transposed, or what may hold one: a loop."""
+        """Whether a product or a loop reads a value, directly or through operators in MOVED."""
         return any(
             user.op in ("conv", "matmul", "lstm", "onnx.Scan")
             or (user.op in MOVED and any(map(self.feeds_product, user.outputs)))
@@ -203,28 +203,28 @@ class _Folder:
         )
 
     def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:
-        """Why the result may not be stored or computed; empty when it may."""
+        """Return why the result may not be stored or computed; empty when it may."""
         if new > self.max_bytes:
-            return f"would store {new:,} bytes; one fold may store {self.max_bytes:,}"
+            return f"would store {new:,} bytes; a fold may store {self.max_bytes:,}"
         objection = self.budget.objection(new - self.freed(node), self.max_growth)
         if objection:
             return objection
         flops = _flops(node, operands)
         if flops > FLOPS_LIMIT:
-            return f"computing it takes {flops:,} operations; one fold may take {FLOPS_LIMIT:,}"
+            return f"computing it takes {flops:,} operations; a fold may take {FLOPS_LIMIT:,}"
         return ""
 
     def freed(self, node: Node) -> int:
-        """Bytes of the operands that nobody needs any more once the node is folded.
+        """Return the bytes of operands that become dead when the node is folded.
 
-        A constant of which all readers take pieces goes piece by piece.
+        A constant whose readers all take slices is freed slice by slice.
         """
         return sum(
             self.piece(i, node) for i in dict.fromkeys(node.inputs) if i in self.ed.constants
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """What of an operand a node is the last to need."""
+        """Return the part of an operand for which a node is the last reader."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """How large a reader's results are, where it will be folded; else all that it reads."""
+        """Return the bytes of a reader's results if it folds; else more than the operand's."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]
@@ -243,7 +243,7 @@ class _Folder:
     def compute(
         self, node: Node, operands: Sequence[Constant | None]
     ) -> list[Constant | None] | str:
-        """The results, by the reference; or why not."""
+        """Evaluate a node by its reference; return the results, or why not."""
         arrays = [None if c is None else c.array() for c in operands]
         operator = OPERATORS.get(node.op)
         try:
@@ -251,20 +251,20 @@ class _Folder:
                 if operator is None:
                     result = evaluate_foreign(node, arrays)
                 elif operator.reference_fn is None:
-                    return f"{node.op} has no reference to compute it with"
+                    return f"{node.op} has no reference implementation"
                 else:
                     result = operator.reference_fn(*arrays, **node.attrs)
         except CompileError as e:
-            return f"its reference refused the operands: {e.message}"
-        except Exception as e:  # the operands are the user's; it fails when run
-            return f"its reference refused the operands: {type(e).__name__}: {e}"
+            return f"its reference rejected the operands: {e.message}"
+        except Exception as e:  # The operands are the user's, so the failure recurs at run time.
+            return f"its reference rejected the operands: {type(e).__name__}: {e}"
         results = list(result) if isinstance(result, tuple | list) else [result]
         values: list[Constant | None] = []
         for name, t, r in zip(node.outputs, node.types, results, strict=False):
             assert isinstance(t, TensorType)
             values.append(_constant(np.asarray(r), t) if name else None)
         if not _fits(node, values):
-            return "its reference gave another type than its type rule"
+            return "its reference gave a type other than its type rule"
         return values
 
     def settle(
@@ -291,7 +291,7 @@ def _held(values: Sequence[Constant | None]) -> int:
 
 
 def _fits(node: Node, values: Sequence[Constant | None]) -> bool:
-    """Whether the results are all there, of the types that the node records."""
+    """Whether all results exist and have the types recorded by the node."""
     return len(values) == len(node.outputs) and all(
         not name or (c is not None and isinstance(t, TensorType) and c.type == t.logical)
         for name, t, c in zip(node.outputs, node.types, values, strict=True)
@@ -299,7 +299,7 @@ def _fits(node: Node, values: Sequence[Constant | None]) -> bool:
 
 
 def _constant(result: np.ndarray, t: TensorType) -> Constant:
-    """A result as a constant; one that repeats a single element as a splat."""
+    """Convert a result to a constant; equal elements give a splat."""
     c = Constant.of(np.ascontiguousarray(result) if any(result.strides) else result, t.dtype)
     if 1 < result.size <= UNIFORM_LIMIT and not c.is_splat:
         flat = c.array().reshape(-1)

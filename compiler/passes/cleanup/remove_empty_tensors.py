@@ -1,4 +1,4 @@
-"""Tensors without elements: what makes them or is made of them alone is known beforehand."""
+"""Removal of tensors without elements, and of nodes that only read such tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 LARGEST = 1 << 16
-"""Bytes of a result that may be stored because its operands are empty."""
+"""Limit in bytes for storing a result of empty operands."""
 
 
 @graph_pass(
@@ -46,10 +46,9 @@ LARGEST = 1 << 16
 def remove_empty_tensors(graph: Graph, log: Log) -> Graph:
     """Remove tensors without elements.
 
-    A node whose results have no elements computes nothing: constants without elements stand for
-    them. What is made of such tensors alone is a constant too, a product over no terms 0 say. And
-    to join a tensor without elements to others does nothing.
-    Source: ZeroSizedHloElimination of XLA.
+    A node with empty results computes nothing, so empty constants replace them. A node with only
+    empty operands has a constant result, such as 0 for a product with no terms. An empty operand of
+    a concatenation has no effect. Source: ZeroSizedHloElimination of XLA.
     """
     types = [t for n in graph.nodes for t in n.types] + [v.type for v in graph.inputs]
     types += [c.type for c in graph.constants.values()]
@@ -79,18 +78,18 @@ def _is_plain(t: Type) -> bool:
 
 
 def _settled(ed: Editor, node: Node, log: Log) -> bool:
-    """Let constants stand for a node's results, where that is possible."""
+    """Replace a node's results with constants where possible."""
     made = [t for o, t in zip(node.outputs, node.types, strict=True) if o]
     if not made or not all(map(_is_plain, made)):
         return False
     if all(map(_is_empty, made)):
         values: Sequence[Any] = [_nothing(t) for t in node.types]
-        because = f"{', '.join(map(str, made))}: no element is computed"
+        because = f"{', '.join(map(str, made))}: the result is empty"
     else:
         found = _of_nothing(ed, node)
         if found is None:
             return False
-        values, because = found, "its operands have no elements, so its results are known"
+        values, because = found, "its operands are empty, so its results are known"
     constants = [
         _constant(v, t, node) if o and isinstance(t, TensorType) else None
         for o, t, v in zip(node.outputs, node.types, values, strict=False)
@@ -109,7 +108,7 @@ def _nothing(t: Type) -> Any:
 
 
 def _constant(values: Any, t: TensorType, node: Node) -> Constant:
-    """A splat where all elements are the same."""
+    """Return an array as a constant; equal elements give a splat."""
     array = np.asarray(values)
     if array.size > 1 and (array == array.reshape(-1)[0]).all():
         return Constant.splat(array.reshape(-1)[0], t, node.origins)
@@ -117,7 +116,7 @@ def _constant(values: Any, t: TensorType, node: Node) -> Constant:
 
 
 def _of_nothing(ed: Editor, node: Node) -> Sequence[Any] | None:
-    """What a node makes of empty tensors and constants; None where that is not so or not known."""
+    """Evaluate a node on empty tensors and constants; None when it has other operands."""
     given = [i for i in node.inputs if i]
     empty = [i for i in given if _is_empty(ed.type(i))]
     known = all(i in ed.constants or _is_plain(ed.type(i)) for i in given)
@@ -140,14 +139,14 @@ def _of_nothing(ed: Editor, node: Node) -> Sequence[Any] | None:
 
 
 def _shorter(ed: Editor, node: Node, log: Log) -> bool:
-    """Leave operands without elements out of a concatenation."""
+    """Remove empty operands from a concatenation."""
     if node.op != "concat":
         return False
     kept = [i for i in node.inputs if not _is_empty(ed.type(i))]
     n_empty = len(node.inputs) - len(kept)
     if not kept or not n_empty or not log.may("remove_empty_tensors", node.output):
         return False
-    because = f"{n_empty} of {len(node.inputs)} operands have no elements"
+    because = f"{n_empty} of {len(node.inputs)} operands are empty"
     if len(kept) > 1:
         ed.update(node, replace(node, inputs=tuple(kept)))
         log.applied("remove_empty_tensors", node.output, because, [node], [node.output])
@@ -160,6 +159,10 @@ def _shorter(ed: Editor, node: Node, log: Log) -> bool:
     if whole is not None:
         ed.update(whole, replace(whole, origins=merge_origins(whole.origins, node.origins)))
     log.applied(
-        "remove_empty_tensors", node.output, f"{because}, the other is the result", [node], kept
+        "remove_empty_tensors",
+        node.output,
+        f"{because}; the other operand is the result",
+        [node],
+        kept,
     )
     return True

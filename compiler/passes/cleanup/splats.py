@@ -1,4 +1,4 @@
-"""Results whose elements are all the same, found from one element instead of all of them."""
+"""Splat results, computed from a single element instead of all of them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import uniform
 
 _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", "depth_to_space"})
-"""Operators whose results hold elements of the first operand and nothing else."""
+"""Operators whose results hold only elements of the first operand."""
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:
-    """The results as splats, when every element of every result is one same number.
+    """Return the results as splats, when all elements of each are equal.
 
-    None when that cannot be told without computing.
-    Shapes: the types of the results must be static.
+    None when that requires computing the results. Shapes: the types of the results must be static.
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None
     if all(isinstance(t, TensorType) and t.n_elements == 1 for t in node.types):
-        # One number is a literal; there is nothing to save.
+        # A single number is a literal already.
         return None
     value = _value(node, operands)
     if value is None:
@@ -56,7 +55,7 @@ def _value(node: Node, operands: Sequence[Constant | None]) -> object:
 
 
 def _number(c: Constant) -> object:
-    """The element of a splat; small uniform constants that are stored count too."""
+    """Return the element of a splat, or of a small uniform constant."""
     if isinstance(c.storage, Splat):
         return c.storage.value
     return None if uniform(c) is None else c.array().reshape(-1)[0]
@@ -82,7 +81,7 @@ def _padded(node: Node, operands: Sequence[Constant | None]) -> object:
 
 
 def _gives_one(operator: Operator, node: Node, arrays: Sequence[Array | None]) -> bool:
-    """Whether the type rule promises one element for these: an operand may be a list of sizes."""
+    """Whether the type rule gives a single element for these operands, some of which list sizes."""
     tensors = [
         None if a is None else Tensor(name, TensorType(DType.from_numpy(a.dtype), a.shape), a)
         for name, a in zip(node.inputs, arrays, strict=True)

@@ -1,1 +1,1 @@
-"""Passes that move work to where there is less of it: strides up, elementwise operators down."""
+"""Code motion between operators: strides move up, elementwise operators down."""

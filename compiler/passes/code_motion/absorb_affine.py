@@ -1,4 +1,4 @@
-"""Scales and shifts of channels go up to the weights that they can become part of."""
+"""Motion of per-channel scales and shifts up to weights that absorb them."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from compiler.trace import Log
 def absorb_affine(graph: Graph, log: Log) -> Graph:
     """Fold a scale or shift behind sums, concatenations, pools and activations into weights.
 
-    A sum is scaled when both of its operands are, a concatenation when all are; a relu and a
-    maximum let positive scales through. Only when every way up ends in weights or constants that
-    nobody else reads is anything done: then the multiplication vanishes.
+    A scale passes a sum if both operands absorb it, and a concatenation if all do. Positive scales
+    also pass a relu and a maximum. The pass rewrites only if every path up ends in weights or
+    constants without other readers; then the multiplication vanishes.
     """
     ed = Editor(graph)
     n_done = 0
@@ -84,7 +84,7 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
     if maker is None or maker.op not in WAYS or not isinstance(node.type, TensorType):
         return False
     if not node.tensor.dtype.is_float or (maker.op == "matmul" and node.op == "add"):
-        return False  # a product has no other bias than an addition behind it
+        return False  # The only bias of a product is the addition behind it.
     edits = Edits(ed)
     try:
         absorb(edits, value, node, _affine(ed, root))
@@ -98,7 +98,7 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
 
 
 def _affine(ed: Editor, root: _Root) -> Affine:
-    """What a root does, as a number for all or one for each index along an axis."""
+    """Return a root's effect: a single number, or a number for each index along an axis."""
     t, c = ed.type(root.value), ed.constants[root.constant]
     if not isinstance(t, TensorType) or not t.is_ranked or not t.layout.is_plain:
         raise Objection(f"the rank of {root.value} is not known")
@@ -112,13 +112,13 @@ def _affine(ed: Editor, root: _Root) -> Affine:
     shape = (1,) * (t.rank - c.type.rank) + c.type.static_shape
     axes = [d for d, n in enumerate(shape) if n != 1]
     if len(axes) != 1:
-        raise Objection(f"{root.constant} varies along {len(axes)} axes, not only one")
+        raise Objection(f"{root.constant} varies along {len(axes)} axes; a single axis is needed")
     operand = ConstTensor(root.constant, c.type, None, c)
     return Affine(kind, axes[0], channels(operand, t.rank, axes[0], shape[axes[0]]))
 
 
 def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
-    """Change the nodes that take up the scale or shift, and take out the root."""
+    """Update the nodes that absorb the scale or shift, and remove the root."""
     ed.made_constants.clear()
     cost = node_cost(root.node, ed.type)
     changed: list[Node] = []
@@ -135,12 +135,12 @@ def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
         changed.append(made)
     ed.replace(root.node.output, root.value)
     ed.remove(root.node)
-    saved = "" if cost is None else f"; {cost.bytes_moved:,} bytes of traffic less"
+    saved = "" if cost is None else f"; saves {cost.bytes_moved:,} bytes of traffic"
     names = ", ".join(n.output for n in changed)
     log.applied(
         root.rule,
         root.node.output,
-        f"{names} {'take' if len(changed) > 1 else 'takes'} it up{saved}",
+        f"{names} {'absorb' if len(changed) > 1 else 'absorbs'} it{saved}",
         [*(n.output for n in changed), root.node.output, root.constant],
         [*changed, *ed.made_constants],
         error=ROUNDINGS,

@@ -1,4 +1,4 @@
-"""How scales and shifts pass each operator on their way up, and which take them up."""
+"""How scales and shifts pass each operator on their way up, and which operators absorb them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from compiler.passes.rules.arithmetic import combined, is_finite, objection_to, 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """A factor or a summand: one number, or one for each index along an axis, as a vector."""
+    """A scale or a shift: one number, or a vector with a number for each index along an axis."""
 
     kind: Literal["scale", "shift"]
     axis: int | None
     values: Constant
 
     def vector(self, n: int) -> Constant:
-        """One number for each of n channels."""
+        """Return a number for each of n channels."""
         if self.values.type.n_elements == n:
             return reshaped(self.values, (n,))
         return Constant.splat(self.values.array().reshape(-1)[0], TensorType(self.dtype, (n,)))
 
     @property
     def dtype(self) -> DType:
-        """The type of the numbers."""
+        """The element type."""
         return self.values.type.dtype
 
     @property
@@ -51,7 +51,7 @@ class Affine:
         return bool((self.values.array() > 0).all())
 
     def beside(self, rank: int) -> Constant:
-        """The numbers in a shape that broadcasts to a tensor of this rank."""
+        """Return the numbers in a shape that broadcasts to a tensor of this rank."""
         n = self.values.type.n_elements
         if self.axis is None:
             return reshaped(self.values, ())
@@ -60,48 +60,48 @@ class Affine:
 
 @dataclass(slots=True)
 class Edits:
-    """The nodes that take up a scale or shift: their operands that change, with labels."""
+    """The nodes that absorb a scale or shift: their changed operands, with labels."""
 
     ed: Editor
     found: list[tuple[Node, dict[int, tuple[str, Constant]]]] = field(default_factory=list)
 
     def constant(self, node: Node, at: int, *, alone: bool = True) -> ConstTensor:
-        """A constant operand of a node; Objection when it is none, or others read it too."""
+        """Return a constant operand; Objection when it is not constant, or has other readers."""
         name = node.inputs[at]
         c = self.ed.constants.get(name)
         if c is None:
-            raise Objection(f"{name}, which {node.output} is made with, is no constant")
+            raise Objection(f"{name}, an operand of {node.output}, is not constant")
         if alone and len(self.ed.users(name)) > 1:
-            raise Objection(f"others read {name} too, which {node.output} is made with")
+            raise Objection(f"{name}, an operand of {node.output}, has other readers")
         return ConstTensor(name, c.type, None, c)
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find what takes up a scale or shift of a value; Objection where some way up ends before."""
+    """Find the nodes that absorb a scale or shift of a value; Objection when a path ends before."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
-        raise Objection(f"{value} is made of no weights")
+        raise Objection(f"{value} is not computed from weights")
     readers = edits.ed.users(value)
     if len(readers) != 1 or readers[0].output != reader.output or edits.ed.is_result(value):
-        raise Objection(f"{value} is read elsewhere as it is")
+        raise Objection(f"{value} has other readers, which need it unscaled")
     if reader.inputs.count(value) != 1:
-        raise Objection(f"{value} is read twice by {reader.output}")
+        raise Objection(f"{reader.output} reads {value} twice")
     if not is_finite(a.values):
-        raise Objection("infinities and NaN among constants stay where they are")
+        raise Objection("constants with infinities or NaN are not folded")
     passes = WAYS.get(maker.op)
     if passes is None:
-        raise Objection(f"no {a.kind} passes {maker.op}, which makes {value}")
+        raise Objection(f"a {a.kind} cannot move before {maker.op} {value}")
     if not isinstance(maker.type, TensorType) or not maker.type.is_ranked:
         raise Objection(f"the rank of {value} is not known")
     passes(edits, maker, a)
 
 
-# What takes it up
+# Operators that absorb it
 
 
 def _conv(edits: Edits, node: Node, a: Affine) -> None:
     if a.axis not in (None, 1):
-        raise Objection(f"a {a.kind} along axis {a.axis} is none of {node.op}'s channels")
+        raise Objection(f"axis {a.axis} of the {a.kind} is not the channel axis of {node.op}")
     w = edits.constant(node, 1, alone=a.kind == "scale")
     transposed = node.op == "conv_transpose"
     groups = node.attrs["groups"]
@@ -120,14 +120,14 @@ def _conv(edits: Edits, node: Node, a: Affine) -> None:
 
 def _matmul(edits: Edits, node: Node, a: Affine) -> None:
     if a.kind == "shift":
-        raise Objection(f"{node.output} has no bias that could take up a shift")
+        raise Objection(f"{node.output} has no bias that could absorb a shift")
     if node.inputs[1] not in edits.ed.constants:
         _either_operand(edits, node, a)
         return
     w = edits.constant(node, 1)
     rank = node.tensor.rank
     if w.rank != 2 or a.axis not in (None, rank - 1):
-        raise Objection(f"the scale is not one of the columns of {w.name}")
+        raise Objection(f"the scale does not vary along the columns of {w.name}")
     transposed = node.attrs["transpose_b"]
     n = w.stored.type.static_shape[0 if transposed else 1]
     shape = (n, 1) if transposed else (1, n)
@@ -136,9 +136,9 @@ def _matmul(edits: Edits, node: Node, a: Affine) -> None:
 
 
 def _either_operand(edits: Edits, node: Node, a: Affine) -> None:
-    """One number, at most 1, may scale one operand of a product instead of the result."""
+    """Scale an operand of a product instead of the result, by a single number of at most 1."""
     if a.axis is not None or float(np.abs(a.values.array()).max()) > 1:
-        raise Objection(f"{node.inputs[1]}, which {node.output} is made with, is no constant")
+        raise Objection(f"{node.inputs[1]}, an operand of {node.output}, is not constant")
     first = len(edits.found)
     try:
         absorb(edits, node.inputs[0], node, a)
@@ -182,7 +182,7 @@ def _add(edits: Edits, node: Node, a: Affine) -> None:
 
 
 def _whole(edits: Edits, node: Node, k: int) -> str:
-    """An operand that has the shape of the result; Objection when it is broadcast."""
+    """Return an operand with the shape of the result; Objection when it is broadcast."""
     t = edits.ed.type(node.inputs[k])
     if not isinstance(t, TensorType) or t.shape != node.tensor.shape:
         raise Objection(f"{node.inputs[k]} is {t}, and is broadcast to {node.tensor}")
@@ -192,14 +192,14 @@ def _whole(edits: Edits, node: Node, k: int) -> str:
 def _mul(edits: Edits, node: Node, a: Affine) -> None:
     known = [k for k, i in enumerate(node.inputs) if i in edits.ed.constants]
     if len(known) != 1 or a.kind == "shift":
-        raise Objection(f"no {a.kind} passes a product, {node.output}")
+        raise Objection(f"a {a.kind} cannot move before the product {node.output}")
     (k,) = known
     c, beside = edits.constant(node, k, alone=False).stored, a.beside(node.tensor.rank)
     _whole(edits, node, 1 - k)
     edits.found.append((node, {k: ("b", _product(c, beside))}))
 
 
-# What lets it through
+# Operators that let it pass
 
 
 def _concat(edits: Edits, node: Node, a: Affine) -> None:
@@ -221,32 +221,32 @@ def _concat(edits: Edits, node: Node, a: Affine) -> None:
 
 def _activation(edits: Edits, node: Node, a: Affine) -> None:
     if a.kind == "shift" or not a.is_positive:
-        raise Objection(f"only positive scales pass {node.op}, which makes {node.output}")
+        raise Objection(f"only positive scales can move before {node.op} {node.output}")
     absorb(edits, node.inputs[0], node, a)
 
 
 def _max_pool(edits: Edits, node: Node, a: Affine) -> None:
     if a.kind == "scale" and not a.is_positive:
-        raise Objection(f"only positive scales pass a maximum, {node.output}")
+        raise Objection(f"only positive scales can move before the maximum {node.output}")
     _image(edits, node, a)
 
 
 def _average_pool(edits: Edits, node: Node, a: Affine) -> None:
     padded = any(node.attrs["pads"]) or node.attrs["auto_pad"] not in ("notset", "valid")
     if a.kind == "shift" and node.attrs["count_include_pad"] and padded:
-        raise Objection(f"zeros around the image count in {node.output}, and are not shifted")
+        raise Objection(f"{node.output} counts its zero padding, to which the shift does not apply")
     _image(edits, node, a)
 
 
 def _image(edits: Edits, node: Node, a: Affine) -> None:
     if a.axis is not None and a.axis > 1:
-        raise Objection(f"a {a.kind} along axis {a.axis} is none of the channels")
+        raise Objection(f"axis {a.axis} of the {a.kind} is not the channel axis")
     absorb(edits, node.inputs[0], node, a)
 
 
 def _reduction(edits: Edits, node: Node, a: Affine) -> None:
     if a.kind == "shift" and node.op != "reduce_mean":
-        raise Objection(f"a shift is added several times in {node.output}")
+        raise Objection(f"{node.output} would add the shift several times")
     t = edits.ed.type(node.inputs[0])
     if not isinstance(t, TensorType) or not t.is_ranked:
         raise Objection(f"the rank of {node.inputs[0]} is not known")
@@ -257,7 +257,7 @@ def _reduction(edits: Edits, node: Node, a: Affine) -> None:
     kept = range(t.rank) if node.attrs["keepdims"] else [d for d in range(t.rank) if d not in axes]
     at = list(kept)[a.axis]
     if at in axes:
-        raise Objection(f"axis {at} is summed over in {node.output}")
+        raise Objection(f"{node.output} sums over axis {at}")
     absorb(edits, node.inputs[0], node, replace(a, axis=at))
 
 
@@ -272,7 +272,7 @@ def _identity(edits: Edits, node: Node, a: Affine) -> None:
 
 def _move(edits: Edits, node: Node, a: Affine) -> None:
     if a.axis is not None:
-        raise Objection(f"{node.op} moves the channels of {node.inputs[0]} elsewhere")
+        raise Objection(f"{node.op} moves the channels of {node.inputs[0]}")
     absorb(edits, node.inputs[0], node, a)
 
 
@@ -297,4 +297,4 @@ WAYS: dict[str, Callable[[Edits, Node, Affine], None]] = {
     "gather": _move,
     "expand": _move,
 }
-"""What happens to a scale or shift behind each operator."""
+"""The handler of each operator for a scale or shift behind it."""

@@ -1,4 +1,4 @@
-"""Exchanging an elementwise operator with one that moves elements: what all ways have in common."""
+"""Exchange of an elementwise operator with an operator that moves elements: the common part."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MOVES = with_trait("aliasing") | {
     *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
     *("concat", "max_pool"),
 }
-"""Operators whose result holds elements of their first operand (a concatenation's: of all)."""
+"""Operators whose result holds elements of their first operand (of all, for a concatenation)."""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
-"""Those of them whose result leaves elements out."""
+"""Those of `MOVES` whose result leaves elements out."""
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""Tries to exchange the move that makes a value with a neighbour, and says whether it did."""
+"""A function that tries to exchange a move with a neighbour, and returns whether it did."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
-    """Try every move from the first on with what is before it, then back with what is behind."""
+    """Exchange every move with the node before it where possible, then with the node behind it."""
     ed = Editor(graph)
     n_done = sum(down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
     behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
@@ -36,12 +36,12 @@ def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
 
 
 def data_of(node: Node) -> tuple[str, ...]:
-    """The operands whose elements a move moves."""
+    """Return the operands whose elements a move moves."""
     return node.inputs if node.op == "concat" else node.inputs[:1]
 
 
 def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
-    """The nodes that make what a move moves, when all are of one operator."""
+    """Return the producers of a move's data, when all have the same operator."""
     found = [ed.producer(i) for i in data_of(node)]
     made = [n for n in found if n is not None and n.op == op]
     if node.op not in MOVES or len(made) != len(found):
@@ -50,7 +50,7 @@ def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
 
 
 def only_reader(ed: Editor, value: str, op: str) -> Node | None:
-    """The one node that reads a value, when it is of this operator and reads it as its data."""
+    """Return the only reader of a value, when it has this operator and reads it as its data."""
     readers = ed.users(value)
     if len(readers) != 1 or readers[0].op != op or ed.is_result(value):
         return None
@@ -59,7 +59,7 @@ def only_reader(ed: Editor, value: str, op: str) -> Node | None:
 
 
 def moves_alone(ed: Editor, made: Node) -> bool:
-    """Whether all that reads a tensor moves its elements, each at most once."""
+    """Whether all readers of a tensor move its elements, each at most once."""
     readers = ed.users(made.output)
     if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
         return False
@@ -71,7 +71,7 @@ def moves_alone(ed: Editor, made: Node) -> bool:
 
 
 def grows(ed: Editor, node: Node) -> bool:
-    """Whether a move may give more elements than it gets."""
+    """Whether a move may give more elements than it reads."""
     t = ed.type(node.inputs[0])
     if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
         return False
@@ -88,9 +88,9 @@ def later(
     error: float = 0.0,
     **attrs: object,
 ) -> None:
-    """Let a move work on what elementwise nodes read, and one such node on its result.
+    """Apply a move to the operands of elementwise nodes, and a single such node to its result.
 
-    `attrs` are those of the elementwise node that are different behind the move.
+    `attrs` are the attributes of the elementwise node that change.
     """
     first = made[0]
     source = {m.output: m.inputs[0] for m in made}
@@ -116,7 +116,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Let an elementwise node work on what a move reads, and the move on its result."""
+    """Apply an elementwise node to the operand of a move, and the move to its result."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")
@@ -142,7 +142,7 @@ def _exchange(
     last: Node,
     error: float,
 ) -> None:
-    """Put two nodes in the place of a root and of what only it reads."""
+    """Replace a root and the nodes that only it reads with two nodes."""
     cost_before = cost_of([*before, root], ed.type)
     ed.add(first)
     ed.update(root, last)
@@ -153,11 +153,11 @@ def _exchange(
     if cost_before is not None and cost_after is not None:
         bytes_saved = cost_before.bytes_moved - cost_after.bytes_moved
         flops_saved = cost_before.flops - cost_after.flops
-        saved = f": {flops_saved:,} operations and {bytes_saved:,} bytes less"
+        saved = f": saves {flops_saved:,} operations and {bytes_saved:,} bytes"
     log.applied(
         rule,
         last.output,
-        f"{first.op} first, {last.op} last; {move.op} works on {move.tensor.dtype}{saved}",
+        f"{first.op} first, {last.op} last; {move.op} moves {move.tensor.dtype}{saved}",
         [*before, root],
         [first, last],
         error=error,

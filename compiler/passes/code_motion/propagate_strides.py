@@ -1,4 +1,4 @@
-"""Strides of windows of one element move up, so that nobody computes what they leave out."""
+"""Motion of strides up from 1x1 windows, which avoids computing the skipped elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 WINDOWS = ("conv", "max_pool", "average_pool")
-"""Operators whose strides may be multiplied."""
+"""Operators whose strides can be multiplied."""
 
 Steps = tuple[int, ...]
 
@@ -46,10 +46,9 @@ Steps = tuple[int, ...]
 def propagate_strides(graph: Graph, log: Log) -> Graph:
     """Apply the strides of 1x1 convolutions before the nodes that compute their input.
 
-    Its strides become those of the convolution or pool in front, through elementwise operators and
-    concatenations. Where another operand of these is needed whole by somebody else, every n-th
-    element of it is picked, when that costs less than what is saved.
-    Source: StridesOptimization of OpenVINO.
+    The strides become those of the convolution or pool before, through elementwise operators and
+    concatenations. If another reader needs an operand of these in full, a slice selects every n-th
+    element, when that costs less than it saves. Source: StridesOptimization of OpenVINO.
     """
     ed = Editor(graph)
     n_done = 0
@@ -69,7 +68,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
 
 def _steps(ed: Editor, value: str) -> Steps | None:
-    """How many elements along each image axis all readers of a value step over alike."""
+    """Return the steps along each image axis by which all readers of a value skip elements."""
     readers, t = ed.users(value), ed.type(value)
     if not readers or ed.is_result(value) or not isinstance(t, TensorType) or not t.is_static:
         return None
@@ -81,7 +80,7 @@ def _steps(ed: Editor, value: str) -> Steps | None:
 
 
 def _free_steps(ed: Editor, reader: Node, value: str) -> Steps:
-    """The strides of a window along the axes where it is one element; 1 elsewhere."""
+    """Return the strides of a window along the axes where it has a single element; 1 elsewhere."""
     if reader.op not in WINDOWS or reader.inputs.count(value) != 1 or reader.inputs[0] != value:
         return ()
     kernel = _kernel(ed, reader)
@@ -100,7 +99,7 @@ def _kernel(ed: Editor, node: Node) -> Steps | None:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether a window's places follow from strides and pads alone."""
+    """Whether strides and pads alone determine a window's positions."""
     return node.attrs["auto_pad"] in ("notset", "valid") and not node.attrs.get("ceil_mode")
 
 
@@ -110,7 +109,7 @@ def _pads(node: Node) -> Steps:
 
 
 def _is_moved(node: Node) -> bool:
-    """Whether each element of the result comes from the elements at its place."""
+    """Whether each element of the result depends only on the elements at its position."""
     operator = OPERATORS.get(node.op)
     if operator is None or len(node.outputs) != 1 or not is_deterministic(node):
         return False
@@ -123,7 +122,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes above a value that can compute fewer elements, and the values they then need."""
+    """The nodes above a value that can compute fewer elements, and the values that they need."""
 
     ed: Editor
     value: str
@@ -133,7 +132,7 @@ class _Cone:
     picked: list[str] = field(default_factory=list)
 
     def grow(self) -> str:
-        """Find the nodes; why they stay as they are, else nothing."""
+        """Find the nodes; return why they stay as they are, else nothing."""
         place = {n.output: i for i, n in enumerate(self.ed.nodes())}
         inside = {r.output for r in self.ed.users(self.value)}
         pending = {self.value}
@@ -154,7 +153,7 @@ class _Cone:
         return self.objection()
 
     def wanted(self, node: Node) -> list[str] | None:
-        """The operands that a node with fewer elements needs fewer of; None when it cannot."""
+        """Return the operands that shrink with a node; None when the node cannot shrink."""
         t = node.types[0]
         if not isinstance(t, TensorType) or not t.is_static or not t.layout.is_plain:
             return None
@@ -184,35 +183,35 @@ class _Cone:
         return quantizes and node.attrs["axis"] == 1 and not node.attrs["block_size"]
 
     def objection(self) -> str:
-        """Why nothing is won; nothing when something is."""
+        """Return why nothing is gained; nothing when something is."""
         if not self.windows:
-            return f"no convolution or pool in front could compute fewer elements of {self.value}"
+            return f"no convolution or pool before {self.value} could compute fewer elements"
         before, after = self.costs()
         if before is None or after is None:
-            return "the sizes of what is in front are not all known"
+            return "the sizes of the nodes before it are not all known"
         won = CORE.seconds(before, 0) - CORE.seconds(after, 0)
         n = len(self.picked)
         if n and won <= (paid := sum(self.price(v) for v in self.picked)):
             return (
-                f"picking elements of {', '.join(self.picked)} takes {paid * 1e6:.1f} us, "
-                f"{won * 1e6:.1f} us are saved"
+                f"slicing {', '.join(self.picked)} takes {paid * 1e6:.1f} us and saves "
+                f"{won * 1e6:.1f} us"
             )
         return ""
 
     def costs(self) -> tuple[Cost | None, Cost | None]:
-        """Of the convolutions and pools as they are, and with fewer elements."""
+        """Return the costs of the convolutions and pools before, and with fewer elements."""
         smaller = [self.smaller(n) for n in self.windows]
         return cost_of(self.windows, self.ed.type), cost_of(smaller, self.ed.type)
 
     def price(self, value: str) -> float:
-        """The seconds that picking elements takes."""
+        """Return the seconds that the slices take."""
         t = self.ed.type(value)
         assert isinstance(t, TensorType)
         kept = t.nbytes // math.prod(self.steps)
         return CORE.seconds(Cost(0, kept, kept))
 
     def smaller(self, node: Node) -> Node:
-        """A node with the types of fewer elements; a window takes larger steps."""
+        """Return a node with the types of fewer elements; a window takes larger strides."""
         t = node.tensor
         sizes = tuple(-(-n // s) for n, s in zip(t.static_shape[2:], self.steps, strict=True))
         made = replace(node, types=(TensorType(t.dtype, (*t.static_shape[:2], *sizes)),))
@@ -222,7 +221,7 @@ class _Cone:
         return replace(made, attrs={**node.attrs, "strides": strides})
 
     def apply(self, log: Log) -> None:
-        """Put the changed nodes in the graph, and what picks elements for them."""
+        """Replace the changed nodes in the graph, and insert slices for them."""
         ed, ones = self.ed, (1,) * len(self.steps)
         before, after = self.costs()
         readers = ed.users(self.value)
@@ -258,11 +257,11 @@ class _Cone:
         )
 
     def reason(self, before: Cost | None, after: Cost | None) -> str:
-        """What is saved, in numbers."""
+        """Describe the savings in numbers."""
         names = ", ".join(n.output for n in self.windows)
-        text = f"{names} {'take' if len(self.windows) > 1 else 'takes'} steps of {self.steps}"
+        text = f"{names} {'take' if len(self.windows) > 1 else 'takes'} strides of {self.steps}"
         if before is not None and after is not None:
-            text += f": {before.flops - after.flops:,} operations less"
+            text += f": saves {before.flops - after.flops:,} operations"
         if self.picked:
-            text += f"; elements of {', '.join(self.picked)} are picked"
+            text += f"; {', '.join(self.picked)} sliced"
         return text

@@ -1,4 +1,4 @@
-"""Casts stand where fewer bytes are moved."""
+"""Motion of casts to where data movement copies fewer bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
-"""Moves that copy nothing: a cast stays where it is computed together with others."""
+"""Moves that copy nothing: a cast before one stays in its kernel."""
 
 
 @graph_pass(
@@ -50,9 +50,9 @@ VIEWS = with_trait("aliasing")
 def sink_casts(graph: Graph, log: Log) -> Graph:
     """Move casts to where elements are narrow: widening later, narrowing earlier.
 
-    A move copies bytes and does not care what they mean, so every element keeps its bits; and a
-    cast at the end of a chain of moves often meets another one, or what it can be computed with.
-    Source: Glow's SinkConversions.
+    A move copies bytes whatever their meaning, so every element keeps its bits. A cast at the end
+    of a chain of moves often meets another cast, or fuses with its reader. Source: Glow's
+    SinkConversions.
     """
     if not any(n.op == "cast" for n in graph.nodes):
         return graph
@@ -60,7 +60,7 @@ def sink_casts(graph: Graph, log: Log) -> Graph:
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
-    """Cast the result of a move rather than its operands."""
+    """Cast the result of a move instead of its operands."""
     node = ed.producer(value)
     made = None if node is None else makers(ed, node, "cast")
     if node is None or made is None:
@@ -73,7 +73,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _up(ed: Editor, log: Log, value: str) -> bool:
-    """Cast the operand of a move rather than its result."""
+    """Cast the operand of a move instead of its result."""
     node, after = ed.producer(value), only_reader(ed, value, "cast")
     if node is None or after is None or node.op not in MOVES:
         return False
@@ -82,7 +82,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
     if not objection and isinstance(t, TensorType) and after.tensor.dtype.nbytes >= t.dtype.nbytes:
         objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
     if not objection and not _leads_up(ed, node):
-        objection = f"{node.op} moves no bytes, and stands behind no move that would"
+        objection = f"{node.op} moves no bytes, and follows no move that does"
     if not log.may("cast_earlier", value, objection, [node, after]):
         return False
     earlier(ed, log, "cast_earlier", node, after)
@@ -90,7 +90,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Why a move works on what the casts in front of it give."""
+    """Return why a move keeps the casts before it."""
     sources = [ed.type(m.inputs[0]) for m in made]
     for t in (*sources, node.type):
         if reason := _unfit(t):
@@ -98,24 +98,24 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
     first = sources[0]
     assert isinstance(first, TensorType)
     if any(not isinstance(t, TensorType) or t.dtype is not first.dtype for t in sources):
-        return "what is put together has different types before the casts"
+        return "the concatenated operands have different types before the casts"
     if any(dict(m.attrs) != dict(made[0].attrs) for m in made):
-        return "the casts are not the same"
+        return "the casts differ"
     if first.dtype.nbytes >= node.tensor.dtype.nbytes:
         return f"elements of {node.tensor.dtype} are no longer than those of {first.dtype}"
     if other := next((m for m in made if not moves_alone(ed, m)), None):
-        return f"{other.output} is read elsewhere too, so it would be cast twice"
+        return f"{other.output} has other readers, so it would be cast twice"
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     if not _leads_down(ed, node):
-        return f"{node.op} moves no bytes, and no move follows that would"
+        return f"{node.op} moves no bytes, and precedes no move that does"
     if node.op == "max_pool":
-        return "the largest element is looked for among numbers as they are"
+        return "the maximum is taken over the numbers before the cast"
     return ""
 
 
 def _leads_down(ed: Editor, node: Node) -> bool:
-    """Whether a move copies elements, or is a view behind which one does that reads it alone."""
+    """Whether a move copies elements, or is a view whose only reader does."""
     while node.op in VIEWS:
         readers = ed.users(node.output)
         if len(readers) != 1 or readers[0].op not in MOVES or ed.is_result(node.output):
@@ -125,7 +125,7 @@ def _leads_down(ed: Editor, node: Node) -> bool:
 
 
 def _leads_up(ed: Editor, node: Node) -> bool:
-    """Whether a move copies elements, or is a view of what one gives to it alone."""
+    """Whether a move copies elements, or is the only reader of one, as a view."""
     while node.op in VIEWS:
         maker = ed.producer(node.inputs[0])
         if maker is None or maker.op not in MOVES - SELECTS - {"concat"}:
@@ -137,11 +137,11 @@ def _leads_up(ed: Editor, node: Node) -> bool:
 
 
 def _unfit(t: object) -> str:
-    """Why elements of a type are not moved as plain bytes."""
+    """Return why elements of a type cannot be moved as plain bytes."""
     if not isinstance(t, TensorType) or not t.is_ranked:
         return "a rank is not known"
     if not t.layout.is_plain:
-        return "layouts are chosen already"
+        return "layouts are assigned already"
     if t.dtype is DType.string or t.dtype.is_storage:
-        return f"{t.dtype} are no whole bytes each"
+        return f"elements of {t.dtype} are not whole bytes"
     return ""

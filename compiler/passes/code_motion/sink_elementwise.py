@@ -1,4 +1,4 @@
-"""Elementwise operators behind what leaves elements out, and one instead of several."""
+"""Motion of elementwise operators behind operators that drop or join elements."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
 PICKS = ("slice", "gather")
-"""Operators that leave elements out, whichever they are."""
+"""Operators that drop elements, whatever their values."""
 
 LARGEST = ("max_pool", "reduce_max")
 """Operators that keep the largest of several elements."""
 
 RISING = frozenset({"relu", "clip", "leaky_relu", "hard_sigmoid", "mul", "add", "identity"})
-"""Operators that may keep the order of numbers exactly; their parameters decide."""
+"""Operators that may be exactly monotonic, depending on their parameters."""
 
 NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
-"""Operators that keep the order but for roundings, and make NaN of NaN alone."""
+"""Operators that are monotonic up to rounding, and give NaN only for NaN."""
 
 
 @graph_pass(
@@ -63,10 +63,9 @@ NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
     """Move elementwise operators behind slices and concatenations.
 
-    Before a slice or gather they would also be computed for what is thrown away; an operator that
-    keeps the order of numbers may follow a maximum. NaN stays NaN on both ways. Where the operator
-    is computed while its operand is stored it costs nothing, and stays.
-    Source: Glow's SinkCode, TVM's ReorderTakeAfterMatmul.
+    Before a slice or gather they also compute elements that it drops. A monotonic operator may
+    follow a maximum. NaN stays NaN in either order. An operator that the store of its operand
+    applies costs nothing, and stays. Source: Glow's SinkCode, TVM's ReorderTakeAfterMatmul.
     """
     ed = Editor(graph)
     n_done = 0
@@ -98,14 +97,14 @@ def _sink(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _is_unary(ed: Editor, node: Node) -> bool:
-    """Whether each element is made of the one at its place, and of numbers that stand for all."""
+    """Whether each element depends on the element at its position, and on scalars."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "elementwise" or operator.lower_fn is None:
         return False
     if len(node.outputs) != 1 or not is_deterministic(node) or node.op.startswith("random_"):
         return False
     if node.op in ("quantize", "dequantize", "cast"):
-        return False  # these have passes of their own, which weigh bytes
+        return False  # Casts have passes of their own, which weigh bytes.
     types = [ed.type(i) for i in node.inputs if i]
     if not types or not all(isinstance(t, TensorType) and t.is_static for t in types):
         return False
@@ -120,25 +119,25 @@ def _is_unary(ed: Editor, node: Node) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Why elementwise nodes stay in front of what moves or selects their elements."""
+    """Return why elementwise nodes stay before a move or selection of their elements."""
     first = made[0]
     for m in made:
         if len(ed.users(m.output)) != 1 or ed.is_result(m.output):
-            return f"{m.output} is read elsewhere too, so it would be computed twice"
+            return f"{m.output} has other readers, so it would be computed twice"
         if dict(m.attrs) != dict(first.attrs) or m.inputs[1:] != first.inputs[1:]:
-            return f"{m.output} and {first.output} are not computed alike"
+            return f"{m.output} and {first.output} are different computations"
         if root := _computed_with(ed, m):
-            return f"{m.op} is computed while {root} is stored, and costs next to nothing there"
+            return f"{m.op} is applied at the store of {root}, where it costs next to nothing"
     if node.op == "concat":
-        return "" if len(made) > 1 else "there is only one part"
+        return "" if len(made) > 1 else "the concatenation has a single operand"
     before, after = first.tensor, node.tensor
     if not after.is_static or after.n_elements >= before.n_elements:
-        return f"{after.n_elements if after.is_static else 'as many'} elements are left"
+        return f"{after.n_elements if after.is_static else 'as many'} elements remain"
     return _objection_to_largest(ed, node, first) if node.op in LARGEST else ""
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """The value with whose computation a chain of elementwise nodes becomes one kernel."""
+    """Return the value with which a chain of elementwise nodes becomes a single kernel."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)
@@ -153,7 +152,7 @@ def _computed_with(ed: Editor, node: Node) -> str:
 
 
 def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
-    """Why the largest of the results is not the result of the largest."""
+    """Return why the maximum of the results is not the result of the maximum."""
     if node.op == "max_pool":
         if reason := empty_window(node.attrs):
             return reason
@@ -162,16 +161,14 @@ def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
     if first.op in NEARLY_RISING:
         return ""
     if first.op not in RISING:
-        return f"{first.op} does not keep the order of numbers"
+        return f"{first.op} is not monotonic"
     if not first.tensor.dtype.is_float:
         return f"{first.op} of {first.tensor.dtype} may overflow"
-    return (
-        "" if _is_rising(ed, first) else f"with these parameters {first.op} turns the order round"
-    )
+    return "" if _is_rising(ed, first) else f"with these parameters {first.op} is decreasing"
 
 
 def _is_rising(ed: Editor, node: Node) -> bool:
-    """Whether larger numbers have larger results, and only NaN gives NaN."""
+    """Whether an operator is increasing, and gives NaN only for NaN."""
     numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
     if any(n is None or math.isnan(n) for n in numbers):
         return False

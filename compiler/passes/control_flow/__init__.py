@@ -1,1 +1,1 @@
-"""Passes on If, Loop, Scan and recurrent layers, and the building of graphs anew."""
+"""Passes for If, Loop, Scan and recurrent layers, and the rebuilding of graphs."""

@@ -1,4 +1,4 @@
-"""Products of a loop's slices with weights, as one product for all steps in front of the loop."""
+"""Batching of a loop's products: one product of all slices with the weights before the loop."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ from compiler.trace import Log
 def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
     """Replace one product per iteration with a single product before the loop.
 
-    The weights are read once instead of once a step. Of a product of joined slices and states, the
-    columns of the slices are multiplied so, and the others stay.
-    Source: Appleyard et al. 2016 (arXiv:1604.01946), section 3.3.
+    The weights are read once instead of once per iteration. In a product of concatenated slices and
+    states, only the columns of the slices are batched. Source: Appleyard et al. 2016
+    (arXiv:1604.01946), section 3.3.
     """
     if not any(n.op == "onnx.Scan" for n in all_nodes(graph)):
         return graph
@@ -69,9 +69,9 @@ def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A product of a step: its node, and where its left operand is a slice.
+    """A product in a loop body: its node, and the slices in its left operand.
 
-    `parts` has the operands that are joined on the left, or the only one, with their columns.
+    `parts` lists the concatenated left operands, or the only one, with their columns.
     """
 
     node: Node
@@ -80,7 +80,7 @@ class _Product:
 
 
 class _Batch:
-    """One Scan, whose products of slices move out."""
+    """A Scan whose products of slices move before it."""
 
     def __init__(self, ed: Editor, node: Node, log: Log) -> None:
         self.ed, self.node, self.log = ed, node, log
@@ -90,10 +90,10 @@ class _Batch:
         names = (v.name for v in self.body.inputs[self.n_states :])
         self.slices = {name: self.n_states + k for k, name in enumerate(names)}
         self._moved: dict[str, str] = {}
-        """Constants of the body that are needed in front of the loop as well."""
+        """Constants of the body that the products before the loop also need."""
 
     def run(self) -> bool:
-        """Whether any product moved."""
+        """Move the products; return whether any moved."""
         products = [p for n in self.body.nodes if (p := self._product(n)) is not None]
         products = [p for p in products if self.log.may("batch_loop_matmuls", p.node.output)]
         if not products:
@@ -129,14 +129,14 @@ class _Batch:
         made = [*self.ed.made, *self.ed.made_constants, now]
         self.ed.update(self.node, now)
         names = ", ".join(p.node.output for p in products)
-        because = f"{names} of all steps are one product, whose weights are read once"
+        because = f"{names} of all iterations become one product, which reads the weights once"
         self.log.applied(
             "batch_loop_matmuls", self.node.output, because, [self.node], made, error=ROUNDINGS
         )
         return True
 
     def _product(self, node: Node) -> _Product | None:
-        """A product that has slices on the left and weights from around on the right."""
+        """Match a product with slices on the left and weights from outside on the right."""
         if node.op != "matmul" or node.attrs["transpose_a"]:
             return None
         x, w = node.inputs
@@ -178,17 +178,17 @@ class _Batch:
         return part(whole, 1 if p.node.attrs["transpose_b"] else 0, start, end)
 
     def _in_front(self, p: _Product, rows: str, start: int, end: int) -> str:
-        """The product of all steps, before the loop."""
+        """Build the product of all iterations, before the loop."""
         transposed = p.node.attrs["transpose_b"]
         x, w = self.ed.tensor(rows), self._weights(p, start, end)
         plain = x.rank == 2
         product = matmul(x, w, transpose_b=transposed) if plain else rows_product(x, w, transposed)
         return self.ed.build(product, hint=p.node.output, origins=p.node.origins)
 
-    # What is left in the body
+    # The remaining body
 
     def _replace(self, nodes: list[Node], p: _Product, left: list[str]) -> None:
-        """Let slices of the products take the place of one; what is left is added to them."""
+        """Replace a product with slices of the batched products, plus the products that remain."""
         at = next(i for i, n in enumerate(nodes) if n.output == p.node.output)
         others = [part for part in p.parts if part[0] not in self.slices]
         terms = [*left]
@@ -205,8 +205,8 @@ class _Batch:
         nodes[at : at + 1] = made
 
     def _others(self, p: _Product, others: list[tuple[str, int, int]]) -> list[Node]:
-        """The product of what is no slice."""
-        assert p.joined is not None, "a product without slices stays as it is"
+        """Build the product of the operands that are not slices."""
+        assert p.joined is not None, "a product without slices is not batched"
         name, t = others[0][0], p.joined.tensor
         made: list[Node] = []
         if len(others) > 1:
@@ -223,7 +223,7 @@ class _Batch:
         return [*made, replace(product, attrs=p.node.attrs)]
 
     def _columns(self, p: _Product, ranges: list[tuple[int, int]]) -> str:
-        """The weights of some columns of what is joined, made in front of the loop."""
+        """Return the weights for some columns of the concatenation, computed before the loop."""
         parts = [self._weights(p, start, end) for start, end in ranges]
         axis = 1 if p.node.attrs["transpose_b"] else 0
         whole = parts[0] if len(parts) == 1 else concat(*parts, axis=axis)
@@ -234,7 +234,7 @@ class _Batch:
 
 
 def _without_unread(node: Node, n_states: int) -> Node:
-    """The Scan without slices and nodes that nothing in the body reads any more."""
+    """Remove slices and nodes that nothing in the body reads."""
     body = node.regions["body"]
     needed = {r.value for r in body.results}
     nodes: list[Node] = []

@@ -1,7 +1,7 @@
-"""Foreign nodes whose ranks or parameters have become known, as operators of ours.
+"""Declaration of foreign nodes as our operators, once their ranks and parameters are known.
 
-What the importer could not declare (`onnx.ReduceSum` over axes that an input gives) stays foreign.
-Once shapes or elements are chosen, the same facets are asked again.
+Nodes that the importer could not declare (such as `onnx.ReduceSum` with axes from an input) stay
+foreign. Once shapes or values are chosen, the same facets are queried again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from compiler.ops.facets import is_declarable, through_facet
 def specialised(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Array]
 ) -> Graph:
-    """The graph for inputs of these shapes, and for these elements of some of them.
+    """Specialise a graph for these input shapes, and for these values of some inputs.
 
-    The inputs stay; what reads those in `values` reads constants instead.
-    Errors: as `compiler.ir.infer.specialize`.
+    The inputs stay; readers of those in `values` read constants instead. Errors: as
+    `compiler.ir.infer.specialize`.
     """
     known = with_values(specialize(graph, shapes) if shapes else graph, values)
     return declared(known)
 
 
 def with_values(graph: Graph, values: Mapping[str, Array]) -> Graph:
-    """The graph in which constants take the place of inputs, which stay in the signature."""
+    """Replace inputs with constants, and keep the inputs in the signature."""
     if not values:
         return graph
     taken = {v.name for v in graph.inputs} | set(graph.constants) | set(graph.types)
@@ -50,7 +50,7 @@ def with_values(graph: Graph, values: Mapping[str, Array]) -> Graph:
 
 
 def declared(graph: Graph, outer: Facts | None = None) -> Graph:
-    """The graph with every type inferred anew, and foreign nodes declared where they can be."""
+    """Infer all types again, and declare foreign nodes where possible."""
     editor = Editor(Graph(graph.name, (), (), ()), outer)
     for v in graph.inputs:
         editor.add_input(v)
@@ -74,11 +74,11 @@ def _redeclared(editor: Editor, node: Node) -> list[str] | None:
     try:
         return redeclare(editor, node) if is_declarable(node) else None
     except CompileError:
-        return None  # it is refused when it runs, if it runs
+        return None  # The failure recurs at run time, if the node runs.
 
 
 def redeclare(editor: Editor, node: Node) -> list[str] | None:
-    """Build what the facet makes of a foreign node now; the values of its outputs under new names.
+    """Build a foreign node by its facet; return the values of its outputs under new names.
 
     None when it leaves the node foreign. Errors: as `through_facet`.
     """

@@ -1,4 +1,4 @@
-"""Recurrent layers, and scans over any axis, written out as plain loops."""
+"""Decomposition of recurrent layers, and of scans over any axis, into plain loops."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ from compiler.trace import Log
 def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
     """Decompose recurrent layers into one product for all inputs and a loop over the steps.
 
-    The other passes then see what a step computes: gates become one kernel, weights are cut and
-    packed at compile time, and what does not depend on the state leaves the loop. Scans over other
-    axes than the first, or over a batch, become plain ones. Without `layers` only those over a
-    batch do, which the standard has given up.
+    The other passes then see the body: gates become a single kernel, weights are split and packed
+    at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the first
+    become plain scans, as do scans over a batch. Without `layers` only scans over a batch, which
+    the ONNX standard removed, are decomposed.
     """
     is_wanted = _is_layer if layers else _has_batch
     if not any(map(is_wanted, graph.nodes)):
@@ -69,7 +69,8 @@ def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph
         if not is_wanted(layer) or not log.may("decompose_recurrent", layer.output):
             continue
         node = ed.producer(layer.output)
-        assert node is not None, f"{layer.output} has gone"  # it may read what was written out
+        # The editor's node may read the replacement of a layer decomposed before.
+        assert node is not None, f"{layer.output} was removed"
         ed.made.clear()
         ed.made_constants.clear()
         objection = _write(ed, node)
@@ -79,7 +80,7 @@ def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph
         n_written += 1
         made = [*ed.made, *ed.made_constants]
         n_inner = sum(1 for n in ed.made for g in n.regions.values() for _ in all_nodes(g))
-        because = f"a loop whose steps have {n_inner} nodes, and {len(ed.made)} nodes around it"
+        because = f"a loop with {n_inner} nodes in its body, and {len(ed.made)} nodes around it"
         log.applied("decompose_recurrent", node.output, because, [node], made, error=ROUNDINGS)
     return ed.graph() if n_written else graph
 
@@ -96,7 +97,7 @@ def _has_batch(node: Node) -> bool:
 
 
 def _write(ed: Editor, node: Node) -> str:
-    """Put a layer's composition in its place; why not, when sizes are missing."""
+    """Replace a layer with its composition; return why not, when sizes are missing."""
     try:
         operands = [ed.tensor(i) if i else None for i in node.inputs]
         parts = _parts(node, operands)
@@ -111,7 +112,7 @@ def _write(ed: Editor, node: Node) -> str:
         a, b = logical(ed.type(old)), logical(ed.type(value))
         if a != b:
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            return f"{old} is {a}, in its place would be {b}"
+            return f"{old} is {a}, its replacement would be {b}"
     for old, value in values.items():
         ed.replace(old, value)
     ed.remove_unused([node.output])
@@ -119,10 +120,10 @@ def _write(ed: Editor, node: Node) -> str:
 
 
 def _parts(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """What stands for each output. Errors: those of the composition."""
+    """Return the value that replaces each output. Errors: those of the composition."""
     if node.op == "onnx.Scan":
         return plain_scan(node, operands)
     facet = OPERATORS[node.op].decompose_fn
-    assert facet is not None, f"{node.op} is no composition"
+    assert facet is not None, f"{node.op} has no composition"
     made = facet(*operands, **node.attrs)
     return made if isinstance(made, tuple) else (made,)

@@ -1,4 +1,4 @@
-"""Branches whose condition is known take the place of the node that would have chosen them."""
+"""Folding of branches with known conditions."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from compiler.trace import Log
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
     """Replace an If of known condition with the nodes of the branch taken.
 
-    Models ask for sizes and versions that are known once the shapes of the inputs are. What a
-    branch gives then has the sizes of that branch alone, which may decide the next condition:
-    types and small elements are followed on the way.
+    Models test sizes and versions that are known once the input shapes are. The results of the
+    branch taken then have known sizes, which may decide the next condition: types and small values
+    are propagated on the way.
     """
     if not any(n.op == "onnx.If" for n in all_nodes(graph)):
         return graph
@@ -64,14 +64,14 @@ def fold_constant_branches(graph: Graph, log: Log) -> Graph:
 
 
 class _Branches(Rebuild):
-    """Takes the branches whose conditions are known."""
+    """A rebuilder that folds branches with known conditions."""
 
     def rewrite(self, node: Node) -> bool:
         if node.op != "onnx.If":
             return False
         condition = self.ed.known(node.inputs[0])
         if condition is None or condition.dtype != bool or condition.size != 1:
-            because = f"what {node.inputs[0]} says is known only when the program runs"
+            because = f"the value of {node.inputs[0]} is known only at run time"
             self.log.declined("fold_constant_branches", node.output, because, [node])
             return False
         if not self.log.may("fold_constant_branches", node.output):
@@ -91,8 +91,8 @@ class _Branches(Rebuild):
         self.stand_in(node, self.put(region, node.origins, (), wanted))
         other = next(k for k in node.regions if k != key)
         because = (
-            f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} stay, "
-            f"{len(node.regions[other].nodes)} of {other} go"
+            f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} are "
+            f"inlined, {len(node.regions[other].nodes)} of {other} removed"
         )
         took = [node, node.inputs[0]] if node.inputs[0] in self.ed.constants else [node]
         self.log.applied(
@@ -101,7 +101,7 @@ class _Branches(Rebuild):
         return True
 
     def _failure(self, region: Graph) -> str:
-        """Why a branch does not fit the values around it; "" when it does."""
+        """Return why a branch does not fit the values around it; "" when it does."""
         known = self.ed.facts.known
         closed = close(region, self.ed.facts.types, self.ed.constants).graph
         try:

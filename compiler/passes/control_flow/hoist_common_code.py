@@ -1,4 +1,4 @@
-"""What both branches of an If compute is computed once, in front of it."""
+"""Hoisting of nodes that both branches of an If compute."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ BRANCHES = ("then_branch", "else_branch")
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
     """Move nodes that both branches of an If compute in front of it.
 
-    It is computed in any case. A result that is the same value in both branches needs no branch,
-    and results that nobody reads need no work: an If whose branches are equal vanishes.
-    Source: XLA's ConditionalSimplifier.
+    Such nodes run whatever the condition. A result with the same value in both branches is taken
+    from outside the If, and results without readers are dropped: an If with equal branches
+    vanishes. Source: XLA's ConditionalSimplifier.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -89,7 +89,7 @@ def hoist_common_code(graph: Graph, log: Log) -> Graph:
 
 
 class _Choice:
-    """An If, the nodes that its branches have in common, and what is left of it."""
+    """An If, the nodes that its branches share, and the If that remains."""
 
     def __init__(self, graph: Graph, ed: Editor, node: Node, log: Log) -> None:
         self.graph, self.ed, self.node, self.log = graph, ed, node, log
@@ -98,11 +98,11 @@ class _Choice:
         self.common: list[Node] = []
         self.constants: dict[str, Constant] = {}
         self.shared: dict[Any, tuple[str, Constant]] = {}
-        """Constants that are results of a branch, under names that they could have around it."""
+        """Constants that are results of a branch, by names usable outside the If."""
         self.is_changed = False
 
     def take_out(self) -> None:
-        """Move what is alike in front of the If, under fresh names."""
+        """Hoist the common nodes before the If, under fresh names."""
         numbers: dict[Any, int] = {}
         of_then, of_other = (_numbered(g, numbers) for g in (self.then, self.other))
         twins = {of_other[n.output]: n for n in self.other.nodes if n.output in of_other}
@@ -118,7 +118,7 @@ class _Choice:
         self.other = _without(self.other, in_other)
 
     def move(self, a: Node, b: Node, in_then: dict[str, str], in_other: dict[str, str]) -> None:
-        """Put what two nodes compute in front of the If."""
+        """Hoist a node that both branches compute."""
         for name in a.inputs:
             if name in self.then.constants and name not in in_then:
                 in_then[name] = self.ed.fresh(name)
@@ -134,7 +134,7 @@ class _Choice:
         self.log.applied("take_out_of_branches", a.output, because, [a, b], [made])
 
     def settle(self, names: dict[str, str]) -> None:
-        """Take out results that are the same value in both branches, and those nobody reads."""
+        """Remove results with the same value in both branches, and results without readers."""
         gone: set[int] = set()
         for k, output in enumerate(self.node.outputs):
             one, two = (self.outside(g, k) for g in (self.then, self.other))
@@ -149,7 +149,7 @@ class _Choice:
             elif not output or not self.is_read(output):
                 live = any(o and self.is_read(o) for o in self.node.outputs)
                 if live and self.log.may("drop_result", output or f"{self.node.output}#{k}"):
-                    because = "nobody reads this result of the branches"
+                    because = "this result of the branches has no readers"
                     self.log.applied("drop_result", output, because, [self.node], [])
                     gone.add(k)
         self.is_changed |= bool(gone)
@@ -159,7 +159,7 @@ class _Choice:
         return output in self.graph.users or output in self.graph.result_values
 
     def outside(self, region: Graph, k: int) -> str | None:
-        """The value around the If that a result of a branch is; None when it is made inside."""
+        """Return the outer value that equals a result of a branch; None if computed inside."""
         value = region.results[k].value
         if (c := region.constants.get(value)) is not None:
             key = (c.type, c.storage)
@@ -169,14 +169,14 @@ class _Choice:
         return None if value in region.types else value
 
     def fits(self, value: str, k: int) -> bool:
-        """Whether a value around the If has the very type that the output is known as."""
+        """Whether a value outside the If has exactly the type of the output."""
         made = {v.name: v.type for n in self.common for v in n.values()}
         made.update((n, c.type) for n, c in self.shared.values())
         t = made.get(value) or self.graph.types.get(value)
         return t is not None and logical(t) == logical(self.node.types[k])
 
     def without(self, gone: set[int]) -> Node | None:
-        """The If without these results; None when none is left."""
+        """Return the If without these results; None when none is left."""
         if len(gone) == len(self.node.outputs):
             return None
         then, other = (
@@ -192,16 +192,17 @@ class _Choice:
 
 
 def _without(region: Graph, names: Mapping[str, str]) -> Graph:
-    """A region without the nodes whose outputs have names around it now, reading these."""
+    """Return a region without the hoisted nodes, reading their values from outside."""
     kept = (n for n in region.nodes if n.output not in names)
     results = tuple(replace(r, value=names.get(r.value, r.value)) for r in region.results)
     return replace(region, nodes=tuple(n.with_inputs(names) for n in kept), results=results)
 
 
 def _numbered(region: Graph, numbers: dict[Any, int]) -> dict[str, int]:
-    """A number for each value of a region, the same for what is computed in the same way.
+    """Number the values of a region; equal computations get equal numbers.
 
-    What holds regions or gives other results each time has none, nor has what is made of it.
+    Nodes with regions and non-deterministic nodes have no number, nor have nodes that depend on
+    them.
     """
     found: dict[str, int] = {}
 

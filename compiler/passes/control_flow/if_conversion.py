@@ -1,4 +1,4 @@
-"""An If whose branches cost next to nothing becomes a choice between two results."""
+"""If-conversion: a cheap If becomes both branches and a select."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 MAY_TRAP = ("div", "mod")
-"""Operators on integers that stop the program for some operands."""
+"""Integer operators that trap for some operands."""
 
 
 @graph_pass(
@@ -49,9 +49,9 @@ MAY_TRAP = ("div", "mod")
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select where branching costs more.
 
-    Elementwise operators alone cannot fail, whatever the condition says, and they fuse with what
-    is around the If. The condition picks results, so their bits stay.
-    Source: XLA's ConditionalToSelect.
+    Elementwise operators alone cannot fail, whatever the condition, and they fuse with the nodes
+    around the If. The condition selects results, so their bits stay. Source: XLA's
+    ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -69,12 +69,12 @@ def if_conversion(graph: Graph, log: Log) -> Graph:
 
 
 def _objection(ed: Editor, node: Node) -> str:
-    """Why an If stays one; nothing when both branches may be computed."""
+    """Return why an If is kept; nothing when both branches may be computed."""
     condition = ed.type(node.inputs[0])
     if not isinstance(condition, TensorType) or condition.shape not in ((), (1,)):
         return f"the condition {node.inputs[0]} is {condition}"
     if node.inputs[0] in ed.constants:
-        return "the condition is a constant: the branch is taken instead"
+        return "the condition is constant: `fold_constant_branches` takes the branch instead"
     for region in node.regions.values():
         for inner in region.nodes:
             if reason := _obstacle(inner):
@@ -89,41 +89,41 @@ def _objection(ed: Editor, node: Node) -> str:
 
 
 def _obstacle(node: Node) -> str:
-    """Why a node may not be computed when its branch is not taken."""
+    """Return why a node may not be computed when its branch is not taken."""
     operator = OPERATORS.get(node.op)
     plain = (
         operator is not None and operator.kind == "elementwise" and operator.lower_fn is not None
     )
     t = node.types[0]
     if not plain or len(node.outputs) != 1 or not is_deterministic(node):
-        return f"{node.op} is not computed element by element"
+        return f"{node.op} is not elementwise"
     if not isinstance(t, TensorType) or not t.is_static:
         return f"the size of {node.output} is not known"
     if node.op in MAY_TRAP and not t.dtype.is_float:
-        return f"{node.op} of {t.dtype} may fail for operands of the branch that is not taken"
+        return f"{node.op} of {t.dtype} may trap on operands of the branch not taken"
     return ""
 
 
 def _price(ed: Editor, node: Node) -> str:
-    """Why computing both branches costs more; nothing when it does not."""
+    """Return why computing both branches costs more; nothing when it does not."""
     seconds: list[float] = []
     for region in node.regions.values():
         facts = {**{n: ed.type(n) for n in region.free_names}, **region.types}
         cost = cost_of(region.nodes, facts.__getitem__)
         if cost is None:
-            return "what the branches cost is not known"
+            return "the cost of the branches is not known"
         seconds.append(CORE.seconds(cost, 0))
     saved = CORE.seconds_per_kernel
     if min(seconds) > saved:
         return (
-            f"the branch that is not taken would take {min(seconds) * 1e6:.1f} us at least, "
-            f"choosing takes {saved * 1e6:.1f} us"
+            f"the branch not taken would cost at least {min(seconds) * 1e6:.1f} us, branching "
+            f"costs {saved * 1e6:.1f} us"
         )
     return ""
 
 
 def _select(ed: Editor, node: Node, log: Log) -> None:
-    """Put the nodes of both branches in front, and a choice in the place of each output."""
+    """Add the nodes of both branches, and a select in place of each output."""
     ed.made.clear()
     ed.made_constants.clear()
     values = [_put(ed, node, node.regions[k]) for k in ("then_branch", "else_branch")]
@@ -143,12 +143,12 @@ def _select(ed: Editor, node: Node, log: Log) -> None:
     n = sum(len(g.nodes) for g in node.regions.values())
     if len(node.outputs) > 1:
         ed.remove_unused([node.output])
-    because = f"{n} elementwise nodes of both branches cost less than choosing one branch"
+    because = f"the {n} elementwise nodes of both branches cost less than a branch"
     log.applied("if_conversion", node.output, because, [node], [*ed.made, *ed.made_constants])
 
 
 def _put(ed: Editor, choice: Node, region: Graph) -> list[str]:
-    """Add the nodes of a branch under fresh names; the values of its results."""
+    """Add the nodes of a branch under fresh names; return the values of its results."""
     names = {name: ed.add_constant(c, name) for name, c in region.constants.items()}
     names.update((n, ed.fresh(n)) for n in region.producers)
     for inner in region.nodes:

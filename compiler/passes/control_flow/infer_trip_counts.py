@@ -1,4 +1,4 @@
-"""Loops that count for themselves get a trip count."""
+"""Inference of trip counts for loops that test a counter."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ from compiler.trace import Log
 def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     """Infer the trip count of a Loop whose condition compares a counter with a bound.
 
-    The counter is a state that each step adds a fixed number to, or the number of the step; the
-    bound is what no step changes. Of conditions joined by `and`, those that count become the trip
-    count, and the others stay.
-    Source: LLVM's loop exit counts, XLA's WhileLoopTripCountAnnotator.
+    The counter is an induction variable: a state with a constant increment per iteration, or the
+    iteration number. The bound is loop-invariant. Of conditions joined by `and`, those that test
+    counters become the trip count, and the others stay. Source: LLVM's loop exit counts, XLA's
+    WhileLoopTripCountAnnotator.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -93,7 +93,7 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
 
 
 class _Counts(Rebuild):
-    """Counts the steps of loops."""
+    """A rebuilder that infers the trip counts of loops."""
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
         super().__init__(graph, outer, log)
@@ -125,7 +125,7 @@ class _Counts(Rebuild):
         return True
 
     def _known_inside(self, node: Node, found: Induction) -> dict[str, np.ndarray]:
-        """What is known in the body; its condition holds whenever it runs."""
+        """Return the known values in the body, in which the loop's condition is true."""
         return {**found.known, node.regions["body"].inputs[1].name: np.array(True)}
 
     def _count(self, node: Node, counted: Sequence[Test], left: Sequence[str]) -> None:
@@ -137,17 +137,17 @@ class _Counts(Rebuild):
         made = [n for n in self.ed.made[n_made:] if self.ed.alive(n)]
         self.n_replaced += 1
         self._keep(now)
-        kept = f"; {', '.join(left)} may end it before" if left else ""
+        kept = f"; {', '.join(left)} may end it earlier" if left else ""
         self.log.applied("infer_trip_counts", node.output, f"{words}{kept}", [node], [*made, now])
 
     def _steps(self, node: Node, counted: Sequence[Test], n_made: int) -> tuple[str, str]:
-        """The value that has the number of steps, and the number in words."""
+        """Return the trip count as a value, and in words."""
         trip, start = node.inputs[:2]
         limit = self.around.number(trip) if trip else None
         if limit is not None and limit.number is not None and limit.number >= ENDLESS:
             limit = None
         first = self._first(start)
-        # Where the first test is the body's for the step before the first, both are one test.
+        # If the first test is the body's test for iteration -1, the two are a single test.
         earlier = [_earlier(t) for t in counted]
         is_same = first is not None and set(first) == set(map(_at_rest, earlier))
         tests = earlier if is_same else list(counted)
@@ -160,7 +160,7 @@ class _Counts(Rebuild):
         return self._settled(node, number, n_made)
 
     def _settled(self, node: Node, operand: Operand, n_made: int) -> tuple[str, str]:
-        """The value of a number of steps, a constant where it is known; and words for it."""
+        """Build the trip count as a value, a constant if known; also describe it."""
         hint = f"{node.output}.steps"
         value = self.ed.build(operand, hint=hint, origins=node.origins)
         known = self.ed.known(value)
@@ -170,10 +170,10 @@ class _Counts(Rebuild):
                 self.ed.remove(made)
             value = self.ed.add_constant(np.array(found, np.int64), hint, node.origins)
         self.used.add(value)
-        return value, f"it takes {value if found is None else found} steps"
+        return value, f"it runs {value if found is None else found} iterations"
 
     def _first(self, start: str) -> tuple[Test, ...] | None:
-        """The test that lets the loop start."""
+        """Return the test that decides whether the loop starts."""
         if not start:
             return None
         graph = Graph("around", (), (), tuple(self.ed.nodes()), self.ed.constants)
@@ -181,10 +181,10 @@ class _Counts(Rebuild):
         test = Tests(graph, self.around.number, known).read(start)
         return tuple(dict.fromkeys(test.parts)) if isinstance(test, AllOf) else (test,)
 
-    # Arithmetic on numbers of steps
+    # Arithmetic on trip counts
 
     def _count_of(self, test: Test, node: Node) -> Operand:
-        """How many steps in a row, from the first on, a test holds."""
+        """Return the number of iterations, from the first on, until a test fails."""
         match test:
             case AllOf(parts) | AnyOf(parts):
                 either = min_ if isinstance(test, AllOf) else max_
@@ -203,7 +203,7 @@ class _Counts(Rebuild):
                 raise AssertionError(f"{value} has to be computed")
 
     def _value(self, line: Line, node: Node) -> Tensor:
-        """A line at the first step as one i64."""
+        """Return a line at the first iteration as an i64."""
         made: Operand = _constant(line.const) if line.const or not line.terms else None
         for name, times in line.terms:
             one: Operand = self.ed.tensor(name)
@@ -219,7 +219,7 @@ class _Counts(Rebuild):
         return self._built(made, node)
 
     def _at_least_none(self, number: Tensor) -> Operand:
-        """The number, or 0 where it is negative; sizes are not."""
+        """Return the maximum of the number and 0; sizes are non-negative already."""
         found = None if number.value is None else only(number.value)
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)
@@ -235,14 +235,14 @@ class _Counts(Rebuild):
         return self.ed.tensor(value)
 
     def _flag(self, start: str) -> Operand:
-        """The condition that lets the loop start; None where there is none."""
+        """Return the condition under which the loop starts; None if it has none."""
         if not start:
             return None
         return reshape(self.ed.tensor(start), np.zeros(0, np.int64))
 
 
 def _earlier(test: Test) -> Test:
-    """What a test of one step is for the step before."""
+    """Return the test of an iteration as the test of the iteration before."""
     if isinstance(test, Positive | NotZero):
         return replace(test, line=test.line.at(-1))
     if isinstance(test, AllOf | AnyOf):
@@ -251,7 +251,7 @@ def _earlier(test: Test) -> Test:
 
 
 def _at_rest(test: Test) -> Test:
-    """What a test is at the first step alone."""
+    """Return a test at the first iteration alone."""
     if isinstance(test, Positive | NotZero):
         return replace(test, line=replace(test.line, stride=0))
     if isinstance(test, AllOf | AnyOf):
@@ -260,7 +260,7 @@ def _at_rest(test: Test) -> Test:
 
 
 def _without_condition(body: Graph, left: Sequence[str]) -> tuple[Graph, bool]:
-    """The body that tests what is left, or nothing; whether it tests."""
+    """Return the body that tests the remaining conditions, and whether it tests any."""
     first, *others = body.results
     if not left:
         name = _fresh(body, "going")
@@ -287,7 +287,7 @@ def _fresh(body: Graph, hint: str) -> str:
 
 
 def _only_read(body: Graph) -> Graph:
-    """The body without what only the condition needed."""
+    """Remove the nodes of a body that only the condition needed."""
     needed = {r.value for r in body.results}
     kept: list[Node] = []
     for node in reversed(body.nodes):

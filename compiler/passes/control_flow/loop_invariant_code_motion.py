@@ -1,4 +1,4 @@
-"""What is the same in every step of a loop, computed once before it."""
+"""Loop-invariant code motion."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ LOOPS = ("onnx.Loop", "onnx.Scan")
 def loop_invariant_code_motion(graph: Graph, log: Log) -> Graph:
     """Move loop-invariant nodes out of loops.
 
-    It is computed once instead of once a step; the loop captures the value. Only operators that
-    cannot fail are moved, since a loop may have no steps at all.
+    A moved node runs once instead of once per iteration, and the loop captures its value. Only
+    operators that cannot fail are moved, since a loop may run no iteration at all.
     """
     if not any(n.op in LOOPS for n in graph.nodes):
         return graph
@@ -71,7 +71,7 @@ def loop_invariant_code_motion(graph: Graph, log: Log) -> Graph:
 
 
 def _renamed(body: Graph, taken: set[str]) -> Graph:
-    """The body without names that mean something around it."""
+    """Rename values of the body that clash with names around it."""
     names: dict[str, str] = {}
     for name in body.types:
         if name in taken:
@@ -84,14 +84,14 @@ def _renamed(body: Graph, taken: set[str]) -> Graph:
 
 
 def _invariant(body: Graph, log: Log, loop: Node) -> list[Node]:
-    """The nodes of a body that depend on captured values and constants alone."""
+    """Return the nodes of a body that depend on captured values and constants alone."""
     varying = {v.name for v in body.inputs}
     found: list[Node] = []
     for node in body.nodes:
         same = varying.isdisjoint(node.reads) and _may_move(node)
         if same and log.may("loop_invariant_code_motion", node.output):
             found.append(node)
-            because = f"it is the same in every step of {loop.output}"
+            because = f"it is invariant in {loop.output}"
             log.applied("loop_invariant_code_motion", node.output, because, [node], [node])
         else:
             varying.update(o for o in node.outputs if o)
@@ -111,7 +111,7 @@ def _may_move(node: Node) -> bool:
 def _without(
     loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
-    """The loop without nodes that move, and these; constants that they read move along."""
+    """Split a loop: without its invariant nodes, these nodes, and the constants that they read."""
     gone = {id(n) for n in moved}
     kept = tuple(n for n in body.nodes if id(n) not in gone)
     read = {i for n in moved for i in n.reads if i in body.constants}

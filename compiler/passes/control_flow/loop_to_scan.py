@@ -1,4 +1,4 @@
-"""Loops with a trip count become Scans, which read slices instead of gathering rows."""
+"""Conversion of loops with a trip count to Scans, which read slices instead of gathering rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 MOST_STEPS = 1 << 20
-"""The numbers of more steps than this are not kept as a list."""
+"""Limit on iterations for which the iteration numbers are stored as a list."""
 
 OPSET = 16
 
@@ -62,8 +62,8 @@ OPSET = 16
 def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.
 
-    The step's number becomes a slice of a list of numbers. Where only a run tells the trip count,
-    the length of that list is the size that results given piece by piece have.
+    The iteration number becomes a slice of a list of numbers. If the trip count is known only at
+    run time, the length of that list is the size of the scan outputs.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -74,7 +74,7 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A gather that reads one row a step: the operand to scan instead, and from which end."""
+    """A gather that reads a row per iteration: the operand to scan instead, and the direction."""
 
     gather: Node
     is_list: bool
@@ -83,7 +83,7 @@ class _Rows:
 
 
 class _Slices(Rebuild):
-    """Turns loops into scans."""
+    """A rebuilder that converts loops to scans."""
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
         super().__init__(graph, outer, log)
@@ -111,18 +111,18 @@ class _Slices(Rebuild):
         scan = self._scan(node, rows, length)
         self.n_replaced += 1
         self._keep(scan)
-        because = f"each step reads a row of {len(rows)} operands in order"
+        because = f"each iteration reads the next row of {len(rows)} operands"
         self.log.applied("loop_to_scan", node.output, because, [node], self.ed.made[n_made:])
         return True
 
     def _objection(self, node: Node) -> str:
-        """Why a loop does not take a number of steps that is told before the first."""
+        """Return why a loop cannot have a trip count that is known before the first iteration."""
         body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
-            return "its body does not fit its operands"
+            return "its body does not match its operands"
         trip, start = node.inputs[:2]
         if not passes_on(body, self.ed.constants):
-            return "its steps decide when it ends"
+            return "a condition computed in its body ends it"
         if not trip or not is_number(self.ed.type(trip)):
             return "it has no trip count"
         if start:
@@ -133,19 +133,19 @@ class _Slices(Rebuild):
         for k, state in enumerate(node.inputs[2:]):
             given = body.inputs[2 + k].type
             if not state or not (self.ed.type(state) == given == made[k]):
-                return f"the state that starts as {state} changes its type"
+                return f"the state initialised with {state} changes its type"
             if not isinstance(given, TensorType) or given.dtype is DType.string:
-                return f"the state that starts as {state} is {given}"
+                return f"the state initialised with {state} is {given}"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"a step gives {t}"
+                return f"the body gives {t}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
-            return f"it has more than {MOST_STEPS:,} steps"
+            return f"it has more than {MOST_STEPS:,} iterations"
         return ""
 
     def _length(self, node: Node) -> Expr | None:
-        """The number of steps, where it is known, maybe by sizes."""
+        """Return the trip count if known, possibly as an expression of sizes."""
         known = self.ed.known(node.inputs[0])
         if known is None:
             return None
@@ -199,7 +199,7 @@ class _Slices(Rebuild):
         return replace(node, op="onnx.Scan", inputs=given, attrs=attrs, regions={"body": region})
 
     def _numbers(self, node: Node, length: Expr | None) -> Operand:
-        """The numbers of the steps as a list."""
+        """Return the iteration numbers as a list."""
         if isinstance(length, int):
             return np.arange(length, dtype=np.int64)
         trip = self.ed.tensor(node.inputs[0])
@@ -215,7 +215,7 @@ class _Slices(Rebuild):
 def _read(
     x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
 ) -> tuple[Operand, bool] | None:
-    """What has the row of each step in order, and whether from the last; None where none has."""
+    """Return the operand with a row per iteration, and whether backwards; None if none is."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:
@@ -235,9 +235,9 @@ def _read(
 
 
 def _slice_of(r: _Rows, nodes: list[Node], at: int, fresh: Callable[[str], str]) -> Value:
-    """Let a slice take the place of a gather among the nodes; the slice as an input of the body.
+    """Replace a gather in the body with a slice; return the slice as an input of the body.
 
-    A gather by a list of one number gives the row with an axis of one.
+    A gather by a list of a single number gives the row with an axis of size 1.
     """
     gather = nodes[at]
     t = gather.tensor

@@ -1,9 +1,9 @@
-"""Inputs that say what a model computes rather than on what: axes, pads, sizes, counts.
+"""Inputs that parametrise a model's computation: axes, pads, sizes, counts.
 
-ONNX passes such parameters as tensors, and a model may leave them to its user. Code for one choice
-is much better than code for all, so a program is compiled for the elements it meets, as it is for
-shapes. Only inputs without which some node has no code count; data never do.
-Source: XLA's compile-time constant operands, TensorRT's shape tensors.
+ONNX passes such parameters as tensors, and a model may make them inputs. Code for a fixed value is
+much faster than code for all, so a program is compiled for the values that it meets, as for shapes.
+Only inputs without which some node has no code count; data never do. Source: XLA's compile-time
+constant operands, TensorRT's shape tensors.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from compiler.passes.control_flow.fold_constant_branches import fold_constant_br
 from compiler.passes.control_flow.unroll_loops import unroll_loops
 
 MAX_PARAMETER_ELEMENTS = 64
-"""Inputs with more elements than this are data."""
+"""Limit on the elements of parameters: larger inputs are data."""
 
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
-    """The inputs whose elements some node without code depends on, directly or by shape arithmetic.
+    """Return the inputs that nodes without code depend on, directly or by shape arithmetic.
 
     Some may turn out to be data: see `needed_parameters`.
     """
@@ -47,7 +47,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Those of the given elements without which fewer nodes have code."""
+    """Return the given values without which fewer nodes have code."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:
@@ -61,7 +61,7 @@ def _is_enough(graph: Graph, values: Mapping[str, Array], best: int) -> bool:
     try:
         return _n_without_code(graph, values) <= best
     except CompileError:
-        return False  # a rank that the missing elements decide: types cannot be told without it
+        return False  # The missing values decide a rank, without which types cannot be inferred.
 
 
 def _is_small(t: Type) -> bool:
@@ -71,14 +71,14 @@ def _is_small(t: Type) -> bool:
 
 
 def _deciding(node: Node) -> tuple[str, ...]:
-    """The operands that decide which branch is taken, or how often a loop runs."""
+    """Return the operands that decide a branch or a trip count."""
     return node.inputs[:1] if node.op == "onnx.If" else node.inputs[:2]
 
 
 def _behind(
     graph: Graph, small: set[str], follows: Callable[[Node], bool]
 ) -> dict[str, frozenset[str]]:
-    """The small inputs from which each value is made by nodes that can be followed."""
+    """Return the small inputs from which each value is computed by nodes that can be evaluated."""
     behind = {name: frozenset({name}) for name in small}
     for node in graph.nodes:
         sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))
@@ -97,7 +97,7 @@ def _is_tiny(node: Node) -> bool:
 
 
 def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
-    # Operands that follow from the values are parameters of lowerings only as constants.
+    # Operands computed from the values are parameters of lowerings only as constants.
     known = fold_constants.run(declared(with_values(graph, values)))
     if any(n.op in CONTROL_FLOW for n in known.nodes):
         known = unroll_loops.run(fold_constant_branches.run(known))
@@ -105,7 +105,7 @@ def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
 
 
 def _has_code(node: Node, graph: Graph) -> bool:
-    """Whether loops can be made for a node, as far as its parameters go."""
+    """Whether a node can be lowered, as far as its parameters are concerned."""
     if is_declarable(node):
         return False
     operator = OPERATORS.get(node.op)
@@ -113,12 +113,12 @@ def _has_code(node: Node, graph: Graph) -> bool:
         types = [*_operand_types(node, graph), *node.types]
         return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
     if operator is None or (operator.kind == "scan" and operator.lower_fn is None):
-        return True  # foreign for good, or a loop, whatever is known
+        return True  # It is foreign or a loop, whatever is known.
     operands = tuple(_operand_types(node, graph))
     if not all(map(_is_ranked, node.types)):
         return False
     if not open_symbols(node.types) <= open_symbols(operands):
-        return False  # elements decide its sizes
+        return False  # The values of operands determine its sizes.
     if operator.lower_fn is None and operator.decompose_fn is None:
         return True
     if not all(map(_is_ranked, operands)):
@@ -129,7 +129,7 @@ def _has_code(node: Node, graph: Graph) -> bool:
         return False
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
         if open_symbols([*operands, *node.types]):
-            return False  # a facet written for numbers stumbled over symbols
+            return False  # A facet written for numbers failed on symbols.
         raise
 
 

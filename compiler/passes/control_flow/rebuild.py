@@ -1,4 +1,4 @@
-"""A graph built anew, node by node, so that everything before a node is known when it is met."""
+"""Rebuilding of a graph node by node, with everything before a node known when it is visited."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from compiler.trace import Log
 
 
 class Rebuild(ABC):
-    """Builds a graph anew; a subclass says what takes the place of nodes with regions.
+    """A rebuilder of graphs; a subclass replaces nodes with regions.
 
-    Types and small elements are followed on the way, and foreign nodes are resolved as soon as
-    their operands are known well enough.
+    Types and small values are propagated on the way, and foreign nodes are resolved as soon as
+    their operands are known.
     """
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
@@ -47,15 +47,15 @@ class Rebuild(ABC):
         self.ed.reserve(names_inside(graph))
         self.used = set(graph.types)
         self.names: dict[str, str] = {}
-        """What stands for a value that is gone."""
+        """The replacement of each removed value."""
         self.n_replaced = 0
 
     @abstractmethod
     def rewrite(self, node: Node) -> bool:
-        """Put something else in the place of a node with regions; False to keep it."""
+        """Replace a node with regions; return False to keep it."""
 
     def run(self) -> Graph:
-        """The new graph."""
+        """Rebuild and return the graph."""
         for node in self.graph.nodes:
             self.visit(node)
         self.ed.results = [
@@ -64,7 +64,7 @@ class Rebuild(ABC):
         return self.ed.graph()
 
     def visit(self, node: Node) -> None:
-        """Add one node, or what stands in its place."""
+        """Add a node, or its replacement."""
         node = node.with_inputs(self.names) if self.names else node
         if node.op in CONTROL_FLOW and self.rewrite(node):
             return
@@ -78,9 +78,9 @@ class Rebuild(ABC):
         given: Sequence[str] = (),
         wanted: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Add the nodes of a region for these values of its inputs; the values of its results.
+        """Inline a region with these values for its inputs; return the values of its results.
 
-        `wanted` has names for values made inside; others keep theirs where these are free.
+        `wanted` names values computed inside; others keep their names where these are free.
         """
         rename = dict(zip((v.name for v in region.inputs), given, strict=True))
         rename.update(wanted or {})
@@ -97,7 +97,7 @@ class Rebuild(ABC):
         return [self.names.get(r.value, r.value) for r in region.results]
 
     def _apart(self, region: Graph) -> Graph:
-        """The region with names inside its own regions that no value around them can get."""
+        """Rename values inside the regions of a region so that no outer value can clash."""
         nodes: list[Node] = []
         for node in region.nodes:
             if node.op in CONTROL_FLOW:
@@ -111,14 +111,14 @@ class Rebuild(ABC):
         return replace(region, nodes=tuple(nodes))
 
     def stand_in(self, node: Node, values: Sequence[str]) -> None:
-        """Let values stand for the outputs of a node that is gone."""
+        """Replace the outputs of a removed node with these values."""
         for output, value in zip(node.outputs, values, strict=False):
             if output and output != value:
                 self.names[output] = value
         self.n_replaced += 1
 
     def _declare(self, node: Node) -> bool:
-        """Resolve a foreign node whose operands are known well enough by now."""
+        """Resolve a foreign node with operands known by now."""
         domain, op_type = split_name(node.op)
         attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
         outputs = [self.ed.fresh(o) if o else "" for o in node.outputs]
@@ -160,7 +160,7 @@ class Rebuild(ABC):
         return after if inner.n_replaced else region
 
     def _follow(self, node: Node, types: Sequence[object]) -> None:
-        """Compute a small node whose operands are known: conditions are no shape arithmetic."""
+        """Evaluate a small node with known operands: conditions are not shape arithmetic."""
         operator, facts = OPERATORS.get(node.op), self.ed.facts
         if operator is None or operator.reference_fn is None or node.output in facts.known:
             return

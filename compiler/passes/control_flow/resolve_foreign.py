@@ -1,4 +1,4 @@
-"""Foreign nodes become operators of ours once what stood in the way is known."""
+"""Import of foreign nodes as our operators, once their parameters are known."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ from compiler.trace import Log
 def resolve_foreign(graph: Graph, log: Log) -> Graph:
     """Import operators whose parameters are now known.
 
-    Axes, sizes or pads that a model computes may be found when constants are folded, or when the
-    sizes of its inputs are given: the same declarations are then asked again that the importer
-    asked.
+    Constant folding or the sizes of inputs may reveal axes, sizes or pads that a model computes.
+    The pass then queries the importer's declarations again.
     """
     ed = Editor(graph)
     n_taken = 0
@@ -44,20 +43,21 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
         if not is_declarable(old) or not log.may("resolve_foreign", old.output):
             continue
         node = ed.producer(old.output)
-        assert node is not None, f"{old.output} has gone"  # it may read what was adopted
+        # The editor's node may read the replacement of a node resolved before.
+        assert node is not None, f"{old.output} was removed"
         objection = _take(ed, node)
         if objection:
             log.declined("resolve_foreign", node.output, objection, [node])
             continue
         n_taken += 1
-        because = f"its operands say now what {node.op} computes"
+        because = f"its operands now determine the operator of {node.op}"
         made = [*ed.made, *ed.made_constants]
         log.applied("resolve_foreign", node.output, because, [node], made)
     return ed.graph() if n_taken else graph
 
 
 def _take(ed: Editor, node: Node) -> str:
-    """Put what the operator's declaration makes of a node in its place; why not, else."""
+    """Replace a node by its operator's declaration; return why not, otherwise."""
     ed.made.clear()
     ed.made_constants.clear()
     try:
@@ -65,24 +65,24 @@ def _take(ed: Editor, node: Node) -> str:
     except CompileError as e:
         return e.message
     if values is None:
-        return f"{node.op} is left to the reference for these operands"
+        return f"the reference runs {node.op} for these operands"
     return _put(ed, node, values)
 
 
 def _put(ed: Editor, node: Node, values: Sequence[str]) -> str:
-    """Let the values stand for the node's outputs; why not, when their types do not say so."""
+    """Replace the node's outputs with the values; return why not, when types differ."""
     pairs = [(o, v) for o, v in zip(node.outputs, values, strict=True) if o]
     for old, new in pairs:
         a, b = logical(ed.type(old)), logical(ed.type(new))
         if a != b and not (len(pairs) == 1 and refines(a, b)):
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            return f"{old} is {a}, in its place would be {b}"
+            return f"{old} is {a}, its replacement would be {b}"
     producer = ed.producer(pairs[0][1])
     if len(pairs) == 1 and producer in ed.made and producer and len(producer.outputs) == 1:
         ed.rename(producer, node)
         return ""
     if any(logical(ed.type(o)) != logical(ed.type(v)) for o, v in pairs):
-        return "the sizes of its result stay open"
+        return "the sizes of its result remain open"
     for old, new in pairs:
         ed.replace(old, new)
     ed.remove_unused([node.output])

@@ -1,4 +1,4 @@
-"""Loops carry only what changes and what is read."""
+"""Removal of loop states that never change, and of results without readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.trace import Log
 T = TypeVar("T")
 SAME = ("identity", "onnx.Identity")
 PER_RESULT = ("scan_output_axes", "scan_output_directions")
-"""Attributes of a Scan that have an entry for each result given piece by piece."""
+"""Attributes of a Scan with an entry for each scan output."""
 
 
 @graph_pass(
@@ -53,10 +53,10 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
 def simplify_loops(graph: Graph, log: Log) -> Graph:
     """Remove loop states that never change and loop results that nothing reads.
 
-    A state that each step hands on as it got it is the value it started as: the body captures that,
-    and what depends on it alone can be computed before the loop, as constants are. A state that
-    only makes itself, and pieces that nobody reads, need not be made.
-    Source: XLA's WhileLoopSimplifier and WhileLoopConstantSinking.
+    A state that every iteration returns unchanged equals its initial value: the body captures that
+    value, and nodes that depend only on it can move before the loop. A state read only by itself,
+    and a scan output without readers, need no computation. Source: XLA's WhileLoopSimplifier and
+    WhileLoopConstantSinking.
     """
     if not any(_is_loop(n) for n in graph.nodes):
         return graph
@@ -83,14 +83,14 @@ def _is_loop(node: Node) -> bool:
 
 
 class _Loop:
-    """A Loop or Scan, and which of its states and pieces go; both are counted by result."""
+    """A Loop or Scan with its removed states and scan outputs, both counted by result."""
 
     def __init__(self, graph: Graph, node: Node, log: Log) -> None:
         self.graph, self.node, self.log = graph, node, log
         self.body = node.regions["body"]
         is_scan = node.op == "onnx.Scan"
         self.first = 0 if is_scan else 2
-        """The first state among operands, and among the inputs of the body."""
+        """The position of the first state among operands, and among the inputs of the body."""
         self.first_result = 0 if is_scan else 1
         n_others = n_scanned(node) if is_scan else 2
         self.n_states = max(len(node.inputs) - n_others, 0)
@@ -98,26 +98,26 @@ class _Loop:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything goes."""
+        """Whether any state or scan output is removed."""
         return bool(self.gone)
 
     def output(self, k: int) -> str:
-        """The output that a state or piece ends in; "" where there is none."""
+        """Return the output of a state or scan output; "" where there is none."""
         return self.node.outputs[k] if k < len(self.node.outputs) else ""
 
     def label(self, k: int) -> str:
-        """A name for a state or piece in the ledger: its output, or what the body calls it."""
+        """Return a state's or scan output's name for the ledger: its output, or the body's name."""
         return self.output(k) or self.body.results[self.first_result + k].name
 
     def is_read(self, k: int) -> bool:
-        """Whether anybody reads an output."""
+        """Whether an output has readers."""
         name = self.output(k)
         return bool(name) and (name in self.graph.users or name in self.graph.result_values)
 
-    # States that stay as they are
+    # Unchanged states
 
     def capture(self, names: dict[str, str]) -> None:
-        """Let the body read, and readers of the output too, what an unchanged state starts as."""
+        """Replace each unchanged state with its initial value, in the body and behind the loop."""
         for k in range(self.n_states):
             given = self.body.inputs[self.first + k].name
             if self.handed_on(self.body.results[self.first_result + k].value) != given:
@@ -125,7 +125,7 @@ class _Loop:
             objection = self.objection(k)
             if self.log.may("capture_state", self.label(k), objection, [self.node]):
                 start = self.node.inputs[self.first + k]
-                because = f"each step hands it on as it is: it is {start} throughout"
+                because = f"every iteration returns it unchanged: it is always {start}"
                 self.log.applied("capture_state", self.label(k), because, [self.node], [start])
                 self.gone.add(k)
                 self.body = _reading(self.body, {given: start})
@@ -133,7 +133,7 @@ class _Loop:
                     names[self.output(k)] = start
 
     def handed_on(self, value: str) -> str:
-        """What a value is, behind nodes that do nothing."""
+        """Skip identities: return the value that they copy."""
         while (node := self.body.producers.get(value)) is not None and node.op in SAME:
             value = node.inputs[0]
         return value
@@ -142,23 +142,23 @@ class _Loop:
         start = self.node.inputs[self.first + k]
         given = self.body.inputs[self.first + k].type
         if not start:
-            return "it has no value to start with"
+            return "it has no initial value"
         t = self.graph.types[start]
         types = [given, *([self.node.types[k]] if self.output(k) else [])]
         if other := next((o for o in types if logical(o) != logical(t)), None):
-            return f"it starts as {t}, and is only known as {other}"
+            return f"its initial value is {t}, but its type is {other}"
         if start in names_inside(self.body):
-            return f"{start} means something else inside the body"
+            return f"{start} names another value inside the body"
         return ""
 
-    # What nobody reads
+    # Values without readers
 
     def drop(self) -> None:
-        """Find states and pieces without which nothing that is read would change."""
+        """Find states and scan outputs that affect no value with readers."""
         n = len(self.body.results) - self.first_result
         live = [k for k in range(n) if k not in self.gone and self.is_read(k)]
         if not live:
-            return  # the whole loop is dead, or kept for its own sake
+            return  # The whole loop is dead, or kept for its side effects.
         refused: set[int] = set()
         asked: set[int] = set()
         while True:
@@ -170,8 +170,8 @@ class _Loop:
                 break
             refused |= turned_down
         for k in sorted(unread):
-            kind = "state" if k < self.n_states else "result of each step"
-            because = f"nothing that is read depends on this {kind}"
+            kind = "state" if k < self.n_states else "scan output"
+            because = f"no value with readers depends on this {kind}"
             self.log.applied(self.rule(k), self.label(k), because, [self.node], [])
         self.gone |= unread
 
@@ -179,7 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """States and pieces that neither these nor the condition depend on."""
+        """Return the states and scan outputs on which neither these nor the condition depend."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)
@@ -196,7 +196,7 @@ class _Loop:
             done = set(live)
 
     def needed(self, values: Iterable[str]) -> set[str]:
-        """These values of the body and all that they depend on."""
+        """Return these values of the body and all values on which they depend."""
         found, pending = set[str](), list(values)
         while pending:
             value = pending.pop()
@@ -208,10 +208,10 @@ class _Loop:
                 pending += node.reads
         return found
 
-    # The loop that is left
+    # The remaining loop
 
     def finished(self) -> Node:
-        """The loop without what goes; the body without what only that needed."""
+        """Return the loop without the removed states, and without nodes only they needed."""
         if not self.gone:
             return self.node
         node, body = self.node, self.body
@@ -239,12 +239,12 @@ class _Loop:
 
 
 def _but(values: tuple[T, ...], places: set[int]) -> tuple[T, ...]:
-    """The values that are not at these places."""
+    """Return the values except those at these positions."""
     return tuple(v for i, v in enumerate(values) if i not in places)
 
 
 def _reading(body: Graph, names: dict[str, str]) -> Graph:
-    """The body with its nodes and results reading other values."""
+    """Rename the values that the body's nodes and results read."""
     return replace(
         body,
         nodes=tuple(n.with_inputs(names) for n in body.nodes),

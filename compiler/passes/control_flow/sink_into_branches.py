@@ -1,4 +1,4 @@
-"""What only one branch of an If needs moves into it, and is not computed when it is not taken."""
+"""Sinking of nodes into the only branch of an If that reads them."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ from compiler.trace import Log
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
     """Move nodes that only one branch reads into that branch.
 
-    When the other branch is taken, the work is not done at all. Constants that only a branch reads
-    move with it.
-    Source: XLA's ConditionalSimplifier and conditional code motion.
+    Their work is skipped when the other branch is taken. Constants that only a branch reads move
+    with it. Source: XLA's ConditionalSimplifier and conditional code motion.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -101,7 +100,7 @@ def _place(
     choices: dict[str, Node],
     log: Log,
 ) -> tuple[str, str] | None:
-    """The If and the branch that a node moves into; None when it stays."""
+    """Return the If and the branch into which a node moves; None when it stays."""
     places = {p for o in node.outputs if o for p in reader.get(o, ())}
     if len(places) != 1 or "" in places:
         return None
@@ -111,7 +110,7 @@ def _place(
         return None
     says = "true" if key == "then_branch" else "false"
     cost = node_cost(node, graph.types.__getitem__)
-    saved = "" if cost is None else f"; {cost.flops:,} operations are saved otherwise"
+    saved = "" if cost is None else f"; otherwise {cost.flops:,} operations are saved"
     because = (
         f"only {key} of {chosen} reads it: computed when {choices[chosen].inputs[0]} is {says}"
     )
@@ -120,22 +119,22 @@ def _place(
 
 
 def _objection(graph: Graph, node: Node, choice: Node) -> str:
-    """Why a node stays in front of an If that has a branch which alone reads it."""
+    """Return why a node stays before an If with a branch that alone reads it."""
     operator = OPERATORS.get(node.op)
     if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
-        return f"{node.op} has no code of its own, and would be called inside a branch"
+        return f"{node.op} has no code of its own: the branch would need a run-time call"
     if not is_deterministic(node):
-        return f"{node.op} gives other results each time"
+        return f"{node.op} gives different results on each run"
     if reason := unfit(choice, graph):
         return f"the branches of {choice.output} have no code of their own: {reason}"
     inside = {n for region in choice.regions.values() for n in names_inside(region)}
     if taken := inside.intersection(filter(None, node.outputs)):
-        return f"{min(taken)} means something else inside"
+        return f"{min(taken)} names another value inside"
     return ""
 
 
 def _with_constants(graph: Graph, reader: dict[str, set[str]], moved: set[str]) -> Graph:
-    """The graph with constants in the one branch that reads them, after nodes have moved there."""
+    """Move constants into the only branch that reads them, after nodes have moved there."""
     constants = dict(graph.constants)
     nodes = list(graph.nodes)
     for at, node in enumerate(nodes):

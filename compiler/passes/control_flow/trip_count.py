@@ -1,7 +1,7 @@
-"""How many steps a Loop takes that counts for itself: induction variables and their bounds.
+"""Trip counts of loops that count: induction variables and their bounds.
 
-A state that each step adds a fixed whole number to is an induction variable. A condition that
-compares one with something that no step changes holds for a number of steps that arithmetic tells.
+A state with a constant integer increment per iteration is an induction variable. The comparison of
+such a variable with a loop-invariant value holds for a number of iterations that arithmetic gives.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -24,17 +24,17 @@ COUNTERS = (DType.i64, DType.i32, DType.i16, DType.i8)
 """Element types of induction variables."""
 
 VIEWS = with_trait("aliasing") | {"onnx.Identity"}
-"""Operators that return the one number they get."""
+"""Operators that return their single element unchanged."""
 
 KEEPS = VIEWS | {"cast"}
-"""Operators that return it as long as it stays a whole number."""
+"""Operators that return it unchanged as long as it stays an integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A whole number that changes evenly: const + the sum of coefficient * value + stride * step.
+    """An affine integer: const + the sum of coefficient * value + stride * iteration.
 
-    `terms` has values that no step changes, by name.
+    `terms` lists loop-invariant values by name.
     """
 
     const: int
@@ -42,7 +42,7 @@ class Line:
     stride: int = 0
 
     def plus(self, other: Line, times: int = 1) -> Line:
-        """This number and `times` another."""
+        """Return the sum of this line and `times` the other."""
         terms = dict(self.terms)
         for name, n in other.terms:
             terms[name] = terms.get(name, 0) + times * n
@@ -50,12 +50,12 @@ class Line:
         return Line(self.const + times * other.const, kept, self.stride + times * other.stride)
 
     def at(self, step: int) -> Line:
-        """The same counted from another step."""
+        """Return the same line counted from another iteration."""
         return replace(self, const=self.const + step * self.stride)
 
     @property
     def number(self) -> int | None:
-        """What it is at step 0, where that is known."""
+        """The value at iteration 0, if known."""
         return None if self.terms else self.const
 
 
@@ -68,7 +68,7 @@ class Positive:
 
 @dataclass(frozen=True, slots=True)
 class NotZero:
-    """Holds while the number, which moves by one a step, is not 0."""
+    """Holds while the number, which moves by one per iteration, is not 0."""
 
     line: Line
 
@@ -82,7 +82,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Holds while some part holds; each part holds for some steps and then never again."""
+    """Holds while some part holds; each part holds for some iterations and then never again."""
 
     parts: tuple[Test, ...]
 
@@ -96,7 +96,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A condition of the body that has to be computed, by its name."""
+    """A condition that has to be computed, by its name in the body."""
 
     value: str
     because: str
@@ -105,23 +105,23 @@ class Opaque:
 Test = Positive | NotZero | AllOf | AnyOf | Fixed | Opaque
 
 Numbers = Callable[[str], "Line | None"]
-"""A whole number as a line; None where a value is none."""
+"""Returns a value as a line; None for a value that is none."""
 
 
 class Tests:
-    """Reads the conditions of one graph: `number` says what its values are."""
+    """A reader of the conditions of a graph, whose values `number` gives as lines."""
 
     def __init__(self, graph: Graph, number: Numbers, known: Mapping[str, Array]) -> None:
         self.graph, self.number, self.known = graph, number, known
 
     def read(self, value: str, holds: bool = True) -> Test:
-        """When a condition holds, or, with `holds` false, when it does not."""
+        """Return when a condition holds, or, with `holds` false, when it does not."""
         found = self.known.get(value)
         if found is not None and found.dtype != np.object_ and found.size == 1:
             return Fixed(bool(found.reshape(-1)[0]) == holds)
         node = self.graph.producers.get(value)
         if node is None:
-            return Opaque(value if holds else "", "no node says when it ends")
+            return Opaque(value if holds else "", "no node computes the condition")
         if node.op in VIEWS or (
             node.op == "cast" and _is_bool(self.graph.types.get(node.inputs[0]))
         ):
@@ -134,7 +134,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """The test; one that has to be computed stands under the outermost name for it."""
+        """Return the test; one that has to be computed keeps its outermost name."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test
@@ -156,16 +156,16 @@ class Tests:
 
     def _comparison(self, value: str, node: Node, holds: bool) -> Test:
         if node.op not in _COMPARED:
-            return Opaque(value if holds else "", f"{node.op} decides about going on")
+            return Opaque(value if holds else "", f"{node.op} computes the condition")
         a, b = (self.number(i) for i in node.inputs)
         if a is None or b is None:
             other = node.inputs[0 if a is None else 1]
-            because = f"{other} changes from step to step in a way that nothing is known about"
+            because = f"{other} is not an affine function of the iteration number"
             return Opaque(value if holds else "", because)
         if node.op == "equal":
             line = b.plus(a, -1)
             if holds or abs(line.stride) != 1:
-                return Opaque(value if holds else "", "it asks whether a counter is one number")
+                return Opaque(value if holds else "", "it tests a counter for equality")
             return NotZero(line)
         above, extra = _COMPARED[node.op]
         line = (a.plus(b, -1) if above else b.plus(a, -1)).plus(Line(extra))
@@ -179,7 +179,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""By comparison: whether the first operand has to be above, and what is added if both may meet."""
+"""By comparison: whether it requires a > b, and the number to add if a = b also holds."""
 
 
 def _ends_once(test: Test) -> bool:
@@ -195,20 +195,20 @@ def _is_bool(t: Type | None) -> bool:
 
 
 def is_number(t: Type | None) -> bool:
-    """Whether a type is that of one whole number."""
+    """Whether a type is a single integer."""
     return isinstance(t, TensorType) and t.dtype in COUNTERS and t.is_static and t.n_elements == 1
 
 
 class Around:
-    """The whole numbers of a graph that grows in an editor, as loops in it see them."""
+    """The integers of a graph under construction, as seen by the loops in it."""
 
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
         self._sizes: dict[Expr, str] = {}
-        """A value for each size that was met."""
+        """A value for each size already visited."""
 
     def number(self, value: str) -> Line | None:
-        """A value as a line; None for what is no whole number."""
+        """Return a value as a line; None for other than integers."""
         if not is_number(self.ed.facts.types.get(value)):
             return None
         known = self.ed.known(value)
@@ -222,13 +222,13 @@ class Around:
         return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
 
     def of_size(self, size: Expr) -> Line | None:
-        """A size that has been met as a value."""
+        """Return a size already visited as a value."""
         name = self._sizes.get(size)
         return None if name is None else Line(0, ((name, 1),))
 
 
 class Induction:
-    """The whole numbers of a Loop's body, as lines over its steps."""
+    """The integers of a loop body, as lines over its iterations."""
 
     def __init__(self, node: Node, facts: Facts, around: Around) -> None:
         body = node.regions["body"]
@@ -254,7 +254,7 @@ class Induction:
                 self._lines[state] = replace(first, stride=change.number)
 
     def line(self, value: str) -> Line | None:
-        """A value of the body as a line; None for what is none."""
+        """Return a value of the body as a line; None if it is none."""
         if value in self._lines:
             return self._lines[value]
         if not is_number(self.types.get(value)):
@@ -275,7 +275,7 @@ def _own(state: str) -> str:
 
 
 def combined(node: Node, number: Numbers) -> Line | None:
-    """What a node makes of whole numbers, where that is a line again."""
+    """Combine integers by a node, if the result is a line again."""
     if node.op in KEEPS:
         return number(node.inputs[0])
     if node.op == "neg":
@@ -295,6 +295,6 @@ def combined(node: Node, number: Numbers) -> Line | None:
 
 
 def only(known: Array) -> Expr:
-    """The one element that is known, maybe by sizes."""
+    """Return the only element if known, possibly as an expression of sizes."""
     value = known.reshape(-1)[0]
     return value if isinstance(value, Affine) else int(value)

@@ -1,4 +1,4 @@
-"""Short loops whose number of steps is known, written out step by step."""
+"""Unrolling of short loops with a known trip count."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 SMALL = 24
-"""Nodes that a loop may become when its steps would have code as they are."""
+"""Limit on the nodes of an unrolled loop if its iterations have code already."""
 
 LARGE = 512
-"""Nodes that it may become when its steps have no code of their own, since their sizes differ."""
+"""Limit on the nodes of an unrolled loop if its iterations differ in size, and so have no code."""
 
 
 @graph_pass(
@@ -54,9 +54,9 @@ LARGE = 512
 def unroll_loops(graph: Graph, log: Log) -> Graph:
     """Replace a short loop with its iterations, one after the other.
 
-    What depends on the step's number is then known: slices that grow get their sizes, and have
-    code. A loop whose steps have code as they are is written out only while that adds few nodes: it
-    saves the calls of steps and lets neighbours share a kernel, and costs code.
+    The iteration number is then a constant: slices that grow get their sizes, and have code. A loop
+    whose iterations have code already is unrolled only while that adds few nodes. Unrolling saves
+    calls and lets adjacent iterations share a kernel, but increases code size.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -66,7 +66,7 @@ def unroll_loops(graph: Graph, log: Log) -> Graph:
 
 
 class _Steps(Rebuild):
-    """Writes loops out."""
+    """A rebuilder that unrolls loops."""
 
     def rewrite(self, node: Node) -> bool:
         if node.op != "onnx.Loop":
@@ -84,12 +84,12 @@ class _Steps(Rebuild):
         values = self._written(node, n)
         self.stand_in(node, values)
         made = self.ed.made[n_made:]
-        because = f"{n} steps of {_size(node)} nodes become {len(made)} nodes"
+        because = f"{n} iterations of {_size(node)} nodes become {len(made)} nodes"
         self.log.applied("unroll_loops", node.output, because, [node], made)
         return True
 
     def _written(self, node: Node, n: int) -> list[str]:
-        """The values of the outputs after `n` steps."""
+        """Return the values of the outputs after `n` iterations."""
         body, states = node.regions["body"], list(node.inputs[2:])
         going = self._constant(node, np.array(True))
         piles: list[list[str]] = [[] for _ in body.results[1 + len(states) :]]
@@ -107,7 +107,7 @@ class _Steps(Rebuild):
         return name
 
     def _pile(self, node: Node, values: list[str]) -> str:
-        """The pieces of all steps along a new first axis."""
+        """Stack a scan output of all iterations along a new first axis."""
         rows = [unsqueeze(self.ed.tensor(v), axes=(0,)) for v in values]
         whole = concat(*rows, axis=0) if len(rows) > 1 else rows[0]
         name = self.ed.build(whole, hint=node.output, origins=node.origins)
@@ -120,23 +120,23 @@ def _size(node: Node) -> int:
 
 
 def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
-    """Why a loop is not written out; empty when it is."""
+    """Return why a loop is not unrolled; empty when it is."""
     if n is None:
-        return "the number of its steps is known only when the program runs"
+        return "the trip count is known only at run time"
     if n == 0:
-        return "it has no steps"
+        return "the trip count is 0"
     types = [t for m in all_nodes(node.regions["body"]) for t in m.types]
     if any(not isinstance(t, TensorType) for t in types):
-        return "a step handles what is no tensor"
+        return "an iteration computes a value that is no tensor"
     body = node.regions["body"]
     collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
     if any(isinstance(t, TensorType) and not t.is_ranked for t in collected):
-        return "it collects values of unknown rank"
+        return "it has scan outputs of unknown rank"
     if any(isinstance(t, TensorType) and not t.is_ranked for t in states):
-        return "it begins with states of unknown rank"
+        return "it has initial states of unknown rank"
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
-        what = "whose sizes differ" if is_open else "that have code as they are"
-        return f"{n} steps of {_size(node)} nodes, {what}: more than {limit} nodes"
+        what = "with different sizes" if is_open else "that have code already"
+        return f"{n} iterations of {_size(node)} nodes, {what}: more than {limit} nodes"
     return ""

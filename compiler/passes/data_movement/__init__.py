@@ -1,1 +1,1 @@
-"""Graph passes about where elements lie: sizes, parts of tensors, transposes, repeated elements."""
+"""Passes for shape computations, slices, transposes and broadcasts."""

@@ -1,4 +1,4 @@
-"""Sizes that are computed in several steps, or several times, are read once, where they are."""
+"""Folding of shape computations: each list of sizes is read once, from its source."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Times that all nodes are visited, at most: lists that are read anew may become equal."""
+"""Limit on iterations over all nodes: lists that are read anew may become equal."""
 
 PLACES = 16
-"""Axes of one size that are looked at, at most: the inputs' come first."""
+"""Limit on axes examined per size; those of inputs come first."""
 
 
 @graph_pass(
@@ -56,9 +56,9 @@ PLACES = 16
 def fold_shapes(graph: Graph, log: Log) -> Graph:
     """Fold shape computations: those with known inputs become constants.
 
-    Models take shapes apart and put them together again to say what an operator needs. What the
-    elements of such a list are is known, as expressions over the sizes of the inputs, so the
-    shortest way to it can be taken.
+    Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
+    of such lists as expressions of the input sizes, so the pass can compute each list in the fewest
+    nodes.
     """
     for _ in range(ROUNDS):
         settler = _Settler(graph, log)
@@ -72,7 +72,7 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Sizes `start` to `end` of a value."""
+    """The sizes `start` to `end` of a value."""
 
     source: str
     start: int
@@ -81,7 +81,7 @@ class _Read:
 
 @dataclass(slots=True)
 class _Settler:
-    """Visits nodes in order, with the lists of sizes met so far."""
+    """A visitor of nodes in order, with the lists of sizes found so far."""
 
     graph: Graph
     log: Log
@@ -89,10 +89,10 @@ class _Settler:
     seen: dict[tuple[object, ...], str] = field(default_factory=dict)
     """The first value with these sizes as elements."""
     reads: dict[_Read, str] = field(default_factory=dict)
-    """Where sizes are read already."""
+    """The nodes that read sizes already."""
     sources: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
     places: dict[Dim, list[tuple[str, int]]] = field(default_factory=dict)
-    """The axes of sources that have a size."""
+    """By size: the axes of sources with that size."""
     n_done: int = 0
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class _Settler:
         self.note(value, sizes)
 
     def sizes(self, node: Node) -> tuple[Dim, ...] | None:
-        """The elements of a list of sizes, some of them open."""
+        """Return the elements of a list of sizes, at least one of them open."""
         t = node.types[0]
         if len(node.outputs) > 1 or not isinstance(t, TensorType) or t.dtype is not DType.i64:
             return None
@@ -140,7 +140,7 @@ class _Settler:
             self.reads.setdefault(_Read(node.inputs[0], start, end), value)
 
     def same(self, node: Node, sizes: tuple[Dim, ...]) -> bool:
-        """Let readers read the first value with these elements."""
+        """Replace a list with an earlier list of the same elements."""
         first = self.seen.get((node.type, *sizes))
         kept = None if first is None else self.ed.producer(first)
         if first is None or kept is None or not self.log.may("same_sizes", node.output):
@@ -155,7 +155,7 @@ class _Settler:
         return True
 
     def shorter(self, node: Node, sizes: tuple[Dim, ...]) -> bool:
-        """Read the sizes anew where that takes fewer nodes than computing them does."""
+        """Read the sizes anew if that takes fewer nodes."""
         pieces = self.pieces(sizes)
         if pieces is None:
             return False
@@ -166,7 +166,7 @@ class _Settler:
         new += (len(pieces) > 1) + (not node.tensor.dims)
         if new >= len(gone):
             if len(gone) > 1:
-                because = f"{_text(sizes)} takes {len(gone)} nodes, and {new} if read anew"
+                because = f"{_text(sizes)} takes {len(gone)} nodes; reading it anew takes {new}"
                 self.log.declined("read_sizes", node.output, because, gone)
             return False
         if not self.log.may("read_sizes", node.output):
@@ -185,7 +185,7 @@ class _Settler:
         else:
             self.ed.replace(node.output, made)
         removed = self.ed.remove_unused([*(i for n in gone for i in n.reads), node.output])
-        because = f"{_text(sizes)} took {len(gone)} nodes, and takes {new} now"
+        because = f"{_text(sizes)} takes {new} nodes instead of {len(gone)}"
         took = {n.output: n for n in (*gone, *removed)}
         self.log.applied("read_sizes", node.output, because, took.values(), self.ed.made)
         self.n_done += 1
@@ -210,7 +210,7 @@ class _Settler:
         return o.shape(self.ed.tensor(piece.source), start=piece.start, end=piece.end)
 
     def pieces(self, sizes: tuple[Dim, ...]) -> list[_Read | list[int]] | None:
-        """The list as runs of sizes that some value has, and numbers; None where that fails."""
+        """Split the list into runs of sizes of a value, and numbers; None where that fails."""
         found: list[_Read | list[int]] = []
         i = 0
         while i < len(sizes):
@@ -231,7 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """The longest run of sizes that begins here, of one that is open."""
+        """Return the longest run of sizes of a value that begins here with an open size."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

@@ -1,4 +1,4 @@
-"""Tensors that are taken apart and put together again: each part is read where it comes from."""
+"""Folding of splits and concatenations: each part is read from its source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Times that all nodes are visited, at most: a rewrite may make room for one before it."""
+"""Limit on iterations over all nodes: a rewrite may enable another before it."""
 
 
 @graph_pass(
@@ -54,8 +54,8 @@ ROUNDS = 8
 def fold_split_concat(graph: Graph, log: Log) -> Graph:
     """Remove splits and concatenations that cancel, and read slices from their source.
 
-    A concatenation of neighbouring parts is the larger part; a part of a concatenation is a part of
-    one operand; slices that make up a tensor are one split. Each of them copies elements once less.
+    A concatenation of adjacent slices is the larger slice; a slice of a concatenation is a slice of
+    an operand; slices that cover a tensor are a single split. Each rewrite saves a copy.
     """
     joiner = _Joiner(graph, log)
     for _ in range(ROUNDS):
@@ -69,7 +69,7 @@ def fold_split_concat(graph: Graph, log: Log) -> Graph:
 
 
 class _Joiner:
-    """Visits nodes in order; rewrites leave the names of what is read."""
+    """A visitor of nodes in order; rewrites keep the names of values with readers."""
 
     def __init__(self, graph: Graph, log: Log) -> None:
         self.ed = Editor(graph)
@@ -91,16 +91,16 @@ class _Joiner:
             self.concat(node)
 
     def slice(self, node: Node) -> None:
-        """A part of a part, or of a concatenation, is read where it comes from."""
+        """Read a slice of a slice, or of a concatenation, from its source."""
         direct = taken_by(self.ed, node.output)
         part = None if direct is None else resolved(self.ed, direct)
         if direct is None or part is None or part == direct:
             return
-        because = f"places {part.start} to {part.end} of {part.source}, without {node.inputs[0]}"
+        because = f"positions {part.start} to {part.end} of {part.source}, without {node.inputs[0]}"
         self.put("part_of_part", node, node.output, part.operand(self.ed), because)
 
     def split(self, node: Node) -> None:
-        """Pieces of a concatenation that are its operands, or parts of them."""
+        """Replace outputs of a split of a concatenation with its operands, or slices of these."""
         for value in [v for v in node.outputs if v and self.ed.n_uses(v)]:
             direct = taken_by(self.ed, value)
             assert direct is not None, f"{value} is an output of a split"
@@ -110,10 +110,10 @@ class _Joiner:
             whole = part.is_whole(self.ed.tensor(part.source))
             alone = nodes_gone_without(self.ed, node)
             if not whole and len(alone) < 2:
-                because = f"{direct.source} stays, so reading {part.source} saves nothing"
+                because = f"{direct.source} remains, so reading {part.source} saves nothing"
                 self.decline("piece_of_concat", node, value, because)
                 continue
-            because = f"places {part.start} to {part.end} of {part.source}"
+            because = f"positions {part.start} to {part.end} of {part.source}"
             self.put("piece_of_concat", node, value, part.operand(self.ed), because)
 
     def concat(self, node: Node) -> None:
@@ -125,10 +125,13 @@ class _Joiner:
         view = concat_of_views(self.ed, node, axis)
         reader = self.only_reader(node)
         if view is not None and reader == "transpose":
-            because = f"the transpose behind {node.output} may be a view before it"
+            because = (
+                f"moved before the concatenation, the transpose behind {node.output} may become "
+                "a view"
+            )
             self.decline("concat_of_views", node, node.output, because)
         elif view is not None and reader != "concat":
-            because = f"{len(node.inputs)} views become one of all of them together"
+            because = f"{len(node.inputs)} views become a single view of the concatenation"
             self.put("concat_of_views", node, node.output, view, because)
             return
         groups = self.groups(node, values, axis)
@@ -136,23 +139,23 @@ class _Joiner:
             return
         operands = [self.group(g, axis) for g in groups]
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
-        because = f"{len(node.inputs)} operands are {len(groups)} in a row"
+        because = f"{len(node.inputs)} operands are {len(groups)} adjacent runs"
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
-        """The operator of the one reader; empty where there are several, or results."""
+        """Return the operator of the only reader; empty for several readers, or a result."""
         users = self.ed.users(node.output)
         return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 
     def repeat(self, node: Node, values: list[str], axis: int) -> None:
-        """The same tensor several times is a repetition, which reads it once."""
+        """Replace a concatenation of the same tensor with a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
         because = f"{x.name} {len(values)} times along axis {axis}"
         self.put("concat_of_same", node, node.output, o.tile(x, times), because)
 
     def flattened(self, node: Node, axis: int) -> list[str]:
-        """The operands without empty ones, those of concatenations along the axis for these."""
+        """Return the non-empty operands, with nested concatenations along the axis inlined."""
         found: list[str] = []
         for value in node.inputs:
             inner = self.ed.producer(value)
@@ -163,14 +166,14 @@ class _Joiner:
                     found += self.flattened(inner, axis)
                     continue
                 if same:
-                    because = f"{value} has {self.ed.n_uses(value)} readers and is there anyway"
+                    because = f"{value} has {self.ed.n_uses(value)} readers and is computed anyway"
                     self.decline("concat_of_parts", node, node.output, because)
             if size_along(self.ed, value, axis) != 0:
                 found.append(value)
         return found or list(node.inputs[:1])
 
     def groups(self, node: Node, values: list[str], axis: int) -> list[list[str]]:
-        """Operands in runs of neighbouring parts of one tensor; runs that save nothing apart."""
+        """Group operands into runs of adjacent slices of a tensor; split runs that save nothing."""
         parts = [self.part(v, axis) for v in values]
         runs: list[list[int]] = []
         for i in range(len(values)):
@@ -193,17 +196,17 @@ class _Joiner:
         return part if part is not None and part.axis == axis else None
 
     def saves(self, node: Node, members: list[str], axis: int) -> bool:
-        """Whether a run of parts is a tensor that is there, or replaces nodes nobody else reads."""
+        """Whether a run of slices is an existing tensor, or replaces nodes that only it reads."""
         if isinstance(self.joined(members, axis), str):
             return True
         alone = sum(self.ed.n_uses(v) == 1 for v in members)
         if alone < 2:
-            because = f"{', '.join(members)} are read elsewhere too: a slice more saves nothing"
+            because = f"{', '.join(members)} have other readers: another slice saves nothing"
             self.decline("concat_of_parts", node, node.output, because)
         return alone > 1
 
     def joined(self, members: list[str], axis: int) -> str | Part:
-        """The tensor that a run of parts is, or the larger part."""
+        """Return the tensor that a run of slices is, or the larger slice."""
         first, last = self.part(members[0], axis), self.part(members[-1], axis)
         assert first is not None
         assert last is not None
@@ -217,7 +220,7 @@ class _Joiner:
         return self.ed.tensor(joined) if isinstance(joined, str) else joined.operand(self.ed)
 
     def put(self, rule: str, node: Node, value: str, made: Operand, because: str) -> None:
-        """Let something else stand for a value, under its name where it is a new node."""
+        """Replace a value, keeping its name if the replacement is a new node."""
         if not self.log.may(rule, value):
             return
         ed = self.ed
@@ -230,7 +233,7 @@ class _Joiner:
         a, b = logical(ed.type(value)), logical(ed.type(built))
         if a != b and not (is_renamed and refines(a, b)):
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            self.decline(rule, node, value, f"{value} is {a}, in its place would be {b}")
+            self.decline(rule, node, value, f"{value} is {a}, its replacement would be {b}")
             return
         if new is not None and is_renamed:
             ed.rename(new, node)

@@ -1,4 +1,4 @@
-"""Which nodes vanish with another."""
+"""Nodes that become dead together with another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 
 GONE_LIMIT = 64
-"""More nodes than this are not counted."""
+"""Limit on the nodes counted."""
 
 
 def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:
-    """The node and those before it that nobody would need if nobody read it, it first.
+    """Return a node and the nodes before it that become dead without its readers, it first.
 
-    What makes one of the `needed` values stays.
+    Producers of the `needed` values stay.
     """
     gone = {node.output: node}
     pending = [node]

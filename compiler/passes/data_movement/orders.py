@@ -1,7 +1,7 @@
-"""How an operator runs on operands whose axes stand in another order: which of its facets change.
+"""Operators on transposed operands: the facets that change with the order of axes.
 
 A value `v` is read in another order as `v'` with `v = transpose(v', perm)`; `perm` is the order of
-the value. An operator that can be reordered makes of operands in their orders a result in its.
+the value. A reorderable operator computes a result in its order from operands in theirs.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ Perm = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """A node in another order: the orders of operands (None: as they are) and results."""
+    """A node in another order: the orders of its operands (None: unchanged) and results."""
 
     reads: Mapping[int, Perm]
     gives: Perm
     attrs: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[int, Array] = field(default_factory=dict)
-    """Operands that other numbers take the place of, by position."""
+    """Operands to replace with other numbers, by position."""
     exact: bool = True
-    """Whether the results keep every bit: sums in another order do not."""
+    """Whether results are bit-identical: reordered sums are not."""
 
 
 def inverse(perm: Perm) -> Perm:
-    """The order that undoes another."""
+    """Return the inverse permutation."""
     return tuple(int(i) for i in np.argsort(perm))
 
 
 def composed(first: Perm, second: Perm) -> Perm:
-    """The order of a transpose of a transpose."""
+    """Compose two permutations: the order of a transpose of a transpose."""
     return tuple(first[i] for i in second)
 
 
 def is_identity(perm: Perm) -> bool:
-    """Whether all axes stay."""
+    """Whether all axes keep their positions."""
     return list(perm) == sorted(perm)
 
 
@@ -56,29 +56,29 @@ def is_view(dims: Sequence[Dim], perm: Perm) -> bool:
 
 
 def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
-    """The sizes with axes of size 1 before them, as broadcasting sees them."""
+    """Prepend axes of size 1 to the sizes, as broadcasting does."""
     return (1,) * (rank - len(dims)) + tuple(dims)
 
 
 def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """How a node runs when its main operand stands in an order; or why it does not."""
+    """Return how a node runs when its main operand has an order; or why it cannot."""
     if len(perm) < 2:
-        return f"{len(perm)} axes have one order only"
+        return f"{len(perm)} axes have a single order"
     types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in types):
-        return f"{node.output} or what it reads is no tensor of known rank"
+        return f"{node.output} or one of its operands is not a tensor of known rank"
     if node.regions or node.op not in OPERATORS:
-        return f"{node.op} has no axes that could be reordered"
+        return f"{node.op} has no axes that can be reordered"
     if OPERATORS[node.op].kind == "elementwise":
         return _elementwise(ed, node, perm)
     how = _HOW.get(node.op)
     if how is None:
-        return f"{node.op} takes its axes as they are"
+        return f"{node.op} requires its axes in the given order"
     return how(ed, node, perm)
 
 
 def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """How a node runs to give its results in an order; or why it does not."""
+    """Return how a node runs to give its results in an order; or why it cannot."""
     if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
         return f"{node.op} gives no tensors"
     main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
@@ -86,7 +86,7 @@ def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
         return f"no operand of {node.output} has {len(perm)} axes"
     found = reorder(ed, node, perm)
     if isinstance(found, Reordered) and found.gives != perm:
-        return f"{node.op} gives its results in an order of its own"
+        return f"{node.op} gives its results in a fixed order"
     return found
 
 
@@ -96,12 +96,12 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
 
 
 POSITIONAL = with_trait("positional")
-"""Elementwise operators that look at places, or change sizes."""
+"""Elementwise operators that depend on positions, or change sizes."""
 
 
 def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     if node.op in POSITIONAL:
-        return f"{node.op} looks at where an element stands"
+        return f"{node.op} depends on the positions of elements"
     if len(node.tensor.dims) != len(perm):
         return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are reordered"
     reads: dict[int, Perm] = {}
@@ -109,7 +109,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
         if not value or all(d == 1 for d in _dims(ed, value)):
             continue
         if node.op in ("quantize", "dequantize") and i:
-            return f"the scales of {node.output} belong to an axis"
+            return f"the scales of {node.output} are per axis"
         reads[i] = perm
     for i, value in enumerate(node.inputs):
         if value and i not in reads and len(_dims(ed, value)) == len(perm) > 1:
@@ -118,7 +118,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _axis(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Operators along one axis."""
+    """Reorder an operator along a single axis."""
     at = perm[node.attrs["axis"] % len(perm)]
     reads = {i: perm for i, v in enumerate(node.inputs) if v}
     return Reordered(reads, perm, {"axis": at})
@@ -128,7 +128,7 @@ def _softmax(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     last = len(perm) - 1
     axis = node.attrs["axis"] % len(perm)
     if axis == last and perm[axis] != last:
-        return f"{node.op} along the last axis, whose elements lie side by side, would leave it"
+        return f"{node.op} along the last axis, which is contiguous, would move to another axis"
     return replace(_only_first(perm, {"axis": perm[axis]}), exact=False)
 
 
@@ -151,7 +151,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """The axes that a slice or pad names, or its first n; None when they are not known."""
+    """Return the axes that a slice or pad names, or its first n; None when unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))
@@ -162,7 +162,7 @@ def _slice(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     n_listed = _dims(ed, node.inputs[1])[:1]
     axes = _named_axes(ed, node, n_listed[0] if n_listed else 0)
     if axes is None:
-        return f"which axes {node.output} is a slice of is not known"
+        return f"the axes that {node.output} slices are not known"
     moved = np.array([perm[a % len(perm)] for a in axes], np.int64)
     return Reordered({0: perm}, perm, parameters={3: moved})
 
@@ -170,7 +170,7 @@ def _slice(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 def _pad(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     axes = _named_axes(ed, node, len(perm))
     if axes is None:
-        return f"which axes {node.output} pads is not known"
+        return f"the axes that {node.output} pads are not known"
     moved = np.array([perm[a % len(perm)] for a in axes], np.int64)
     return Reordered({0: perm}, perm, parameters={3: moved})
 
@@ -194,13 +194,13 @@ def _gather(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     axis = node.attrs["axis"] % len(perm)
     rank = len(_dims(ed, node.inputs[1]))
     if rank > 1:
-        return f"{node.output} puts {rank} axes in the place of one"
+        return f"{node.output} replaces an axis with {rank} axes"
     gives = perm if rank else without(perm, (axis,))
     return Reordered({0: perm}, gives, {"axis": perm[axis]})
 
 
 def without(perm: Perm, axes: Iterable[int]) -> Perm:
-    """The order of what is left when axes go."""
+    """Return the permutation of the remaining axes when some are removed."""
     gone = set(axes)
     left = [perm[a] for a in range(len(perm)) if a not in gone]
     rank_of = {a: i for i, a in enumerate(sorted(left))}
@@ -219,7 +219,7 @@ REDUCTIONS = (
     "reduce_log_sum",
     "reduce_log_sum_exp",
 )
-"""Reductions along any axes, kept or left out."""
+"""Reductions along any axes, kept or dropped."""
 
 _HOW: dict[str, Callable[[Editor, Node, Perm], Reordered | str]] = {
     **dict.fromkeys(REDUCTIONS, _reduction),

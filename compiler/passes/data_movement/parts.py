@@ -1,4 +1,4 @@
-"""Parts of tensors: which places, along one axis, of which tensor a value consists of."""
+"""Slices as values: the positions, along one axis, of a tensor that a value consists of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.passes.rules.views.cuts import cuts
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The places `start` to `end` along one axis of a tensor, in order."""
+    """The positions `start` to `end` along one axis of a tensor, in order."""
 
     source: str
     axis: int
@@ -23,7 +23,7 @@ class Part:
     end: int
 
     def operand(self, ed: Editor) -> Operand:
-        """The part as a slice; the tensor itself where it is all of it."""
+        """Build the part as a slice; return the tensor itself for all of it."""
         x = ed.tensor(self.source)
         if self.is_whole(x):
             return x
@@ -31,23 +31,23 @@ class Part:
         return o.slice(x, *(np.array(n, np.int64) for n in lists))
 
     def is_whole(self, x: Tensor) -> bool:
-        """Whether the part is all of its tensor."""
+        """Whether the part is the whole tensor."""
         return self.start == 0 and self.end == x.shape[self.axis]
 
 
 def is_plain(ed: Editor, value: str) -> bool:
-    """Whether a value is a tensor of known rank that lies row by row."""
+    """Whether a value is a tensor of known rank in row-major order."""
     t = ed.type(value)
     return isinstance(t, TensorType) and t.is_ranked and t.layout.is_plain
 
 
 def all_plain(ed: Editor, node: Node) -> bool:
-    """Whether what a node reads and gives are such tensors."""
+    """Whether all operands and results of a node are such tensors."""
     return all(is_plain(ed, v) for v in (*node.inputs, *node.outputs) if v)
 
 
 def size_along(ed: Editor, value: str, axis: int) -> int | None:
-    """The number of places along an axis; None where it is open."""
+    """Return the size of an axis; None where it is open."""
     t = ed.type(value)
     assert isinstance(t, TensorType)
     size = t.dims[axis]
@@ -55,7 +55,7 @@ def size_along(ed: Editor, value: str, axis: int) -> int | None:
 
 
 def taken_by(ed: Editor, value: str) -> Part | None:
-    """The part of its operand that a value is: of a split, or of a slice along one axis."""
+    """Return a split's output, or a slice along one axis, as a part of its operand."""
     node = ed.producer(value)
     if node is None or node.op not in ("split", "slice") or not all_plain(ed, node):
         return None
@@ -88,7 +88,7 @@ def _sliced(ed: Editor, node: Node, x: Tensor) -> Part | None:
 
 
 def resolved(ed: Editor, part: Part) -> Part:
-    """The same elements as a part of the first tensor that has them all in a row."""
+    """Return the same elements as a part of the earliest tensor that holds them contiguously."""
     while True:
         inner = _behind(ed, part)
         if inner is None:
@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """The part one node further up; None where there is no such node."""
+    """Return the part one node further up; None where there is no such node."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None
@@ -110,7 +110,7 @@ def _behind(ed: Editor, part: Part) -> Part | None:
 
 
 def _of_operand(ed: Editor, node: Node, part: Part) -> Part | None:
-    """The part of the one operand of a concatenation in which it lies; None across several."""
+    """Return the part within the operand of a concatenation that holds it; None across several."""
     if node.attrs["axis"] % ed.tensor(node.output).rank != part.axis or part.start == part.end:
         return None
     begin = 0

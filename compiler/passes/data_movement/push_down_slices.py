@@ -1,4 +1,4 @@
-"""Parts of results are computed from parts of operands: what is cut off is not computed."""
+"""Motion of slices toward the inputs: elements that a slice drops are not computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.passes.rules.views.shapes import numbers
 from compiler.trace import Log
 
 DEPTH = 24
-"""Nodes that a cut goes up through, at most."""
+"""Limit on the nodes through which a slice moves up."""
 
 
 @graph_pass(
@@ -52,10 +52,10 @@ DEPTH = 24
 def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move slices toward the inputs, where fewer elements are computed.
 
-    Only the class token of the last layer is read, or the last step of a sequence; the nodes before
-    it need not compute the others. A slice moves up through nodes that nobody else reads, as far as
-    the roofline of a core says that it saves time. With `inexact=false` it moves through nothing
-    that adds up, since sums of other sizes may round differently.
+    A model may read only the class token of the last layer, or the last step of a sequence; the
+    nodes before need not compute the others. A slice moves up through nodes without other readers,
+    as far as the roofline model of a core predicts a gain. With `inexact=false` it does not move
+    through sums, since sums of other sizes may round differently.
     """
     if not any(n.op in ("slice", "gather") for n in graph.nodes):
         return graph
@@ -69,7 +69,7 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
-    """Move one cut up if that pays."""
+    """Move a slice up if that pays."""
     found = _cut(ed, node)
     if found is None or not ed.n_uses(node.output):
         return False
@@ -78,7 +78,7 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     if not plan.add(node.inputs[0], axis, node, 0):
         return False
     before, after = plan.seconds(node)
-    what = f"{len(plan.nodes)} nodes compute {cut.start} to {cut.end} of axis {axis} only"
+    what = f"{len(plan.nodes)} nodes compute only {cut.start} to {cut.end} of axis {axis}"
     times = f"{before * 1e6:.3g} us estimated before, {after * 1e6:.3g} us after"
     if after >= before:
         log.declined("push_down_slices", node.output, f"{what}: {times}", [node])
@@ -92,9 +92,9 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
         call = o.squeeze(ed.tensor(value), axes=(axis,))
         value = ed.build(call, hint=node.output, origins=node.origins)
     new = ed.producer(value)
-    assert new is not None, f"{value} was made from at least one node"
+    assert new is not None, f"{value} is the output of at least one node"
     if logical(new.type) != logical(node.type):
-        because = f"{node.output} is {node.type}, it would be known as {new.type}"
+        because = f"{node.output} is {node.type}, its replacement would be {new.type}"
         ed.remove_unused([value])
         log.declined("push_down_slices", node.output, because, [node])
         return False
@@ -108,7 +108,7 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
 
 
 def _cut(ed: Editor, node: Node) -> tuple[int, Cut, bool] | None:
-    """The axis and places that a node takes a part of, and whether the axis goes then."""
+    """Return the axis and positions that a node selects, and whether it drops the axis."""
     x = ed.tensor(node.inputs[0])
     if node.op == "gather":
         row = numbers(ed.tensor(node.inputs[1]))
@@ -127,18 +127,18 @@ def _cut(ed: Editor, node: Node) -> tuple[int, Cut, bool] | None:
 
 @dataclass(slots=True)
 class _Plan:
-    """The nodes that a cut goes up through, and the values that are cut in the end."""
+    """The nodes through which a slice moves up, and the values that are finally sliced."""
 
     ed: Editor
     cut: Cut
     inexact: bool
     nodes: dict[str, tuple[Node, Needs, int]] = field(default_factory=dict)
-    """By value: its node, what a part needs, and the axis that is cut."""
+    """By value: its node, the operand slices that it needs, and the sliced axis."""
     leaves: dict[tuple[str, int], None] = field(default_factory=dict)
     made: dict[tuple[str, int], Operand] = field(default_factory=dict)
 
     def add(self, value: str, axis: int, reader: Node, depth: int) -> bool:
-        """Plan for a value; False where the cut had better stay behind its reader."""
+        """Plan a value; return False where the slice should stay behind its reader."""
         node = self.ed.producer(value)
         inner = None
         if node is not None and self.ed.n_uses(value) == 1 and all_plain(self.ed, node):
@@ -151,7 +151,7 @@ class _Plan:
         return all(self.add(node.inputs[i], at, node, depth + 1) for i, at in inner.items())
 
     def joins(self, node: Node | None, value: str, reader: Node) -> bool:
-        """Whether a reader would share its loops with the node before it, but for a cut between."""
+        """Whether a slice would separate a reader from a node that shares its loops."""
         if node is None or self.ed.n_uses(value) > 1 or node.op not in OPERATORS:
             return False
         if OPERATORS[reader.op].kind != "elementwise":
@@ -159,7 +159,7 @@ class _Plan:
         return OPERATORS[node.op].kind in ("elementwise", "contraction", "reduction")
 
     def seconds(self, node: Node) -> tuple[float, float]:
-        """The time of the nodes as they are, and for the part only."""
+        """Return the time of the nodes as they are, and for the slice only."""
         before = self.time(node, node.types, {})
         after = sum(self.copying(v, a) for v, a in self.leaves)
         for inner, wanted, axis in self.nodes.values():
@@ -168,7 +168,7 @@ class _Plan:
         return before, after
 
     def time(self, node: Node, types: Sequence[Type], wanted: Needs) -> float:
-        """The time of a node that gives these types, and reads parts of the wanted operands."""
+        """Return the time of a node with these types that reads slices of the wanted operands."""
         names = tuple(str(i) if v else "" for i, v in enumerate(node.inputs))
         read: dict[str, TensorType] = {}
         for i, v in enumerate(node.inputs):
@@ -180,20 +180,20 @@ class _Plan:
         return 0.0 if cost is None else CORE.seconds(cost)
 
     def part(self, t: TensorType, axis: int) -> TensorType:
-        """A type with the sizes that choices go by, cut."""
+        """Return a type with assumed sizes, sliced."""
         sizes = list(t.assumed.static_shape)
         sizes[axis] = len(self.cut.of(sizes[axis]))
         return TensorType(t.dtype, tuple(sizes))
 
     def copying(self, value: str, axis: int) -> float:
-        """The time that cutting a value takes; constants are cut when compiling."""
+        """Return the time of slicing a value; constants are sliced at compile time."""
         if value in self.ed.constants:
             return 0.0
         t = self.part(self.ed.tensor(value).type, axis)
         return 2 * t.nbytes / CORE.bytes_per_second + CORE.seconds_per_kernel
 
     def build(self, value: str, axis: int, hint: str) -> Operand:
-        """The part of a value, as calls; a value that is cut twice is cut once."""
+        """Build the slice of a value as calls; a value that is needed twice is sliced once."""
         if (value, axis) in self.made:
             return self.made[value, axis]
         if value not in self.nodes:

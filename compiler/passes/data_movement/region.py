@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could all run in its order, and what each choice would copy."""
+"""Nodes around a transpose that could all run in its order, and the copies of each choice."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from compiler.passes.data_movement.parts import is_plain
 from compiler.passes.layout.labels import Copy, Energy
 
 REGION_LIMIT = 200
-"""Nodes that are looked at around one transpose, at most."""
+"""Limit on the nodes examined around a transpose."""
 
 KERNEL_BYTES = 20_000
-"""What one more kernel costs, in bytes that could be copied in that time."""
+"""Cost of an additional kernel, in bytes that could be copied in its time."""
 
 NEVER = 1 << 50
-"""The cost of what is not to be chosen."""
+"""The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""The two kernels before all others: those outside, in one order or the other."""
+"""The two kernels before all others: outside nodes in the original order, and reordered."""
 
 INJECTIVE = with_trait("injective")
-"""Operators that become one kernel with a transpose next to them."""
+"""Operators that fuse with an adjacent transpose."""
 
 
 @dataclass(slots=True)
 class Region:
-    """Nodes that could run in another order; the orders of all values between them."""
+    """Nodes that could run in another order, and the orders of all values between them."""
 
     ed: Editor
     orders: dict[str, Perm] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """The region that a transpose begins or ends."""
+        """Return the region that a transpose begins or ends."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -57,7 +57,7 @@ class Region:
         return region
 
     def grow(self, value: str, perm: Perm) -> None:
-        """Add what can follow when a value stands in an order."""
+        """Add the nodes that can follow when a value has an order."""
         self.orders[value] = perm
         pending = deque([value])
         while pending and len(self.nodes) < REGION_LIMIT:
@@ -70,7 +70,7 @@ class Region:
                     pending.extend(self.add(user, reorder(self.ed, user, self.orders[value])))
 
     def add(self, node: Node, how: Reordered | str) -> list[str]:
-        """Add a node if its orders agree with those there are; values that are new."""
+        """Add a node if its orders agree with the existing ones; return the new values."""
         if isinstance(how, str) or node.output in self.nodes:
             return []
         values = [v for v in (*node.inputs, *node.outputs) if v]
@@ -92,14 +92,14 @@ class Region:
         return [v for v in new if v not in self.ed.constants]
 
     def cost(self, value: str) -> int:
-        """What a copy of a value into the other order costs; 0 where that is a view."""
+        """Return the cost of copying a value into the other order; 0 for a view."""
         t = self.ed.tensor(value).type
         if is_view(t.dims, inverse(self.orders[value])):
             return 0
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """What a value is a transpose of, in the region's order; "" when it is none."""
+        """Return the operand of the transpose into the region's order that makes a value, or ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
@@ -110,13 +110,13 @@ class Region:
         return user.op == "transpose" and tuple(user.attrs["perm"]) == inverse(self.orders[value])
 
     def transposes(self) -> list[str]:
-        """The outputs of the transposes that bring values into the region's order, and back."""
+        """Return the outputs of the transposes into the region's order, and back."""
         into = [v for v in self.orders if self.source(v)]
         users = [(v, u) for v in self.orders for u in self.ed.users(v)]
         return [*into, *(u.output for v, u in users if self.returned(v, u))]
 
     def energy(self) -> tuple[Energy, list[Node]]:
-        """The choices as an energy, and the nodes by number; two kernels stand for the others."""
+        """Return the choices as an energy, and the nodes; two kernels represent outside nodes."""
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])
         number: dict[str, int] = {}
         for key, (node, how) in self.nodes.items():
@@ -128,7 +128,7 @@ class Region:
         return energy, [n for n, _ in self.nodes.values()]
 
     def lifts(self, node: Node, how: Reordered) -> int:
-        """Copies of operands of fewer axes, which only this node would read so."""
+        """Return the cost of copies of lower-rank operands that only this node reads reordered."""
         total = 0
         for i, perm in how.reads.items():
             value = node.inputs[i]
@@ -140,7 +140,7 @@ class Region:
         return total
 
     def copies(self, value: str, number: dict[str, int]) -> list[Copy]:
-        """The copies of a value that its readers may ask for."""
+        """Return the copies of a value that its readers may need."""
         made = self.ed.producer(value)
         key = made.output if made is not None else ""
         maker = number.get(key, _REORDERED if self.source(value) else _AS_IT_IS)
@@ -161,7 +161,7 @@ class Region:
         return [Copy(maker, frozenset({k}), cost, who) for k, cost in costs.items() if cost]
 
     def joins_before(self, value: str) -> bool:
-        """Whether the transpose that makes a value copies together with movement before it."""
+        """Whether the transpose that makes a value fuses with data movement before it."""
         made = self.ed.producer(value)
         while made is not None and self.ed.n_uses(made.inputs[0]) == 1:
             made = self.ed.producer(made.inputs[0])
@@ -172,7 +172,7 @@ class Region:
         return False
 
     def joins_behind(self, value: str) -> bool:
-        """Whether the transpose of a value into the order copies together with movement behind."""
+        """Whether the transpose of a value into the order fuses with data movement behind it."""
         back = [u for u in self.ed.users(value) if self.returned(value, u)]
         return len(back) == 1 and self._moved_on(back[0])
 
@@ -187,7 +187,7 @@ class Region:
 
 
 def in_order(t: TensorType, perm: Perm) -> TensorType:
-    """The type of a value in another order."""
+    """Return the type of a value in another order."""
     back = inverse(perm)
     dims = lifted(t.dims, len(perm))
     return replace(t, shape=tuple(dims[a] for a in back))

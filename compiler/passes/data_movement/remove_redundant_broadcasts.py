@@ -1,4 +1,4 @@
-"""Tensors that are repeated or filled only for operators that broadcast by themselves."""
+"""Removal of expands and fills whose readers broadcast by themselves."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from compiler.trace import Log
 def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
     """Remove broadcasts whose readers broadcast themselves.
 
-    An expand or a fill stores many copies of few elements. Where a reader broadcasts its operands
-    anyway and another operand gives the shape, it reads the few; an operator on repeated elements
-    alone runs before they are repeated.
+    An expand or a fill stores many copies of few elements. If a reader broadcasts its operands
+    anyway and another operand determines the shape, it reads the original elements. An operator on
+    only repeated elements runs before they are repeated.
     """
     if not any(n.op in ("expand", "fill") for n in graph.nodes):
         return graph
@@ -67,7 +67,7 @@ def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
 
 
 def _into_readers(ed: Editor, node: Node, log: Log) -> int:
-    """Let each reader read the elements unrepeated that gives the same type then."""
+    """Let each reader with an unchanged type read the unrepeated elements."""
     n_done = 0
     for user in ed.users(node.output):
         changed = _reading_few(ed, node, user)
@@ -81,7 +81,7 @@ def _into_readers(ed: Editor, node: Node, log: Log) -> int:
         origins = merge_origins(node.origins, user.origins)
         ed.update(user, replace(user.with_inputs(inputs), origins=origins))
         gone = ed.remove_unused([node.output])
-        because = f"{user.op} reads {few} itself; {_bytes(node)} are not written for it"
+        because = f"{user.op} broadcasts {few} itself; saves writing {_bytes(node)}"
         made = [user.output, few] if node.op == "fill" else [user.output]
         log.applied("drop_broadcast", user.output, because, [user, *gone], made)
         n_done += 1
@@ -89,7 +89,7 @@ def _into_readers(ed: Editor, node: Node, log: Log) -> int:
 
 
 def _few(ed: Editor, node: Node) -> str:
-    """The value whose elements a node repeats: made now for a fill."""
+    """Return the value whose elements a node repeats; created for a fill."""
     if node.op == "expand":
         return node.inputs[0]
     number = np.array(node.attrs["value"]).astype(node.attrs["dtype"].numpy)
@@ -105,9 +105,9 @@ def _few(ed: Editor, node: Node) -> str:
 
 
 def _reading_few(ed: Editor, node: Node, user: Node) -> str | None:
-    """Why a reader needs the repeated elements; None when it does not."""
+    """Return why a reader needs the repeated elements; None when it does not."""
     if not _broadcasts(user) or not all_plain(ed, user):
-        return f"{user.op} reads every element where it stands"
+        return f"{user.op} depends on the positions of elements"
     found = _types_with_few(ed, node, user)
     if isinstance(found, str):
         return found
@@ -117,14 +117,14 @@ def _reading_few(ed: Editor, node: Node, user: Node) -> str | None:
 
 
 def _broadcasts(node: Node) -> bool:
-    """Whether a node goes by the shapes of its operands together, element by element."""
+    """Whether a node broadcasts its operands together, element by element."""
     if node.regions or node.op not in OPERATORS or node.op in POSITIONAL or "axis" in node.attrs:
         return False
     return node.op == "matmul" or OPERATORS[node.op].kind == "elementwise"
 
 
 def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | str:
-    """The types that a reader gives when it reads the elements unrepeated; or why it does not."""
+    """Return the types of a reader on unrepeated elements; or why it cannot read them."""
     few = ed.tensor(node.inputs[0])
     if node.op == "fill":
         few = Tensor("few", TensorType(node.tensor.dtype, ()))
@@ -132,11 +132,11 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
     try:
         return tuple(map(logical, OPERATORS[user.op].infer(operands, user.attrs)))
     except CompileError as e:
-        return f"{user.op} does not take {few.type} there: {e.message}"
+        return f"{user.op} rejects {few.type} there: {e.message}"
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the result of the only reader instead, where that has no other operand as large."""
+    """Repeat the result of the only reader instead, if it has no other operand as large."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""

@@ -1,4 +1,4 @@
-"""Transposes move to where they copy least, and cancel where they meet."""
+"""Motion of transposes to where they copy least, and cancel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 SWEEPS = 8
-"""Times that all transposes are looked at, at most; each move lowers what is copied."""
+"""Limit on iterations over all transposes; each rewrite lowers the cost of copies."""
 
 
 @graph_pass(
@@ -55,10 +55,10 @@ SWEEPS = 8
 def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move transposes toward each other so that pairs cancel.
 
-    Most operators do not mind the order of axes. Which of the nodes around a transpose had better
-    run in the other order is one minimum cut: every value that would be needed in both orders costs
-    a copy. With `inexact=false` nothing moves that would add numbers up in another order.
-    Source: the cost-based pushing of ONNX Runtime's transpose optimizer, as a cut instead.
+    Most operators accept any order of axes. A minimum cut selects the nodes around a transpose that
+    should run in the other order: each value needed in both orders costs a copy. With
+    `inexact=false` no sum is reordered. Source: the cost-based pushing of ONNX Runtime's transpose
+    optimizer, as a cut instead.
     """
     if not any(n.op == "transpose" for n in graph.nodes):
         return graph
@@ -76,21 +76,23 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Reorder the region of one transpose if that pays; those around it are `seen` if not."""
+    """Reorder the region of a transpose if that pays; `seen` collects its transposes if not."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)
     if not region.nodes:
         return False
     if not inexact and not all(how.exact for _, how in region.nodes.values()):
-        return _declined(log, seed, "sums would be added up in another order", told)
+        return _declined(log, seed, "sums would be reordered", told)
     energy, nodes = region.energy()
     chosen = energy.best((0, 1))
     before = energy.of([0, 1, *(0 for _ in nodes)])
     after = energy.of(chosen)
     if after >= before:
         seen.update(region.transposes())
-        because = f"{len(nodes)} nodes around it could be reordered; {before:,} is the least cost"
+        because = (
+            f"reordering the {len(nodes)} nodes around it would not lower the cost of {before:,}"
+        )
         return _declined(log, seed, because, told)
     if not log.may("sink_transposes", seed.output):
         return False
@@ -108,7 +110,7 @@ def _declined(log: Log, seed: Node, because: str, told: set[str]) -> bool:
 
 @dataclass(slots=True)
 class _Rewrite:
-    """Makes the reordered nodes, then lets readers read them, then drops the old ones."""
+    """Creates the reordered nodes, then redirects readers to them, then removes the old nodes."""
 
     ed: Editor
     region: Region
@@ -141,7 +143,7 @@ class _Rewrite:
         )
 
     def in_order(self, old: dict[str, Node]) -> list[Node]:
-        """The nodes, each behind those that it reads."""
+        """Sort the nodes topologically."""
         found: dict[str, Node] = {}
         pending = list(reversed(old.values()))
         while pending:
@@ -155,7 +157,7 @@ class _Rewrite:
         return list(found.values())
 
     def make(self, node: Node) -> None:
-        """The node in the other order."""
+        """Build a node in the other order."""
         how = self.region.nodes[node.output][1]
         n = max(len(node.inputs), *(i + 1 for i in how.parameters), 1)
         operands: list[Operand] = []
@@ -173,7 +175,7 @@ class _Rewrite:
         self.primes.update({v: p for v, p in zip(node.outputs, names, strict=True) if v})
 
     def prime(self, value: str, perm: Perm) -> str:
-        """A value in an order: made so, read before its transpose, folded, or transposed now."""
+        """Provide a value in an order: computed, read before its transpose, folded, transposed."""
         ed, rank = self.ed, len(perm)
         key = value if ed.tensor(value).rank == rank else f"{value} of {rank} axes"
         if key in self.primes:
@@ -197,12 +199,12 @@ class _Rewrite:
         return made
 
     def returned(self, value: str) -> str:
-        """A transpose into the order that there is already."""
+        """Return an existing transpose into this order."""
         users = self.ed.users(value)
         return next((u.output for u in users if self.region.returned(value, u)), "")
 
     def hand_over(self, value: str, old: dict[str, Node]) -> list[Node]:
-        """Let readers outside read the new value, transposed back; transposes that went."""
+        """Redirect outside readers to the new value, transposed back; return removed transposes."""
         ed, perm, prime = self.ed, self.region.orders[value], self.primes[value]
         went: list[Node] = []
         for user in [u for u in ed.users(value) if u.op == "transpose" and u.output not in old]:
@@ -233,7 +235,7 @@ class _Rewrite:
         return went
 
     def absorb(self, value: str, node: Node) -> None:
-        """Let the node behind a value have the origins of one that went."""
+        """Give a removed node's origins to the node behind a value."""
         kept = self.ed.producer(value)
         if kept is not None:
             origins = merge_origins(kept.origins, node.origins)
@@ -241,7 +243,7 @@ class _Rewrite:
 
 
 def _in_order(c: Constant, perm: Perm) -> Constant:
-    """A constant with its axes in another order."""
+    """Transpose a constant."""
     t = in_order(c.type, perm)
     if isinstance(c.storage, Splat):
         return Constant(t, c.storage, c.origins)

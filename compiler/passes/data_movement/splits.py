@@ -1,4 +1,4 @@
-"""Slices that make up a tensor together are one split."""
+"""Conversion of slices that together cover a tensor to a split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.trace import Log
 
 
 def slices_to_splits(ed: Editor, log: Log) -> int:
-    """Make splits of the slices that make up one tensor; how many were made."""
+    """Convert slices that cover a tensor to splits; return the number of splits."""
     families: dict[tuple[str, int], list[tuple[Part, Node]]] = {}
     for node in ed.graph().nodes:
         if node.op != "slice" or not all_plain(ed, node) or not ed.n_uses(node.output):
@@ -29,11 +29,16 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
     at = nodes[0].output
     gap = _gap(parts, size_along(ed, source, axis) or 0)
     if gap:
-        log.declined("slices_are_split", at, f"of axis {axis} of {source} {gap}", nodes)
+        log.declined(
+            "slices_are_split",
+            at,
+            f"the slices along axis {axis} of {source} do not cover it: {gap}",
+            nodes,
+        )
         return False
     mover = next((m for n in nodes if (m := _mover_behind(ed, n))), None)
     if mover is not None:
-        because = f"{mover.op} {mover.output} reads through its slice, but not through a split"
+        because = f"{mover.op} {mover.output} fuses with its slice, but not with a split"
         log.declined("slices_are_split", at, because, nodes)
         return False
     if not log.may("slices_are_split", at):
@@ -48,17 +53,17 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
     for part, node in family:
         ed.replace(node.output, piece[part.start, part.end])
         ed.remove_unused([node.output])
-    because = f"{len(nodes)} slices along axis {axis} of {source} make it up: {list(sizes)}"
+    because = f"{len(nodes)} slices along axis {axis} cover {source}: {list(sizes)}"
     log.applied("slices_are_split", at, because, nodes, ed.made)
     return True
 
 
 _INJECTIVE = with_trait("injective")
-"""Operators that become one kernel with a slice before them."""
+"""Operators that fuse with a slice before them."""
 
 
 def _mover_behind(ed: Editor, node: Node) -> Node | None:
-    """The only reader that copies what a slice took, maybe under another shape."""
+    """Return the only reader that copies the slice, possibly behind a view."""
     while ed.n_uses(node.output) == 1 and (users := ed.users(node.output)):
         node = users[0]
         if node.op in _INJECTIVE:
@@ -69,12 +74,12 @@ def _mover_behind(ed: Editor, node: Node) -> Node | None:
 
 
 def _gap(parts: list[tuple[int, int]], size: int) -> str:
-    """What keeps parts from making up an axis; empty when nothing does."""
+    """Return why slices do not cover an axis exactly; empty when they do."""
     reached = 0
     for start, end in parts:
         if start < reached:
-            return f"place {start} is taken twice"
+            return f"position {start} is taken twice"
         if start > reached:
-            return f"places {reached} to {start} are not taken"
+            return f"positions {reached} to {start} are not taken"
         reached = end
-    return "" if reached == size else f"places {reached} to {size} are not taken"
+    return "" if reached == size else f"positions {reached} to {size} are not taken"

@@ -1,4 +1,4 @@
-"""Concatenations of views: the tensors are put together as they are, and viewed once."""
+"""Conversion of a concatenation of views to a view of a concatenation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _View:
 
 
 def concat_of_views(ed: Editor, node: Node, axis: int) -> Operand | None:
-    """One view of a concatenation, for a concatenation of views; None where that is not so."""
+    """Return a view of a concatenation for a concatenation of views; None for other operands."""
     views = [_view(ed, v, axis) for v in node.inputs]
     known = [v for v in views if v is not None]
     if len(known) < len(views) or len(views) < 2 or len({v.axes for v in known}) > 1:
@@ -42,7 +42,7 @@ def concat_of_views(ed: Editor, node: Node, axis: int) -> Operand | None:
 
 
 def _view(ed: Editor, value: str, axis: int) -> _View | None:
-    """The tensor that a value views, and where axes were inserted; the given one preferred."""
+    """Return the viewed tensor, preferably the given one, and the positions of inserted axes."""
     node = ed.producer(value)
     if node is None or node.op not in ("unsqueeze", "reshape") or not is_plain(ed, node.inputs[0]):
         return None

@@ -1,1 +1,1 @@
-"""What passes are made of: patterns, rules, the engine that applies them, declarations, costs."""
+"""The machinery of passes: patterns, rules, the rewrite engine, declarations, costs."""

@@ -1,4 +1,4 @@
-"""Books that balance: costs of the steps of a pass, and constants that vanished with its nodes."""
+"""Accounting of a pass: costs of its steps, and constants that became dead with its nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.trace import Step
 
 
 def complete(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> tuple[Step, ...]:
-    """The steps of a pass with their costs, and one more for each constant nobody reads now."""
+    """Return the steps of a pass with costs, plus a step for each constant that became dead."""
     if before is after:
         return tuple(steps)
     priced = [_priced(s, before, after) if s.outcome == "applied" else s for s in steps]
@@ -20,7 +20,7 @@ def complete(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> t
 
 
 def _priced(step: Step, before: Graph, after: Graph) -> Step:
-    """A step with costs, where all it took and made are nodes of the graphs around the pass."""
+    """Return a step with costs, if its nodes are in the graphs before and after the pass."""
     if step.cost_before is not None or step.cost_after is not None:
         return step
     cost_before = _cost(step.took, before)
@@ -47,4 +47,4 @@ def _unread(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> It
     told = {v for s in steps if s.outcome == "applied" for v in s.took}
     for c in gone:
         if c not in told:
-            yield Step(name, "applied", "nothing reads this constant any more", c, (c,))
+            yield Step(name, "applied", "this constant has no readers any more", c, (c,))

@@ -1,7 +1,7 @@
-"""What nodes cost: operations and bytes as their operators declare them, and seconds from these.
+"""Costs of nodes: operations and bytes as their operators declare, and seconds from these.
 
-The seconds are an estimate by the roofline model of one core (Williams et al. 2009): a kernel takes
-as long as its operations or its bytes need, whichever is more, and a little for being one more.
+The seconds are an estimate by the roofline model of one core (Williams et al. 2009): the time of a
+kernel is the larger of its compute time and its memory time, plus a launch overhead.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ TypeOf = Callable[[str], Type]
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """A core as an estimate sees it: its peaks, and what one more kernel costs."""
+    """The roofline model of a core: its peak rates, and the launch overhead of a kernel."""
 
     flops_per_second: float = 100e9
     bytes_per_second: float = 20e9
     seconds_per_kernel: float = 1e-6
 
     def seconds(self, cost: Cost, n_kernels: int = 1) -> float:
-        """An estimate of the time that work takes."""
+        """Estimate the time of a piece of work."""
         busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
         return busy + n_kernels * self.seconds_per_kernel
 
 
 CORE = Roofline()
-"""An ordinary core with vectors of 256 bits: enough to weigh one graph against another."""
+"""A typical core with 256-bit vectors, sufficient to compare two graphs."""
 
 
 def cost_of(nodes: Iterable[Node], type_of: TypeOf) -> Cost | None:
-    """The cost of nodes together; None where sizes are open or one has none declared."""
+    """Return the total cost of nodes; None where sizes are open or a cost is not declared."""
     total = Cost()
     for node in nodes:
         cost = node_cost(node, type_of)
@@ -46,7 +46,7 @@ def cost_of(nodes: Iterable[Node], type_of: TypeOf) -> Cost | None:
 
 
 def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """The cost of one node; None where sizes are open or nothing is declared."""
+    """Return the cost of a node; None where sizes are open or no cost is declared."""
     operator = OPERATORS.get(node.op)
     types = [type_of(i) if i else None for i in node.inputs]
     for t in (*types, *node.types):
@@ -61,9 +61,9 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 
 
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
-    """The work of a node as reports count it: what is known of it, where `node_cost` is None.
+    """Return the work of a node for reports: its known part where `node_cost` is None.
 
-    Inside a fusion, nodes that nobody counts add nothing; a node with open sizes, or without a
+    Nodes inside a fusion without a declared cost add nothing. A node with open sizes, or without a
     declared cost, still moves the bytes of known size at its border.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
@@ -78,7 +78,7 @@ def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
 
 
 def _is_sized(t: Type) -> bool:
-    """Whether it is known now how many bytes a value has."""
+    """Whether the size of a value in bytes is known now."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
@@ -87,7 +87,7 @@ def _nbytes(t: Type) -> int:
 
 
 def graph_cost(graph: Graph) -> tuple[Cost, int]:
-    """The cost of all nodes that have one, and how many have none."""
+    """Return the total cost of all nodes with a cost, and the number of nodes without."""
     total, n_open = Cost(), 0
     for node in graph.nodes:
         cost = node_cost(node, graph.types.__getitem__)
@@ -99,7 +99,7 @@ def graph_cost(graph: Graph) -> tuple[Cost, int]:
 
 
 def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Operations of the nodes inside; bytes only of what goes in and comes out."""
+    """Return the operations of the nodes inside, and the bytes of inputs and outputs only."""
     flops = 0
     for region in node.regions.values():
         inner = cost_of(region.nodes, region.types.__getitem__)

@@ -1,8 +1,7 @@
-"""What a pass is: a declaration with words, options and an executed example; and the registry.
+"""The declaration of a pass, with words, options and an executed example; and the registry.
 
 Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
-graph, an `analysis` finds facts and changes nothing. A pass that changes nothing gives back the
-very graph it got.
+graph, an `analysis` computes facts. A pass without changes returns the same graph object.
 """
 
 from __future__ import annotations
@@ -34,7 +33,10 @@ class Option:
     choices: tuple[str, ...] = ()
 
     def check(self, pass_name: str, value: Any) -> Any:
-        """The value, whole numbers as floats where floats are due. Errors: E-PIPELINE-OPTION."""
+        """Check and return a value; integers become floats where floats are required.
+
+        Errors: E-PIPELINE-OPTION.
+        """
         if self.kind is float and type(value) is int:
             value = float(value)
         fits = type(value) is self.kind and (not self.choices or value in self.choices)
@@ -43,26 +45,27 @@ class Option:
         if not fits:
             allowed = " or ".join(self.choices) if self.choices else _KINDS[self.kind]
             raise CompileError(
-                "E-PIPELINE-OPTION", f"{pass_name} needs {self.name} as {allowed}, got {value!r}"
+                "E-PIPELINE-OPTION",
+                f"{pass_name} requires {self.name} to be {allowed}, got {value!r}",
             )
         return value
 
 
-_KINDS = {int: "a count", float: "a number, not negative", bool: "true or false", str: "a word"}
+_KINDS = {int: "a count", float: "a non-negative number", bool: "true or false", str: "a word"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
     """A pass: call `run` to apply it.
 
-    `needs` and `gives` name what a pass profits from and provides; any order gives a right program,
-    a wise one a fast program. `idempotent` says that a second run right after changes nothing.
-    `error` is how far each of its rewrites may move results on purpose, relative to their scale:
-    such a pass runs only where a precision mode, or the user, asks for it.
+    `needs` and `gives` name the facts from which a pass profits and that it provides; any order
+    gives a correct program, a good order a fast one. `idempotent` says that a second run right
+    after the first changes nothing. `error` is the error budget of each of its rewrites, relative
+    to the scale of results: such a pass runs only where a precision mode, or the user, requests it.
     `aliases` are short forms and former names: pipelines as text may use them, nothing prints them.
-    `known_as` has the names of the nearest passes of other compilers, by compiler.
-    `for_code` says that what it makes pays only in code that is generated here: another runtime has
-    a kernel for what the pass takes apart. `elsewhere` has options for graphs that run elsewhere.
+    `known_as` has the names of the closest passes of other compilers, by compiler. `for_code` marks
+    a pass that pays only with our code generation: other runtimes have a kernel for the operator
+    that it decomposes. `elsewhere` has options for graphs that run in other runtimes.
     """
 
     name: str
@@ -85,11 +88,11 @@ class Pass:
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """The first line of the docstring."""
         return self.words.split("\n", 1)[0]
 
     def bind(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """All options with defaults filled in. Errors: E-PIPELINE-OPTION."""
+        """Return all options with defaults filled in. Errors: E-PIPELINE-OPTION."""
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
@@ -102,7 +105,7 @@ class Pass:
         }
 
     def run(self, graph: Graph, log: Log | None = None, **options: Any) -> Graph:
-        """The graph after the pass, on its regions too; the same object when nothing changed.
+        """Run the pass on a graph and its regions; return the same object when nothing changed.
 
         Errors: E-PIPELINE-OPTION.
         """
@@ -113,12 +116,12 @@ class Pass:
         return in_regions(lambda g, inner: self.fn(g, inner, **bound), result, log)
 
     def facts(self, graph: Graph, **options: Any) -> Any:
-        """What an analysis finds."""
-        assert self.kind == "analysis", f"{self.name} is no analysis"
+        """Return the facts that an analysis computes."""
+        assert self.kind == "analysis", f"{self.name} is not an analysis"
         return self.fn(graph, Log(), **self.bind(options))
 
     def example_graphs(self) -> tuple[Graph, Graph]:
-        """The two graphs of the example; an analysis has the same graph twice."""
+        """Return the two graphs of the example; an analysis has the same graph twice."""
         if self.kind == "analysis":
             return example_graphs(f"{self.example}\n=>\n{self.example}")
         return example_graphs(self.example)
@@ -177,7 +180,7 @@ def graph_pass(
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
-    `choices` has the words that an option takes where a registry knows them, not the signature.
+    `choices` lists the values of an option that a registry knows, instead of the signature.
     """
 
     def declare(fn: Callable[..., Graph]) -> Pass:
@@ -243,7 +246,7 @@ def rules_pass(
     aliases: Sequence[str] = (),
     known_as: Mapping[str, str] = {},
 ) -> Pass:
-    """Declare a set of rules as a pass; its example is its first rule's unless given."""
+    """Declare a set of rules as a pass; its example defaults to the first rule's."""
 
     def run(
         graph: Graph,

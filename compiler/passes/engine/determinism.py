@@ -1,4 +1,4 @@
-"""Which operators give the same results whenever they get the same operands."""
+"""Determinism of operators: equal operands give equal results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _RANDOM = frozenset(
 
 
 def is_deterministic(node: Node) -> bool:
-    """Whether a node, with what its regions hold, computes a function of its operands alone.
+    """Whether a node, including its regions, computes a function of its operands alone.
 
-    Foreign operators of domains other than ONNX's are not taken to be: they may keep a state.
+    Foreign operators of domains other than ONNX's count as non-deterministic: they may keep state.
     """
     if node.op in _RANDOM or node.op.count(".") > 1:
         return False
     if node.op == "onnx.Dropout":
-        # With training_mode it draws a random mask.
+        # In training mode it draws a random mask.
         return len(node.inputs) < 3 or not node.inputs[2]
     return all(is_deterministic(n) for region in node.regions.values() for n in region.nodes)

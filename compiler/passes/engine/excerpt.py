@@ -1,4 +1,4 @@
-"""A few nodes of a graph as a graph of their own: what a rewrite took, and what it made of it."""
+"""Excerpts: a few nodes of a graph as a separate graph, before and after a rewrite."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from compiler.passes.engine.pattern import Known, Named, OneOf, Product, Root
 from compiler.passes.engine.ranges import DEPTH
 
 RESULT = "result"
-"""The public name of the one result of an excerpt."""
+"""The public name of the only result of an excerpt."""
 
 
 def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
-    """The graph that computes a value by some of an editor's nodes, read from anything else.
+    """Build the graph that computes a value with some of an editor's nodes.
 
-    What they read from outside are inputs; constants, and small values whose elements are known,
-    are constants; what follows from open sizes is computed from them. Nodes that the value does not
-    need are left out.
+    Other values that these nodes read become inputs. Constants stay constants, as do small values
+    with known elements; values that follow from open sizes are computed from them. Nodes that the
+    value does not need are dropped.
     """
     makers = {o: n for n in nodes for o in n.outputs if o}
     order: dict[str, Node] = {}
@@ -42,15 +42,15 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
 
 
 def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
-    """The node that computes elements which are known as expressions over open sizes."""
+    """Return the node that computes elements known as expressions over open sizes."""
     known = ed.known(value)
     return ed.producer(value) if known is not None and known.dtype == object else None
 
 
 def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
-    """The nodes that facts which a pattern asks for follow from: they belong to what is excerpted.
+    """Return the nodes from which the facts of a pattern follow; an excerpt includes them.
 
-    As far up as `ranges.DEPTH`; sums of products are not looked through, facts end there as well.
+    The search goes up `ranges.DEPTH` nodes and stops at sums of products, as facts do.
     """
     found: dict[str, Node] = {}
     frontier = [str(bound[name]) for name in _names_of_facts(pattern) if bound.get(name)]
@@ -88,7 +88,7 @@ def _gather(
     order: dict[str, Node],
     outside: dict[str, None],
 ) -> None:
-    """Nodes behind a value in topological order, and what they read from outside."""
+    """Return the nodes behind a value in topological order, and the outside values they read."""
     node = makers.get(value) or _maker_of_sizes(ed, value)
     if node is None:
         outside[value] = None

@@ -1,4 +1,4 @@
-"""The rules whose rewrites a compilation leaves out, and whether there are such rules."""
+"""Rules that a compilation disables, with a check of their names."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from compiler.trace import AllBut
 
 
 def all_but(rules: Iterable[str]) -> AllBut:
-    """The gate that declines the rewrites of some rules; those of a pass have its name or alias."""
+    """A gate that declines the rewrites of some rules, or of a pass, by its name or alias."""
     return AllBut({ALIASES.get(rule, rule) for rule in rules})
 
 
 def require_known_rules(gate: AllBut) -> None:
-    """Errors: E-OPTION-VALUE for a rule that is none and that no pass has asked about."""
+    """Check the names of disabled rules. Errors: E-OPTION-VALUE for an unknown one."""
     known = gate.asked | RULES.keys()
     for name in sorted(gate.rules - known):
         close = get_close_matches(name, sorted(known), 1)
         raise CompileError(
             "E-OPTION-VALUE",
-            f"--without: no rewrite is by a rule {name!r:.60}",
-            hint=f"did you mean {close[0]}?" if close else "the trace of a compilation names them",
+            f"--without: no rewrite belongs to a rule {name!r:.60}",
+            hint=f"did you mean {close[0]}?"
+            if close
+            else "the trace of a compilation names its rules",
         )

@@ -1,4 +1,4 @@
-"""Matching: every way in which a pattern fits at a node, and what its placeholders then are."""
+"""Matching: every match of a pattern at a node, with the bindings of its placeholders."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from compiler.passes.engine.pattern import (
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What placeholders stand for, and the nodes matched, root first."""
+    """Bindings of placeholders, and the nodes matched, root first."""
 
     bound: Mapping[str, object]
     nodes: tuple[Node, ...] = ()
 
     def bind(self, name: str, value: object) -> Match | None:
-        """The match with one more binding; None when the name stands for something else."""
+        """Add a binding; return None when the name is bound to something else."""
         if name in self.bound:
             return self if _same(self.bound[name], value) else None
         return Match({**self.bound, name: value}, self.nodes)
 
     def with_nodes(self, *nodes: Node) -> Match:
-        """The match with more nodes; each counts once, however often the pattern meets it."""
+        """Add nodes; each counts once, however often the pattern meets it."""
         return Match(self.bound, tuple(dict.fromkeys((*self.nodes, *nodes))))
 
 
@@ -54,7 +54,7 @@ def _same(a: object, b: object) -> bool:
 
 
 def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
-    """Every way in which a pattern fits at a node."""
+    """Yield every match of a pattern at a node."""
     glance = _glance(pattern)
     if root.op not in glance.roots or not glance.may_fit(ed, root):
         return
@@ -65,10 +65,10 @@ def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
 
 @dataclass(frozen=True, slots=True)
 class _Glance:
-    """What can be told about a pattern once, so that most nodes are turned down at a glance.
+    """A precomputed filter for a pattern, which rejects most nodes cheaply.
 
-    `below` says for each operand which operators may make it, `_CONSTANT` when it must be one, None
-    when anything may stand there; it is empty where the pattern's root has several forms.
+    `below` lists for each operand the operators that may produce it, `_CONSTANT` when it must be a
+    constant, None when anything is allowed. It is empty where the pattern's root has several forms.
     """
 
     roots: frozenset[str]
@@ -76,7 +76,7 @@ class _Glance:
     below: tuple[frozenset[str] | None, ...]
 
     def may_fit(self, ed: Editor, node: Node) -> bool:
-        """Whether the operands of a node are made by what the pattern asks for."""
+        """Whether the operators that produce a node's operands suit the pattern."""
         below = self.below
         if node.op in COMMUTATIVE and len(below) == 2 and len(node.inputs) == 2:
             first, second = node.inputs
@@ -87,13 +87,13 @@ class _Glance:
 
 
 _CONSTANT = frozenset({"constant"})
-"""Stands for a constant among sets of operators; no operator has this name."""
+"""Represents a constant among sets of operators; no operator has this name."""
 
 _glances: dict[int, tuple[Root, _Glance]] = {}
 
 
 def _glance(pattern: Root) -> _Glance:
-    """The glance at a pattern, worked out once: patterns live as long as their rules."""
+    """Return the filter of a pattern, computed once: patterns live as long as their rules."""
     found = _glances.get(id(pattern))
     if found is None or found[0] is not pattern:
         below = tuple(map(_asked, pattern.args)) if isinstance(pattern, Call) else ()
@@ -103,7 +103,7 @@ def _glance(pattern: Root) -> _Glance:
 
 
 def _asked(p: object) -> frozenset[str] | None:
-    """What must make an operand for a pattern to fit there; None when anything may."""
+    """Return the operators that may produce an operand; None when anything is allowed."""
     match p:
         case Call() | Product():
             return frozenset(roots(p))
@@ -229,7 +229,7 @@ def _match_number(p: Pattern, number: float, c: Constant, m: Match) -> Match | N
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A value that a product is made of, or one over it."""
+    """A factor of a product, or the reciprocal of one."""
 
     value: str
     inverted: bool = False
@@ -242,7 +242,7 @@ def _match_product(ed: Editor, p: Product, node: Node, m: Match) -> Iterator[Mat
 
 
 def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
-    """The two factors of a product, or of a division by a number; none of other nodes."""
+    """Return the two factors of a product, or of a division by a number; none for other nodes."""
     if node.op == "mul":
         return tuple(map(_Factor, node.inputs))
     if node.op == "div" and node.inputs[1] in ed.constants:
@@ -253,9 +253,9 @@ def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
 def _cuts(
     ed: Editor, factors: tuple[_Factor, ...], nodes: tuple[Node, ...], start: int, n: int
 ) -> Iterator[tuple[tuple[_Factor, ...], tuple[Node, ...]]]:
-    """Every way to take products among the factors apart until there are n of them.
+    """Yield every expansion of products among the factors into n factors.
 
-    Those before `start` stay whole, so that each way is found once.
+    Those before `start` stay whole, so that each expansion appears once.
     """
     if len(factors) == n:
         yield factors, nodes
@@ -293,19 +293,19 @@ def _match_factor(ed: Editor, p: Pattern, factor: _Factor, m: Match) -> Iterator
 
 
 class ValueName(str):
-    """The name of a value that `Any` stands for; "" for one left out."""
+    """The name of a value bound to `Any`; "" for an omitted operand."""
 
     __slots__ = ()
 
 
 class ConstName(ValueName):
-    """The name of a constant that `Const` stands for."""
+    """The name of a constant bound to `Const`."""
 
     __slots__ = ()
 
 
 def operands(ed: Editor, m: Match) -> dict[str, object]:
-    """What a replacement receives for each placeholder."""
+    """Convert the bindings to the arguments of a replacement."""
     return {name: _operand(ed, value) for name, value in m.bound.items()}
 
 

@@ -2,10 +2,10 @@
 
     transpose(transpose(Any("x"), perm=AnyAttr("p")), perm=AnyAttr("q"))
 
-The same vocabulary as for building: an operator called with placeholders is a pattern. An attribute
-that a pattern does not mention must have its default; an operand it does not mention must be left
-out. Operands of commutative operators match in both orders. `OneOf` and `Product` say in one
-pattern what exporters write in many ways.
+The vocabulary is the same as for building: an operator called with placeholders is a pattern. An
+attribute that a pattern does not mention must have its default; an operand that it does not mention
+must be omitted. Operands of commutative operators match in both orders. `OneOf` and `Product` cover
+in a single pattern the forms that exporters write.
 """
 
 from __future__ import annotations
@@ -28,28 +28,31 @@ if TYPE_CHECKING:
     from compiler.ir.editor import Editor
 
 COMMUTATIVE = with_trait("commutative")
-"""Operators of two operands whose order does not change the result."""
+"""Binary operators whose result does not depend on the order of operands."""
 
 NEAR = 1e-6
-"""How far a number may be from one that a pattern wants `Near`, relative to it."""
+"""Relative tolerance of a number matched by `Near`."""
 
 
 def is_near(number: float, value: float, dtype: DType) -> bool:
-    """Whether a number is meant to be this value, rounded once or twice in its type.
+    """Whether a number equals this value up to one or two roundings in its type.
 
-    In f64 it has to be the value: results are as exact as that type.
+    In f64 it must be equal, since results keep the precision of that type.
     """
     step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
     return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))
 
 
 UNIFORM_LIMIT = 256
-"""Stored constants of at most this many elements are looked through for being all the same."""
+"""Limit on the elements of stored constants that are examined for uniformity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Any value; the replacement receives a `Tensor`. `optional` also matches one left out."""
+    """Any value, which the replacement receives as a `Tensor`.
+
+    `optional` also matches an omitted operand.
+    """
 
     name: str
     optional: bool = False
@@ -65,9 +68,9 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A constant whose elements are all the same; the replacement receives that Python number.
+    """A constant with equal elements; the replacement receives the Python number.
 
-    `optional` also matches an operand left out, which the replacement receives as None.
+    `optional` also matches an omitted operand, for which the replacement receives None.
     """
 
     name: str
@@ -76,12 +79,12 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A constant whose elements all equal this number, as near as their type can say it."""
+    """A constant whose elements all equal this number, up to rounding in their type."""
 
     value: float
 
     def fits(self, number: float, c: Constant) -> bool:
-        """Whether an element of such a constant is this number, rounded once or twice."""
+        """Whether an element of the constant is this number, rounded once or twice."""
         return is_near(number, self.value, c.type.dtype)
 
 
@@ -94,7 +97,7 @@ class AnyAttr:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that can be told of a value from how it is made; `{}` in the text is the value."""
+    """A property of a value that follows from its producers; `{}` in the text is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]
@@ -102,7 +105,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Any value of which a fact is known; the replacement receives a `Tensor`."""
+    """Any value with a known property; the replacement receives a `Tensor`."""
 
     name: str
     fact: Fact
@@ -110,7 +113,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A call whose value the replacement receives as well, so that it need not be made again."""
+    """A call whose value the replacement also receives, to reuse it."""
 
     name: str
     call: Call
@@ -118,19 +121,19 @@ class Named:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstTensor(Tensor):
-    """An operand together with the constant behind it."""
+    """A constant operand with its constant."""
 
     constant: Constant | None = None
 
     @property
     def stored(self) -> Constant:
-        """The constant, which is always there."""
+        """The constant, which always exists."""
         assert self.constant is not None, f"{self.name} has no constant"
         return self.constant
 
 
 class OneOf:
-    """Any of several patterns, tried in order; the placeholders of the others are None."""
+    """Any of several patterns, tried in order; placeholders of the others are None."""
 
     __slots__ = ("alternatives",)
 
@@ -139,7 +142,7 @@ class OneOf:
 
 
 class Product:
-    """A product of several factors: whatever the order and the brackets, divided by numbers too."""
+    """A product of several factors in any order and association, including divisions by numbers."""
 
     __slots__ = ("factors", "tried")
 
@@ -149,14 +152,14 @@ class Product:
 
 
 Root = Call | OneOf | Product
-"""What a pattern of a rule may be."""
+"""The possible roots of a rule's pattern."""
 
 Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
-"""A number stands for a constant whose elements all equal it; None for an operand left out."""
+"""A number matches a constant whose elements all equal it; None matches an omitted operand."""
 
 
 def roots(p: Pattern) -> tuple[str, ...]:
-    """The operators that a node may have at which a pattern fits."""
+    """Return the operators of the nodes at which a pattern may match."""
     match p:
         case Call():
             return (p.op.name,)
@@ -169,7 +172,7 @@ def roots(p: Pattern) -> tuple[str, ...]:
 
 
 def uniform(c: Constant) -> int | float | bool | None:
-    """The one number that all elements of a constant equal, bit for bit; None without one."""
+    """Return the number that all elements of a constant equal, bit for bit; None without one."""
     match c.storage:
         case Splat(value):
             number = value
@@ -187,7 +190,7 @@ def uniform(c: Constant) -> int | float | bool | None:
 
 
 def placeholders(p: Pattern | object) -> list[str]:
-    """The names of all placeholders, each once, in order of appearance."""
+    """Return the names of all placeholders, each once, in order of appearance."""
     names: dict[str, None] = {}
     if isinstance(p, Call | OneOf | Product):
         for part in _parts(p):
@@ -210,7 +213,7 @@ def _parts(p: Root) -> tuple[object, ...]:
 
 
 def depth(p: Pattern | object) -> int:
-    """How many nodes the longest path through a pattern has."""
+    """Return the number of nodes on the longest path through a pattern."""
     match p:
         case Call():
             here = 1
@@ -226,7 +229,7 @@ def depth(p: Pattern | object) -> int:
 
 
 def pattern_text(p: Pattern | object) -> str:
-    """A pattern as it is shown: `transpose(transpose(x, perm=p), perm=q)`.
+    """Format a pattern for display: `transpose(transpose(x, perm=p), perm=q)`.
 
     Constants are written `const c`, uniform ones `number n`, optional operands `x?`, a choice
     `a | b`, a product in any order as a `mul` of all its factors, a named call `y = relu(x)`.

@@ -1,7 +1,7 @@
-"""Facts about elements that follow from how a value is made: their range, whether they are whole.
+"""Facts about elements that follow from their producers: value ranges, and integrality.
 
-A range says nothing of NaN: an element is NaN or lies in it. Only a few nodes are looked through,
-so a fact costs next to nothing; what is not found out is simply not known.
+A range says nothing about NaN: an element is NaN or lies in the range. The analysis examines only a
+few nodes, so a fact is cheap; a fact that it does not find is unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import UNIFORM_LIMIT, Fact, uniform
 
 DEPTH = 6
-"""How many nodes upwards a fact is looked for."""
+"""Limit on the nodes that the analysis follows upwards."""
 
 Range = tuple[float, float]
 
@@ -27,11 +27,11 @@ ANY: Range = (-math.inf, math.inf)
 POSITIVE: Range = (0.0, math.inf)
 
 _PICK = {"gather", "slice", "split", "tile", "expand", "transpose"}
-"""Operators that give some of the elements of their first operand; views do so as well."""
+"""Operators that select elements of their first operand, as views do."""
 
 
 def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
-    """The range in which the elements of a tensor lie, as far as it is easily told."""
+    """Return a range that contains the elements of a tensor, as far as the analysis finds one."""
     c = ed.constant(value)
     if c is not None:
         return _range_of_constant(c)
@@ -143,7 +143,7 @@ def _where(ed: Editor, node: Node, depth: int) -> Range:
 
 
 def _cast(ed: Editor, node: Node, depth: int) -> Range:
-    """Rounding to another float keeps the sign; the numbers may grow a little."""
+    """Return the range after a cast, which keeps signs but may increase floats by rounding."""
     low, high = _operand(ed, node, 0, depth)
     return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
 
@@ -165,7 +165,7 @@ _BY_OPERATOR: dict[str, Callable[[Editor, Node, int], Range]] = {
 
 
 def is_whole(ed: Editor, value: str, depth: int = DEPTH) -> bool:
-    """Whether every element is a whole number, infinite or NaN."""
+    """Whether every element is an integer, infinite or NaN."""
     node = ed.producer(value)
     t = ed.type(value)
     if isinstance(t, TensorType) and not t.dtype.is_float:
@@ -187,11 +187,11 @@ NOT_NEGATIVE = Fact("{} >= 0", lambda ed, value: range_of(ed, value)[0] >= 0)
 ABOVE_ZERO = Fact("{} > 0", lambda ed, value: range_of(ed, value)[0] > 0)
 WHOLE = Fact("whole {}", is_whole)
 MODEST = Fact("|{}| <= 40", lambda ed, value: max(map(abs, range_of(ed, value))) <= 40)
-"""Far from where exponentials overflow: exp(40) is about 2e17."""
+"""Far below the overflow of exponentials: exp(40) is about 2e17."""
 
 
 SQUARABLE = Fact("|{}| <= 1e18", lambda ed, value: max(map(abs, range_of(ed, value))) <= 1e18)
-"""With squares that are no infinity as an f32."""
+"""Numbers whose squares do not overflow f32."""
 
 
 def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
@@ -204,7 +204,7 @@ def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
 
 
 NO_PRODUCT = Fact("plain {}", _is_no_product)
-"""Not a scaled or shifted result of a product or convolution, whose weights can take up factors."""
+"""Not a scaled or shifted result of a product or convolution, whose weights can absorb factors."""
 
 COMPUTED = Fact("computed {}", lambda ed, value: value not in ed.constants)
-"""Not a constant: what is made of constants alone is computed beforehand anyway."""
+"""Not a constant: values computed from constants alone are folded anyway."""

@@ -1,7 +1,7 @@
 """Passes inside control flow: every pass also runs on the regions of a graph's nodes.
 
-To a pass a region is a graph like any other: captured values are inputs of known types, captured
-constants are constants. What it does there is put back, and its steps say in which region.
+A pass sees a region as a graph: captured values are inputs of known types, captured constants are
+constants. The result replaces the region, and each step names the region.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Step = Callable[[Graph, Log], Graph]
 
 
 def in_regions(step: Step, graph: Graph, log: Log, taken: Collection[str] = ()) -> Graph:
-    """The graph with a pass applied to the regions of its nodes, and to those inside them.
+    """Apply a pass to the regions of a graph's nodes, and to regions nested in them.
 
-    `taken` holds the names of the graphs around. The very same graph when nothing changed.
+    `taken` holds the names of the enclosing graphs. Returns the same object when nothing changed.
     """
     if not any(n.op in CONTROL_FLOW for n in graph.nodes):
         return graph
@@ -54,7 +54,7 @@ def _changed(
     try:
         verify(closed)
     except CompileError:
-        return region  # it fails when it is run, and it may never be
+        return region  # The region fails at run time, if it runs at all.
     inner = log.inside()
     after = in_regions(step, step(closed, inner), inner, taken)
     steps = complete(inner.steps, closed, after, log.pass_name)
@@ -66,7 +66,7 @@ def _changed(
 
 
 def _clashes(after: Graph, before: Graph, taken: set[str]) -> Iterator[tuple[str, str]]:
-    """Names new in a region that mean something around it, each with one that does not."""
+    """Return the new names in a region that clash with outer names, each with a free name."""
     used = {*taken, *names_inside(after)}
     for name in [n for n in after.types if n in taken and n not in before.types]:
         fresh, n = name, 1

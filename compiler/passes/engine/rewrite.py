@@ -1,4 +1,4 @@
-"""The engine: applies rules wherever they fit until nothing changes.
+"""The rewrite engine: applies rules until nothing changes.
 
 Every rewrite, and every match that was declined, becomes a step of the log.
 """
@@ -26,7 +26,7 @@ from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
 
 REQUEUE_LIMIT = 256
-"""Values around one rewrite that are looked at again, at most: keeps the whole near-linear."""
+"""Limit on the values around a rewrite that are visited again: keeps the total near-linear."""
 
 
 def apply_rules(
@@ -38,9 +38,9 @@ def apply_rules(
     at_most: int = 20,
     inexact: bool = True,
 ) -> Graph:
-    """Apply rules wherever they fit; `until="once"` leaves what a rewrite makes alone.
+    """Apply rules wherever they match; `until="once"` does not revisit the results of rewrites.
 
-    Stops after `at_most` rewrites per node of the graph, and says so in the log.
+    Stops after `at_most` rewrites per node of the graph, and records that in the log.
     """
     engine = _Engine(graph, rules, log, inexact)
     engine.run(until == "fixpoint", at_most * max(len(graph.nodes), 1))
@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"{budget:,} rewrites were done; the rest is left as it is",
+                    f"the limit of {budget:,} rewrites is reached; the rest is left as it is",
                     [node],
                 )
                 return
@@ -92,7 +92,7 @@ class _Engine:
                 self.requeue(changed)
 
     def visit(self, node: Node) -> list[str]:
-        """Try each rule; the values around which something changed."""
+        """Try each rule at a node; return the values around which the graph changed."""
         for r in self.by_root.get(node.op, ()):
             for m in match(self.ed, r.pattern, node):
                 around = self.attempt(r, node, m)
@@ -102,7 +102,7 @@ class _Engine:
         return []
 
     def requeue(self, values: Iterable[str]) -> None:
-        """Look again at what was made, and at nodes whose patterns reach up to it."""
+        """Enqueue the new nodes, and nodes whose patterns reach up to them."""
         frontier, seen = dict.fromkeys(values), 0
         for _ in range(self.reach + 1):
             following: dict[str, None] = {}
@@ -118,7 +118,7 @@ class _Engine:
             frontier = following
 
     def attempt(self, r: Rule, root: Node, m: Match) -> list[str]:
-        """Apply a rule where it matched; nothing when it was declined."""
+        """Apply a rule to a match; return nothing when it was declined."""
         reason = self.objection(r, root, m)
         if reason:
             return self.decline(r, root, m, reason)
@@ -136,16 +136,18 @@ class _Engine:
         return self.apply(r, root, m, result, because)
 
     def objection(self, r: Rule, root: Node, m: Match) -> str:
-        """Why a match may not be rewritten, whatever the rule says; empty when it may."""
+        """Return why a match may not be rewritten, whatever the rule says; empty when it may."""
         if not r.exact and not self.inexact:
-            return "results would round differently, and inexact rules are switched off"
+            return "results would round differently, and inexact rules are disabled"
         for node in m.nodes:
             for extra in filter(None, node.outputs[1:]):
                 if self.ed.n_uses(extra):
-                    return f"the further output {extra} of {node.output} is read"
+                    return f"the additional output {extra} of {node.output} has readers"
         for node in m.nodes[1:] if r.single_use else ():
             if self.ed.is_result(node.output):
-                return f"{node.output} is also a result, so its work would be done twice"
+                return (
+                    f"{node.output} is also a result of the graph, so its work would be done twice"
+                )
             outside = [u for u in self.ed.users(node.output) if u not in m.nodes]
             if outside:
                 uses = self.ed.n_uses(node.output)
@@ -177,7 +179,7 @@ class _Engine:
         removed = self.record(r, root, m, because)
         if before is not None and after is not None and self.log.watch is not None:
             self.log.watch(self.log.steps[-1], before, after)
-        # A value that has one reader left may now be taken by a rule that wants it alone.
+        # A value with a single remaining reader may now match a `single_use` rule.
         freed = [
             i
             for i in dict.fromkeys(i for n in (*m.nodes, *removed) for i in n.inputs if i)
@@ -186,7 +188,7 @@ class _Engine:
         return [root.output, *(n.output for n in ed.made), *users, *freed]
 
     def record(self, r: Rule, root: Node, m: Match, because: str) -> list[Node]:
-        """Take out what nobody reads any more, and write the step with its costs."""
+        """Remove dead nodes, and record the step with its costs."""
         ed = self.ed
         made = [*ed.made, *ed.made_constants]
         operands = [i for n in m.nodes for i in n.reads]
@@ -213,7 +215,7 @@ class _Engine:
     def put(
         self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
     ) -> tuple[str, str]:
-        """Put a value or call in the root's place: what stands there now, or why nothing does."""
+        """Replace the root with a value or call; return the replacement, or why it failed."""
         ed = self.ed
         value = ed.build(result, hint=root.output, origins=origins)
         node = ed.producer(value)
@@ -225,7 +227,7 @@ class _Engine:
             ed.rename(node, root)
             return root.output, ""
         if logical(ed.type(value)) != logical(root.type):
-            reason = f"{root.output} is {root.type}, {value} is only known as {ed.type(value)}"
+            reason = f"{root.output} is {root.type}, {value} has the weaker type {ed.type(value)}"
             return "", reason
         if isinstance(root.type, TensorType) and root.type.shape is None:
             return "", f"the ranks of {root.output} and {value} are open, so they may differ"
@@ -249,7 +251,7 @@ class _Engine:
 
 
 def _closes(recorded: Type, inferred: Type) -> bool:
-    """Whether a record states sizes that the replacement's type rule leaves open."""
+    """Whether the recorded type states sizes that the replacement's type rule leaves open."""
     both = isinstance(recorded, TensorType) and isinstance(inferred, TensorType)
     return both and refines(logical(recorded), logical(inferred))
 
@@ -265,8 +267,8 @@ def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: 
         return text
     moved = before.bytes_moved - after.bytes_moved
     flops = before.flops - after.flops
-    text += f"; {flops:,} operations less" if flops > 0 else ""
-    return text + (f"; {moved:,} bytes less are moved" if moved > 0 else "")
+    text += f"; saves {flops:,} operations" if flops > 0 else ""
+    return text + (f"; saves {moved:,} bytes of traffic" if moved > 0 else "")
 
 
 def _count(n: int) -> str:

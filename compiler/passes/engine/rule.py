@@ -1,4 +1,4 @@
-"""Declarative rules: a pattern, what takes its place, words, an example and a near miss.
+"""Declarative rules: a pattern, its replacement, words, an example and a near miss.
 
     @rule(neg(neg(Any("x"))), example="...", near_miss="...")
     def drop_double_negation(x):
@@ -23,19 +23,19 @@ from compiler.ir.verify import verify
 from compiler.passes.engine.pattern import Root, pattern_text, placeholders, roots
 
 ROUNDINGS = 2e-6
-"""Error budget of a rule that rounds differently a few times: f32 rounds by 6e-8 of a number."""
+"""Error budget of a rule that rounds differently a few times: f32 rounds by 6e-8, relatively."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """What a replacement returns when the pattern fits but the rule does not apply, and why."""
+    """The result of a replacement when the pattern matches but the rule does not apply, and why."""
 
     because: str
 
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """A replacement together with a reason that has this place's numbers."""
+    """A replacement with a reason that has the numbers of this match."""
 
     value: Operand
     because: str
@@ -43,13 +43,13 @@ class Because:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A pattern, its replacement, an example, and a near miss: tests execute both, the page shows.
+    """A pattern, its replacement, an example and a near miss, which tests run and the page shows.
 
-    `near_miss` is a graph that resembles the pattern and must stay as it is. `error` is what
-    results may change by, relative to their scale; 0 where every bit stays. `single_use` asks
-    that no other node reads the inner values of the pattern, for replacements that would otherwise
-    repeat expensive work. `result` names the argument of the replacement that receives the type it
-    has to give.
+    `near_miss` is a graph that resembles the pattern and must stay as it is. `error` is the change
+    of results that the rule may cause, relative to their scale; 0 if every bit stays. `single_use`
+    requires that no other node reads the inner values of the pattern, for replacements that would
+    otherwise repeat expensive work. `result` names the argument of the replacement that receives
+    the required type.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """The docstring: what the rule does, and why that helps."""
+        """The docstring: the effect of the rule, and its benefit."""
         return inspect.getdoc(self.body) or ""
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """The first line of the docstring."""
         return self.words.split("\n", 1)[0]
 
     @property
@@ -109,7 +109,10 @@ class Rule:
 
 
 def example_graphs(example: str) -> tuple[Graph, Graph]:
-    """The graphs of a text `before => after`, verified. Errors: as for parsing and verifying."""
+    """Parse and verify the graphs of a text `before => after`.
+
+    Errors: as for parsing and verifying.
+    """
     first, _, second = textwrap.dedent(example).partition("=>")
     before, after = parse_graph(first), parse_graph(second)
     verify(before)
@@ -129,7 +132,7 @@ def rule(
     single_use: bool = False,
     result: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
-    """Declare a rule; its name is the function's, its words the docstring."""
+    """Declare a rule named after a function, with its docstring as words."""
 
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"

@@ -1,1 +1,1 @@
-"""Equality saturation: all forms of an expression at once, and the cheapest of them."""
+"""Equality saturation: all forms of an expression at once, and extraction of the cheapest."""

@@ -1,8 +1,8 @@
-"""Equations that saturation uses: written here, or derived from the declared rules.
+"""Equations for saturation: written here, or derived from the declared rules.
 
-An equation is written `(add a (add b c)) = (add (add a b) c)`; `f` and `g` stand for any operator
-that works element by element, `p` and `q` for attributes. Equations hold where both sides have the
-same type and the conditions are met: `same a b` (one type), `rank2 a`.
+An equation is written `(add a (add b c)) = (add (add a b) c)`; `f` and `g` match any elementwise
+operator, `p` and `q` attributes. An equation applies where both sides have the same type and its
+conditions hold: `same a b` (one type), `rank2 a`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from compiler.passes.engine.rule import RULES, Because, Rule
 from compiler.passes.equality_saturation.terms import MAX_OPERANDS, call, is_pointwise
 
 Kind = Literal["exact", "ring", "real"]
-"""`exact`: every bit stays. `ring`: exact on whole numbers, other roundings on floats. `real`: for
-floats only, with other roundings."""
+"""`exact`: bit-identical. `ring`: exact on integers, rounded differently on floats. `real`: for
+floats only, rounded differently.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Two sides that may stand for each other; one way only where `both` is false."""
+    """Two equivalent sides; one direction only where `both` is false."""
 
     name: str
     left: str
@@ -123,9 +124,9 @@ AXIOMS = (
 
 @cache
 def derived() -> tuple[Equation, ...]:
-    """Declared rules that need no Python to be applied: only values, calls and uniform numbers.
+    """Return the declared rules that apply without Python: only values, calls and uniform numbers.
 
-    The replacement is found by applying the rule's body to symbols.
+    The replacement results from applying the rule's body to symbols.
     """
     return tuple(_derived())
 
@@ -141,7 +142,7 @@ def _derived() -> Iterator[Equation]:
 
 
 class _Symbol(Tensor):
-    """An operand without a type: a body that asks for one cannot be derived from."""
+    """An operand without a type: rules with bodies that read a type cannot be derived."""
 
     __slots__ = ()
 
@@ -156,7 +157,7 @@ class _NeedsPython(Exception):
 
 
 def _is_plain(pattern: object) -> bool:
-    """Whether a pattern has only pointwise operators, values, and numbers written out."""
+    """Whether a pattern has only elementwise operators, values and literal numbers."""
     match pattern:
         case Call(op, args, attrs):
             fits = is_pointwise(op.name) and not attrs and 0 < len(args) <= MAX_OPERANDS
@@ -200,11 +201,11 @@ def _text(part: object) -> str:
             return f"#{float(part)}"  # type: ignore[arg-type]
 
 
-# Equations as rules of egglog
+# Equations as egglog rules
 
 
 def rules_of(equations: Iterable[Equation], inexact: bool) -> Iterator[str]:
-    """The equations as egglog's rules; those that round otherwise only on whole numbers."""
+    """Return the equations as egglog rules; inexact ones apply only to integers."""
     for e in equations:
         if e.kind == "real" and not inexact:
             continue
@@ -237,7 +238,7 @@ Tree = str | list[Any]
 
 
 def read(text: str) -> Tree:
-    """A written term as nested lists."""
+    """Parse a term into nested lists."""
     stack: list[list[Any]] = [[]]
     for word in text.replace("(", " ( ").replace(")", " ) ").split():
         if word == "(":
@@ -251,7 +252,7 @@ def read(text: str) -> Tree:
 
 
 def _term(tree: Tree, facts: list[str]) -> str:
-    """A term of egglog; what its variables have to be becomes facts."""
+    """Return an egglog term; constraints on its variables become facts."""
     if isinstance(tree, str):
         if tree.startswith("#"):
             name = f"n{len(facts)}"

@@ -1,4 +1,4 @@
-"""Extracted terms as nodes of a graph again, under the names of the values they replace."""
+"""Conversion of extracted terms to nodes of a graph, under the names of the replaced values."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from compiler.passes.equality_saturation.terms import Region, Vocabulary, operan
 
 @dataclass(slots=True)
 class Builder:
-    """Puts the picked nodes of an e-graph in the place of a region."""
+    """Replaces a region with the extracted nodes of an e-graph."""
 
     editor: Editor
     region: Region
     egraph: EGraph
     values: dict[str, str] = field(default_factory=dict)
-    """The value that stands for each class."""
+    """The value of each class."""
 
     def put(self) -> None:
-        """Build what the region's results need, let readers read it, remove what nobody reads."""
+        """Build the results of the region, redirect readers to them, and remove dead nodes."""
         for value in self.region.outputs:
             self._replace(value, self._build(self.egraph.of_value[value]))
         self.editor.remove_unused([n.output for n in reversed(self.region.nodes)])
@@ -33,7 +33,7 @@ class Builder:
             self._rename(name, value)
 
     def _rename(self, name: str, value: str) -> None:
-        """Give a new value the name that a value equal to it had, if that is free now."""
+        """Give a new value the name of an equal old value, if that is free now."""
         ed = self.editor
         node = ed.producer(value)
         if node is None or all(n is not node for n in ed.made) or ed.is_result(value):
@@ -79,7 +79,7 @@ class Builder:
         return ed.build(call, hint=hint, origins=origins)
 
     def _sizes(self, shape: tuple[int, ...]) -> Operand:
-        """The list of sizes for a reshape: one that is there, or a new constant."""
+        """Return the list of sizes for a reshape: an existing one, or a new constant."""
         for old in self.region.nodes:
             if old.op == "reshape" and old.tensor.static_shape == shape:
                 return self.editor.tensor(old.inputs[1])

@@ -1,4 +1,4 @@
-"""An e-graph as data: classes of equal terms, their nodes, what was picked; as text and drawing."""
+"""An e-graph as data, text and drawing: classes of equal terms, their nodes, the extraction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.types import TensorType
 
 @dataclass(frozen=True, slots=True)
 class ENode:
-    """A call of an operator over classes; with an empty operator, the value `attrs` names."""
+    """An operator call over classes; with an empty operator, the value named `attrs`."""
 
     op: str
     attrs: str
@@ -30,7 +30,7 @@ class ENode:
 
 @dataclass(slots=True)
 class EClass:
-    """Terms that are equal: any of these nodes computes the value."""
+    """Equal terms: each of these nodes computes the value."""
 
     name: str
     nodes: list[ENode] = field(default_factory=list)
@@ -39,10 +39,10 @@ class EClass:
 
 @dataclass(slots=True)
 class EGraph:
-    """The classes by name, the class of each value of the graph, and how it grew.
+    """The classes by name, the class of each value of the graph, and statistics of the growth.
 
-    `attrs` says what the texts of attributes stand for, `picked` which node extraction takes of a
-    class, `matches` how often each equation matched.
+    `attrs` maps texts to attributes, `picked` classes to the extracted nodes, and `matches`
+    equations to their numbers of matches.
     """
 
     attrs: Mapping[str, Mapping[str, Any]]
@@ -55,27 +55,27 @@ class EGraph:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes all classes have."""
+        """The number of nodes of all classes."""
         return sum(len(c.nodes) for c in self.classes.values())
 
     @property
     def summary(self) -> str:
-        """How large it is, and how it came to that."""
-        end = "nothing was left to add" if self.saturated else "a limit ended it"
+        """The size of the e-graph, and the reason why it stopped growing."""
+        end = "saturated" if self.saturated else "a limit was reached"
         return (
-            f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} rounds; "
-            f"{end}"
+            f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} "
+            f"iterations; {end}"
         )
 
     def names(self) -> dict[str, str]:
-        """Classes by the values of the graph that they hold, or as they are called."""
+        """Name classes after the values of the graph that they hold, else by their own names."""
         found: dict[str, list[str]] = {}
         for value, name in self.of_value.items():
             found.setdefault(name, []).append(value)
         return {c: "=".join(found[c]) if c in found else c for c in self.classes}
 
     def text(self) -> str:
-        """One class a line, its nodes behind it; what extraction picked has a star."""
+        """Format a class per line, followed by its nodes; a star marks the extracted one."""
         names, lines = self.names(), [self.summary]
         for c in self.classes.values():
             nodes = [
@@ -85,7 +85,7 @@ class EGraph:
         return "\n".join(lines)
 
     def dot(self) -> str:
-        """A drawing for Graphviz: a box for each class, nodes inside, picked ones filled."""
+        """Format for Graphviz: a box per class with its nodes, the extracted ones filled."""
         names = self.names()
         lines = ["digraph egraph {", "  compound=true; rankdir=BT; node [shape=box];"]
         at: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Equality saturation: the order in which rules apply does not matter, since all of them do.
+"""Equality saturation: all rules apply at once, so their order does not matter.
 
 Source: Tate et al. 2009; egg, Willsey et al. 2021; for tensor programs TENSAT, Yang et al. 2021
 (arXiv:2101.01332), with the equations of TASO, Jia et al. 2019.
@@ -57,9 +57,7 @@ class Found:
     @property
     def seconds(self) -> str:
         """Both costs in words."""
-        return (
-            f"{self.extraction.cost * 1e-6:,.2f} us against {self.before * 1e-6:,.2f} us as it is"
-        )
+        return f"{self.extraction.cost * 1e-6:,.2f} us instead of {self.before * 1e-6:,.2f} us"
 
 
 @graph_pass(
@@ -80,10 +78,10 @@ def equality_saturation(
 ) -> Graph:
     """Replace expressions with the cheapest of all equal forms.
 
-    Rules applied one after the other can take a step that keeps a better one from being found. An
-    e-graph holds every form at once: equations only add forms, and the cheapest is picked at the
-    end. Forms that round otherwise are looked at with `inexact` only; growing ends after `rounds`
-    or beyond `max_nodes`, and regions have at most `max_region` nodes.
+    A rule applied early can prevent a better one later. An e-graph holds every form at once:
+    equations only add forms, and extraction selects the cheapest at the end. Forms with other
+    rounding require `inexact`. Growth ends after `rounds` iterations or beyond `max_nodes`, and
+    regions have at most `max_region` nodes.
     """
     found = list(regions(graph, max_region))
     if not found:
@@ -97,7 +95,11 @@ def equality_saturation(
         at = region.outputs[-1]
         result = look(graph, region, inexact, limits)
         if result is None or result.extraction.cost >= result.before:
-            why = "no term was found" if result is None else f"nothing is cheaper: {result.seconds}"
+            why = (
+                "extraction found no term"
+                if result is None
+                else f"no form is cheaper: {result.seconds}"
+            )
             size = "" if result is None else f"; {result.egraph.summary}"
             log.declined("equality_saturation", at, why + size, region.nodes)
         elif log.may("equality_saturation", at):
@@ -117,8 +119,7 @@ def egraphs(
 ) -> list[EGraph]:
     """Build the e-graphs of a graph's regions: classes of equal terms.
 
-    Each has a text and a drawing (`text`, `dot`) in which the nodes that extraction picks are
-    marked.
+    Each has a text and a drawing (`text`, `dot`) that mark the extracted nodes.
     """
     if importlib.util.find_spec("egglog") is None:
         log.declined("egraphs", graph.name, NEEDS)
@@ -145,14 +146,14 @@ def look(graph: Graph, region: Region, inexact: bool, limits: Limits) -> Found |
 
 
 def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
-    """The graph with a region's cheapest terms in its place."""
+    """Replace a region with its cheapest terms."""
     ed, region = Editor(graph), found.region
     at, before = region.outputs[-1], cost_of(_at_run_time(region.nodes, graph), ed.type)
     try:
         Builder(ed, region, found.egraph).put()
         after = ed.graph()
     except CompileError as e:
-        log.declined("equality_saturation", at, f"the terms do not make a graph: {e}", region.nodes)
+        log.declined("equality_saturation", at, f"the terms do not form a graph: {e}", region.nodes)
         return graph
     was, names = {id(n) for n in region.nodes}, {n.output for n in region.nodes}
     now = [n for n in after.nodes if n.output in names or n.output not in graph.types]
@@ -173,7 +174,7 @@ def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
 
 
 def _at_run_time(nodes: Iterable[Node], graph: Graph) -> list[Node]:
-    """The nodes that constants alone do not make up."""
+    """Return the nodes that depend on more than constants."""
     known = set(graph.constants)
     found: list[Node] = []
     for n in nodes:

@@ -1,9 +1,9 @@
-"""The cheapest terms of an e-graph, where what several share is paid once.
+"""Extraction of the cheapest terms of an e-graph, counting shared terms once.
 
-Bottom up, each class takes the node whose operands and itself cost least, counted over the set of
-classes that it needs rather than over a tree. Then single choices are changed as long as that makes
-all results together cheaper. Finding the best of all is NP-hard (Stepp 2011; see also He, Haghighat
-et al. 2023 on extraction); this finds a good one in little time.
+Bottom up, each class takes the node with the least cost of itself and its operands, counted over
+the set of required classes instead of a tree. Then single choices change as long as that lowers the
+total cost of all results. Optimal extraction is NP-hard (Stepp 2011; see also He, Haghighat et al.
+2023 on extraction); this heuristic finds a good solution quickly.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from compiler.passes.equality_saturation.egraph import EGraph, ENode
 from compiler.passes.equality_saturation.terms import Region, Vocabulary, operands_of, result_type
 
 MAX_IMPROVEMENTS = 40
-"""Single choices that are changed after the first extraction, at most."""
+"""Limit on the single choices changed after the first extraction."""
 
 
 @dataclass(slots=True)
 class Costs:
-    """What nodes cost: picoseconds by the roofline model, nothing where constants meet."""
+    """Costs of nodes: picoseconds by the roofline model, 0 for constant expressions."""
 
     egraph: EGraph
     constants: Mapping[str, Constant]
@@ -34,7 +34,7 @@ class Costs:
     known: dict[ENode, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find the classes that constants alone make up."""
+        """Find the classes that depend on constants alone."""
         changed = True
         while changed:
             changed = False
@@ -48,7 +48,7 @@ class Costs:
         return all(self.constant.get(i) for i in n.operands)
 
     def of(self, n: ENode, made: TensorType | None) -> int | None:
-        """What a node costs; None where its operands do not fit it."""
+        """Return the cost of a node; None where its operands have illegal types."""
         if n not in self.known:
             self.known[n] = self._cost(n, made)
         return self.known[n]
@@ -74,14 +74,14 @@ class Costs:
 
 @dataclass(slots=True)
 class Extraction:
-    """A node for each class that the results need, and what these cost together."""
+    """A node for each class that the results need, and the total cost."""
 
     picked: dict[str, ENode]
     cost: int
 
 
 def extract(egraph: EGraph, costs: Costs, roots: Sequence[str]) -> Extraction | None:
-    """The cheapest terms found for some classes together; None where one has no term."""
+    """Extract the cheapest terms for some classes together; None where one has no term."""
     picked = _bottom_up(egraph, costs)
     best = _needed(picked, costs, egraph, roots)
     for _ in range(MAX_IMPROVEMENTS if best is not None else 0):
@@ -94,7 +94,7 @@ def extract(egraph: EGraph, costs: Costs, roots: Sequence[str]) -> Extraction | 
 
 
 def given(region: Region, egraph: EGraph, costs: Costs) -> int:
-    """What the nodes that stand in the graph cost, each once."""
+    """Return the total cost of the existing nodes of the graph, each once."""
     total = 0
     for node in region.nodes:
         operands = tuple(egraph.of_value[i] for i in operands_of(node))
@@ -104,7 +104,7 @@ def given(region: Region, egraph: EGraph, costs: Costs) -> int:
 
 
 def _bottom_up(egraph: EGraph, costs: Costs) -> dict[str, ENode]:
-    """For each class the node that needs the cheapest set of classes."""
+    """Return for each class the node that needs the cheapest set of classes."""
     sets: dict[str, dict[str, int]] = {}
     totals: dict[str, int] = {}
     picked: dict[str, ENode] = {}
@@ -130,7 +130,7 @@ def _bottom_up(egraph: EGraph, costs: Costs) -> dict[str, ENode]:
 def _needed(
     picked: Mapping[str, ENode], costs: Costs, egraph: EGraph, roots: Iterable[str]
 ) -> Extraction | None:
-    """What the roots need of a choice, and its cost; None for a cycle or a class without node."""
+    """Return the classes that the roots need and their cost; None for a cycle or a missing node."""
     done: dict[str, ENode] = {}
     open_: set[str] = set()
     total = 0
@@ -164,7 +164,7 @@ def _improved(
     picked: dict[str, ENode],
     best: Extraction,
 ) -> tuple[dict[str, ENode], Extraction] | None:
-    """The first single change that makes the results together cheaper."""
+    """Return the first single change that lowers the total cost of the results."""
     for name in best.picked:
         for n in egraph.classes[name].nodes:
             if n == picked[name] or any(i not in picked for i in n.operands):

@@ -1,8 +1,8 @@
-"""Growing an e-graph with egglog, round by round, and reading it back.
+"""Growth of an e-graph with egglog, iteration by iteration, and its conversion back.
 
-A rule of egglog only proposes that two terms are equal. They become one class when both have the
-same type; types of new terms come from the operators' own type rules.
-Source: egg, Willsey et al. 2021 (arXiv:2004.03082); egglog, Zhang et al. 2023 (arXiv:2304.04332).
+An egglog rule only proposes that two terms are equal. They become a single class when both have the
+same type; types of new terms come from the operators' own type rules. Source: egg, Willsey et al.
+2021 (arXiv:2004.03082); egglog, Zhang et al. 2023 (arXiv:2304.04332).
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ PRELUDE = """
 """
 
 MAX_RANK = 4
-"""Orders of axes are composed up to this rank; there are 24 of them."""
+"""Permutations are composed up to this rank; there are 24 of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When growing stops: after so many rounds, or when there are so many nodes."""
+    """Limits on the growth: iterations, and nodes."""
 
     rounds: int
     nodes: int
 
 
 def grow(graph: Graph, region: Region, inexact: bool, limits: Limits) -> EGraph:
-    """The e-graph of a region after saturation, or as far as the limits let it grow."""
+    """Return the e-graph of a region after saturation, or at the limits of growth."""
     return _Growing(graph, region, inexact).run(limits)
 
 
@@ -84,7 +84,7 @@ class _Growing:
     inexact: bool
     words: Vocabulary = field(default_factory=Vocabulary)
     known: set[tuple[str, ...]] = field(default_factory=set)
-    """Calls whose types have been looked for: operator, attributes, types of operands."""
+    """Calls with types already inferred: operator, attributes, types of operands."""
     told: set[str] = field(default_factory=set)
     matches: dict[str, int] = field(default_factory=dict)
     engine: Any = None
@@ -113,7 +113,7 @@ class _Growing:
         return found
 
     def _order(self, found: EGraph) -> None:
-        """The nodes that stood in the graph first, so that they stay where others cost the same."""
+        """Put the graph's original nodes first: extraction then prefers them at equal cost."""
         stood = {
             ENode(n.op, self.words.attributes(n), tuple(found.of_value[i] for i in operands_of(n)))
             for n in self.region.nodes
@@ -124,7 +124,7 @@ class _Growing:
     def say(self, *texts: str) -> list[Any]:
         return self.engine.run_program(*self.engine.parse_program("\n".join(texts)))
 
-    # What egglog is told
+    # Facts and terms for egglog
 
     def _facts(self) -> Iterator[str]:
         for name in sorted({n.op for n in self.region.nodes}):
@@ -170,7 +170,7 @@ class _Growing:
                 yield f"(uniform {term} {float(number)!r})"
 
     def _type(self, t: TensorType) -> str:
-        """The text of a type; what it is like is told once."""
+        """Return the text of a type, and state its properties to egglog once."""
         text = self.words.type_text(t)
         if text not in self.told:
             self.told.add(text)
@@ -184,7 +184,7 @@ class _Growing:
     # Types of new terms
 
     def _settle(self) -> None:
-        """Types for all terms that have one, then the proposals that they bear out."""
+        """Infer the types of all new terms, then unite proposed terms of equal types."""
         while True:
             self.say("(run-schedule (saturate types) (saturate unite) (saturate types))")
             found = self._read_back()
@@ -211,7 +211,7 @@ class _Growing:
         operands = " ".join(map(quoted, [op, attrs, *texts]))
         return f"(set (out{len(texts)} {operands}) {quoted(self._type(t))})"
 
-    # Reading
+    # Conversion back
 
     def _read_back(self) -> EGraph:
         nodes = json.loads(self.engine.serialize([]).to_json())["nodes"]
@@ -238,7 +238,7 @@ class _Growing:
 
 @cache
 def _program(inexact: bool) -> tuple[Any, ...]:
-    """What every e-graph begins with, read once."""
+    """Return the prelude and rules of every e-graph, parsed once."""
     from egglog import bindings
 
     rules = rules_of((*AXIOMS, *derived()), inexact)
@@ -255,6 +255,6 @@ def _enode(kind: str, parts: list[dict[str, Any]]) -> ENode:
 
 
 def _text_in(nodes: dict[str, Any], key: str) -> str:
-    """The text that a function has for its result: the primitive of the same class."""
+    """Return the text that a function has for its result: the primitive of the same class."""
     eclass = nodes[key]["eclass"]
     return nodes[f"primitive-{eclass}"]["op"]

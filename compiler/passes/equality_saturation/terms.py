@@ -1,7 +1,7 @@
-"""Parts of a graph as terms of egglog: which operators take part, and how their calls are written.
+"""Parts of a graph as egglog terms: the operators that take part, and the syntax of calls.
 
-A value from outside is `(L "name")`, a call `(N2 "add" "" a b)`: the number of operands, the
-operator, its attributes other than the defaults, the operands.
+An outside value is `(L "name")`, a call `(N2 "add" "" a b)`: the number of operands, the operator,
+its non-default attributes, the operands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.ir.text import attribute
 from compiler.ir.types import TensorType, Type
 
 MAX_OPERANDS = 3
-"""Calls with more operands are values from outside."""
+"""Limit on operands: calls with more are outside values."""
 
 STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})
 """Operators that take part besides elementwise ones without attributes."""
@@ -28,7 +28,7 @@ STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Connected nodes of a graph that become terms, in order, and the values read outside them."""
+    """Connected nodes of a graph that become terms, in order, and the outside values they read."""
 
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
@@ -36,7 +36,7 @@ class Region:
 
 @cache
 def is_pointwise(name: str) -> bool:
-    """Whether an operator works element by element and has no attributes to look at."""
+    """Whether an operator is elementwise without attributes."""
     op = OPERATORS.get(name)
     if op is None or op.kind != "elementwise" or op.schema.attributes:
         return False
@@ -53,14 +53,14 @@ def takes_part(node: Node, graph: Graph) -> bool:
 
 
 def is_plain_tensor(t: Type) -> bool:
-    """Whether a value has a type that terms can have: numbers of a known shape, in plain order."""
+    """Whether a value has a type that terms support: numbers, a static shape, plain order."""
     if not (isinstance(t, TensorType) and t.is_static and t.layout.is_plain):
         return False
     return t.dtype.label != "string" and not t.dtype.label.startswith("c")
 
 
 def regions(graph: Graph, max_region: int) -> Iterator[Region]:
-    """Connected parts of a graph whose nodes take part, at most so many nodes each."""
+    """Return the connected parts of a graph whose nodes take part, up to a limit of nodes each."""
     group: dict[str, int] = {}
     members: dict[int, list[Node]] = {}
     for node in graph.nodes:
@@ -90,13 +90,13 @@ def _is_read_outside(node: Node, graph: Graph, inside: set[int]) -> bool:
 
 @dataclass(slots=True)
 class Vocabulary:
-    """What the texts in terms stand for: attributes by their text, types by theirs."""
+    """The meaning of texts in terms: attributes by their text, types by theirs."""
 
     attrs: dict[str, Mapping[str, Any]] = field(default_factory=lambda: {"": {}})
     types: dict[str, TensorType] = field(default_factory=dict)
 
     def attributes(self, node: Node) -> str:
-        """The text of a node's attributes; a reshape has the shape of its result."""
+        """Return the text of a node's attributes; for a reshape, the shape of its result."""
         if node.op == "reshape":
             text = f"shape={attribute(node.tensor.static_shape)}"
             self.attrs.setdefault(text, {"shape": node.tensor.static_shape})
@@ -108,7 +108,7 @@ class Vocabulary:
         return self.attributes_of(operator, given)
 
     def attributes_of(self, operator: Operator, given: Mapping[str, Any]) -> str:
-        """The text of attributes, those with their default left out."""
+        """Return the text of attributes, without defaults."""
         defaults = {k: p.default for k, p in operator.schema.attributes.items()}
         own = {
             k: v
@@ -127,14 +127,14 @@ class Vocabulary:
 
 
 def operands_of(node: Node) -> tuple[str, ...]:
-    """The operands that become terms."""
+    """Return the operands that become terms."""
     return node.inputs[:1] if node.op == "reshape" else node.inputs
 
 
 def result_type(
     op: str, attrs: Mapping[str, Any], operands: Sequence[TensorType]
 ) -> TensorType | None:
-    """The type of a call, from the operator's type rule; None where it refuses the operands."""
+    """Infer the type of a call by the operator's type rule; None where it rejects the operands."""
     if op == "reshape":
         made = replace(operands[0], shape=attrs["shape"])
         return made if made.n_elements == operands[0].n_elements else None
@@ -147,10 +147,10 @@ def result_type(
 
 
 def quoted(text: str) -> str:
-    """A text as egglog writes it."""
+    """Quote a text for egglog."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def call(op: str, attrs: str, operands: Sequence[str]) -> str:
-    """A call as a term."""
+    """Format a call as a term."""
     return f"(N{len(operands)} {quoted(op)} {quoted(attrs)} {' '.join(operands)})"

@@ -1,1 +1,1 @@
-"""Passes that let neighbouring nodes share a kernel."""
+"""Passes that fuse adjacent nodes into kernels."""

@@ -1,4 +1,4 @@
-"""The policy `anchor`: what runs by default."""
+"""The default policy `anchor`: groups grow around contractions and reductions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.trace import Log
 
 
 @policy(
-    like="pattern fusion as in ONNX Runtime and OpenVINO: an anchor and what follows it",
+    like="pattern fusion as in ONNX Runtime and OpenVINO: an anchor and its epilogue",
     example="""
     graph g(x: f32[2,3], w: f32[3,5], r: f32[2,5]) {
       a: f32[2,5] = matmul(x, w)
@@ -41,11 +41,11 @@ from compiler.trace import Log
     """,
 )
 def anchor(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Groups grow round a convolution, product, pool or reduction; elementwise nodes follow.
+    """Grow groups of elementwise nodes around convolutions, products, pools and reductions.
 
-    An anchor takes the elementwise nodes behind it up to where all that reads them comes together,
-    a pool or reduction also those before it. What is left forms elementwise groups. A cheap node
-    that several groups read is computed in each when that saves bytes, and a single number, such as
-    a product of scales, where elementwise nodes read it. Groups have one output.
+    An anchor takes the elementwise nodes behind it, up to the node where all readers converge; a
+    pool or reduction also takes those before it. The remaining nodes form elementwise groups. A
+    cheap node with readers in several groups is duplicated into each when that saves bytes, as is a
+    scalar, such as a product of scales, with elementwise readers. Groups have one output.
     """
     return grown(graph, limits, log, "anchor")

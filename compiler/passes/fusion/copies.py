@@ -1,4 +1,4 @@
-"""Cheap nodes computed in each of their readers instead of stored once."""
+"""Duplication of cheap nodes into each of their readers, instead of storing their results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from compiler.trace import Log
 
 
 def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
-    """Cheap elementwise nodes whose readers are all elementwise, in different kernels.
+    """Find cheap elementwise nodes whose readers are all elementwise, in different kernels.
 
-    Computing such a node in each of them saves its trip through memory, when the operands it is
-    computed from are smaller than that trip.
+    Duplicating such a node saves its memory traffic, when its operands are smaller than that
+    traffic.
     """
     found: list[Node] = []
     for node in graph.nodes:
@@ -42,7 +42,7 @@ def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
 
 
 def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
-    """Bytes saved by computing a node once in each of its readers."""
+    """Return the bytes saved by computing a node in each of its readers."""
     read = 0
     for i in filter(None, node.inputs):
         t = graph.types[i]
@@ -53,9 +53,9 @@ def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
 
 
 def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
-    """A copy of each node for every reader but the first."""
+    """Copy each node for every reader but the first."""
     ed = Editor(graph)
-    # Readers first: a copied node may itself be read by another one.
+    # Readers first: a copied node may itself have a copied reader.
     for old in reversed(copies):
         node = ed.producer(old.output)
         if node is None:
@@ -67,6 +67,6 @@ def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
             name = ed.fresh(node.output)
             made.append(ed.add(replace(node, outputs=(name,), name=name)))
             ed.update(user, user.with_inputs({node.output: name}))
-        because = f"computed in each of its {len(users)} readers; {saved:,} bytes of traffic less"
+        because = f"computed in each of its {len(users)} readers; saves {saved:,} bytes of traffic"
         log.applied("copy_cheap_producer", node.output, because, [node], [node, *made])
     return ed.graph()

@@ -1,8 +1,8 @@
-"""Immediate post-dominators: the node through which everything that reads a node passes.
+"""Immediate post-dominators: the node through which all paths from a node pass.
 
-Source: Cooper, Harvey and Kennedy 2001 (A Simple, Fast Dominance Algorithm): on a graph without
-cycles one walk from the results backwards is enough. Ancestors in the tree are found through jump
-pointers (Myers 1983), so that a value read both next to it and far away costs a logarithm.
+Source: Cooper, Harvey and Kennedy 2001 (A Simple, Fast Dominance Algorithm): on an acyclic graph a
+single walk from the results backwards suffices. Ancestors in the tree are found through jump
+pointers (Myers 1983), so a value with both near and far readers costs a logarithm.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from compiler.ir.graph import Graph
 class PostDominators:
     """The tree of post-dominators of a graph's nodes, by their outputs; "" is its root.
 
-    Results hang on the root: what reads them is not in the graph. So do nodes that nobody reads.
+    Results are children of the root, since their readers are outside the graph. Nodes without
+    readers are children of the root too.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -36,7 +37,7 @@ class PostDominators:
         jump[node] = jump[up] if as_far else parent
 
     def _common(self, nodes: Iterable[str]) -> str:
-        """The nearest common ancestor of nodes that are in the tree already."""
+        """Return the nearest common ancestor of nodes that are in the tree already."""
         found: str | None = None
         for n in nodes:
             found = n if found is None else self._meet(found, n)

@@ -9,7 +9,7 @@ from compiler.trace import Log
 
 
 @policy(
-    like="the first fusion of every compiler: loops over the same elements become one",
+    like="the basic fusion of every compiler: loops over the same elements merge",
     example="""
     graph g(x: f32[2,3], w: f32[3,5]) {
       a: f32[2,5] = matmul(x, w)
@@ -34,8 +34,8 @@ from compiler.trace import Log
     """,
 )
 def elementwise(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Neighbouring elementwise nodes over the same elements share a loop; nothing else does.
+    """Fuse adjacent elementwise nodes over the same elements, and nothing else.
 
-    Every bit of the results stays, since no sum is taken in another order. Groups have one output.
+    Results are bit-identical, since no sum is reordered. Groups have one output.
     """
     return grown(graph, limits, log, "elementwise")

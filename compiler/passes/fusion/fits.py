@@ -1,8 +1,8 @@
-"""What the lowering can compute in one kernel: each question gives the reason against, or none.
+"""Limits of lowering to a single kernel: each function returns the reason against, or none.
 
-One kernel has one set of loops: elementwise nodes over the same elements; a contraction, pool or
-reduction and what is applied to each of its results; what is applied to each element that a
-reduction reads, as long as nobody else needs that; and sums over the same axes of equal operands.
+A kernel has a single set of loops. It holds elementwise nodes over the same elements; or a
+contraction, pool or reduction with an epilogue; or a reduction with a prologue that has no other
+readers; or sums over the same axes of equal operands.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 
 
 def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
-    """Why a unit cannot be computed in one that reads it, its values stored there if need be.
+    """Return why a unit cannot be fused into a reader, even if its values are stored there.
 
-    With `is_copy` the question is about a copy of it, which nobody else reads.
+    With `is_copy` the question is about a copy of the unit without other readers.
     """
     reason = _never(a, b, max_nodes)
     if reason:
@@ -33,7 +33,7 @@ def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: boo
 
 
 def why_not_beside(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
-    """Why two units that read the same value cannot be one kernel that reads it once."""
+    """Return why two units that read the same value cannot share a kernel."""
     reason = _never(a, b, max_nodes)
     if reason:
         return reason
@@ -51,8 +51,8 @@ def _never(a: Unit, b: Unit, max_nodes: int) -> str:
     if n <= max_nodes:
         return ""
     return (
-        f"the groups that end in {a.last} and {b.last} have {n} nodes together, and a group has "
-        f"{max_nodes} at most"
+        f"the groups that end in {a.last} and {b.last} have {n} nodes together, above the limit "
+        f"of {max_nodes}"
     )
 
 
@@ -61,7 +61,7 @@ def _kinds(units: Units, a: Unit, b: Unit) -> str:
         first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
         return (
             f"{first.output} is computed by {_word(first)}, {second.output} by {_word(second)}, "
-            "and a kernel has one contraction or reduction"
+            "and a kernel holds one contraction or reduction"
         )
     first, second = units.made[a.last], units.made[b.last]
     return f"{_word(first)} and {_word(second)}: these kinds do not share a loop"
@@ -72,7 +72,7 @@ def _word(n: Node) -> str:
 
 
 def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Why two elementwise units cannot share a loop."""
+    """Return why two elementwise units cannot share a loop."""
     first, second = units.made[a.last], units.made[b.last]
     if first.tensor.shape != second.tensor.shape:
         return _shapes(first, second)
@@ -80,14 +80,14 @@ def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
 
 
 def _stored_by_both(units: Units, a: Unit, b: Unit, is_copy: bool = False) -> list[str]:
-    """What one kernel for two units has to store."""
+    """Return the values that a kernel for two units has to store."""
     both, results = {*a.names, *b.names}, units.graph.result_values
     names = b.names if is_copy else [*a.names, *b.names]
     return [v for v in names if v in results or not units.users.get(v, {}).keys() <= both]
 
 
 def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
-    """Why elementwise nodes cannot be applied to each result of an anchor as it is stored."""
+    """Return why elementwise nodes cannot be the epilogue of an anchor."""
     anchor = units.made[a.anchors[0]]
     for n in units.nodes(b):
         if n.tensor.shape != anchor.tensor.shape:
@@ -96,23 +96,23 @@ def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
 
 
 def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Why an elementwise unit cannot be computed in one with an anchor that reads it."""
+    """Return why an elementwise unit cannot be fused into an anchor that reads it."""
     inside, anchor = {*b.anchors, *b.before}, units.made[b.anchors[0]]
     readers = {u for v in a.names for u in units.users.get(v, ()) if units.unit_of[u] is b}
     if not readers & inside:
         return _at_results_of(units, b, a)
     if b.kind == "contraction":
         return (
-            f"{_word(units.made[a.last])} into {_word(anchor)}: it would be computed again for "
-            "each tile of the product"
+            f"{_word(units.made[a.last])} into {_word(anchor)}: it would be recomputed for each "
+            "tile of the product"
         )
     if readers - inside:
-        return f"{a.last} is read both before and behind {anchor.op} {anchor.output}"
+        return f"{a.last} has readers both before and behind {anchor.op} {anchor.output}"
     return _before_sum(units, a, b, stored)
 
 
 def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Why a unit cannot be computed where a reduction reads it."""
+    """Return why a unit cannot be the prologue of a reduction."""
     anchor = units.made[b.anchors[0]]
     runs_over = units.types[anchor.inputs[0]]
     for n in units.nodes(a):
@@ -128,15 +128,15 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
             return f"{v} has {len(units.users[v])} readers, so it has to be stored"
         others = [u for u in units.users[v] if units.unit_of[u] not in (a, b)]
         shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
-        return f"{v} is also read by {shown}, and {anchor.op} stores only {anchor.type}"
+        return f"{v} has other readers ({shown}), and {anchor.op} stores only {anchor.type}"
     return ""
 
 
 def _sums(units: Units, a: Unit, b: Unit) -> str:
-    """Why two reductions do not walk over their operands together."""
+    """Return why two reductions cannot share a pass over their operands."""
     first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
     if not (first.op.startswith("reduce_") and second.op.startswith("reduce_")):
-        return f"{first.op} and {second.op}: only plain reductions walk over an operand together"
+        return f"{first.op} and {second.op}: only plain reductions share a pass over an operand"
     for word in ("axes", "keepdims"):
         if first.attrs.get(word) != second.attrs.get(word):
             own, other = first.attrs.get(word), second.attrs.get(word)
@@ -155,7 +155,7 @@ def _shapes(a: Node, b: Node) -> str:
 
 
 def _lanes(root: Node, others: Iterable[Node]) -> str:
-    """Why vectors of some nodes do not hold as many elements as those of another."""
+    """Return why vectors of some nodes do not hold as many elements as those of another."""
     for n in others:
         if not share_lanes(n, root):
             return f"the element types differ in size: {root.type} and {n.type}"

@@ -1,6 +1,6 @@
-"""Fusion: groups of nodes become one kernel, so that what is between them stays in registers.
+"""Fusion: groups of nodes become kernels, which keep intermediate values in registers.
 
-Which nodes is up to a policy; the pass puts the groups into the graph and writes the ledger.
+A policy chooses the groups; the pass puts them into the graph and writes the ledger.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ def fuse(
 ) -> Graph:
     """Group neighbouring nodes into kernels.
 
-    Without fusion each node writes its result to memory and the next reads it back. `policy` names
-    who decides: by default a convolution, product, pool or reduction takes the elementwise nodes
-    behind it with it, and a pool or reduction those before it; elementwise nodes that are left form
-    groups of their own. With `duplicate` a cheap node that several groups read is computed in each
-    of them when that saves bytes.
+    Without fusion each node writes its result to memory and its readers load it again. `policy`
+    names the policy. By default a convolution, product, pool or reduction takes the elementwise
+    nodes behind it, and a pool or reduction also those before it; the remaining elementwise nodes
+    form groups. With `duplicate` a cheap node with readers in several groups is computed in each of
+    them when that saves bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 
 
 def carried_out(plan: Plan, log: Log) -> Graph:
-    """The graph of a plan with its groups as kernels, and the ledger of what was done and not."""
+    """Put the groups of a plan into the graph as kernels, and record the steps."""
     groups = [g for g in plan.groups if log.may("fuse", g.last.output)]
     _log_declined(plan, log)
     if not groups:
@@ -83,7 +83,7 @@ def carried_out(plan: Plan, log: Log) -> Graph:
     read = {i for n in nodes for i in n.reads} | plan.graph.result_values
     constants = {k: c for k, c in plan.graph.constants.items() if k in read}
     made = replace(plan.graph, nodes=tuple(nodes), constants=constants)
-    # A reader of one output may stand before what another output is made of.
+    # The reader of an output may precede the producer of another output.
     in_order = all(n.outputs == (last,) for last, n in fused.items())
     return made if in_order else Editor(made).graph()
 
@@ -94,7 +94,9 @@ def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> 
     saved = _bytes_saved(graph, nodes, made)
     names = ", ".join(n.op for n in nodes)
     stored = f", {len(made.outputs)} results" if len(made.outputs) > 1 else ""
-    because = f"{len(nodes)} nodes in one kernel ({names}){stored}; {saved:,} bytes of traffic less"
+    because = (
+        f"{len(nodes)} nodes in one kernel ({names}){stored}; saves {saved:,} bytes of traffic"
+    )
     log.applied(
         "fuse",
         group.last.output,
@@ -108,7 +110,7 @@ def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> 
 
 
 def _bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
-    """Bytes that are neither written nor read again because one kernel keeps them."""
+    """Return the bytes that are neither written nor read again because a kernel keeps them."""
     inside = {n.output for n in nodes}
     saved = 0
     for n in nodes:
@@ -121,7 +123,7 @@ def _bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
 
 
 def _log_declined(plan: Plan, log: Log) -> None:
-    """One step for each pair of a node and its reader that are different kernels."""
+    """Record a step for each node and reader in different kernels."""
     if not log.keep_declined:
         return
     group_of = {name: number for number, g in enumerate(plan.groups) for name in g.nodes}

@@ -1,4 +1,4 @@
-"""Chains of data movement become one kernel that copies each element once, to where it ends up."""
+"""Fusion of data movement: a chain becomes a single kernel that copies each element once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 INJECTIVE = with_trait("injective")
-"""Operators whose lowering is one read per element."""
+"""Operators that lower to a single load per element."""
 
 
 @graph_pass(
@@ -45,8 +45,8 @@ INJECTIVE = with_trait("injective")
 def fuse_data_movement(graph: Graph, log: Log) -> Graph:
     """Copy data once where several nodes would each copy it.
 
-    A transpose, a change of shape and a change of layout in a row are one question: where does
-    this element come from? One kernel answers it, and the values in between never exist.
+    Transposes, reshapes and changes of layout compose to a single index map. A kernel evaluates
+    that map, and the intermediate values are never stored.
     """
     editor, changed = Editor(graph), False
     for last in reversed(graph.nodes):
@@ -76,7 +76,7 @@ def _moves(node: Node, editor: Editor) -> bool:
 
 
 def _has_sizes_of_operand(node: Node, editor: Editor) -> bool:
-    """Whether the sizes of a node's result follow from its operand's: no data decide them."""
+    """Whether a node's result sizes follow from the operand's sizes, without data."""
     before, after = editor.type(node.inputs[0]), node.type
     if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
         return False
@@ -89,7 +89,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
-    """The nodes up to `last` that each feed only the next, beginning with one that copies."""
+    """Return the nodes up to `last` that each feed only the next, beginning with a copy."""
     chain = [last]
     while True:
         before = editor.producer(chain[0].inputs[0])
@@ -101,12 +101,13 @@ def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
             log.declined(
                 "fuse_data_movement",
                 before.output,
-                f"{before.output} has {editor.n_uses(before.output)} readers and must exist",
+                f"{before.output} has {editor.n_uses(before.output)} readers, so it has to "
+                "be stored",
                 took=[before, chain[0]],
             )
             break
         chain.insert(0, before)
-    # A view in front is free as it is.
+    # A view in front costs nothing already.
     while _is_view(chain[0]):
         chain.pop(0)
     return chain

@@ -1,4 +1,4 @@
-"""The policy `greedy`: pairs of kernels by the bytes they share."""
+"""The policy `greedy`: merges pairs of kernels by the bytes that they share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 ROUNDS = 10
-"""Merged kernels share other bytes than before; after so many rounds that hardly matters."""
+"""Limit on iterations: merged kernels share other bytes than before, with decreasing effect."""
 
 FARTHEST = 64
-"""Kernels further apart than this in the order are not paired: they share little but inputs."""
+"""Limit on the distance of paired kernels in the order: distant ones share little but inputs."""
 
 
 @policy(
-    like="PyTorch Inductor's scheduler: pairs scored by shared bytes, then by how near they are",
+    like="PyTorch Inductor's scheduler: pairs scored by shared bytes, then by proximity",
     example="""
     graph g(x: f32[4,50], z: f32[4,50]) {
       a: f32[4,50] = mul(x, z)
@@ -39,11 +39,11 @@ FARTHEST = 64
     """,
 )
 def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Of all pairs of kernels that share values, those that share the most bytes merge first.
+    """Merge the pair of kernels that shares the most bytes first.
 
-    A pair shares what one hands to the other and what both read. Kernels may have several outputs;
-    two that would close a cycle through a third are left apart. Nothing is computed twice. Rounds
-    follow until nothing merges any more.
+    Shared bytes are those that a kernel passes to the other and those that both read. Kernels may
+    have several outputs; merges that would close a cycle through a third kernel are skipped.
+    Nothing is computed twice. Iterations follow until nothing merges.
     """
     units = Units(graph)
     for _ in range(ROUNDS):
@@ -56,13 +56,13 @@ def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
         reason = why_not(units, a, b, limits.max_nodes) or units.way(a, b).obstacle
         if not reason and units.has_many_readers(a):
             return f"{node.output} has more than {MOST_READERS} readers, so it is stored"
-        return reason or f"{a.last} and {b.last} share no bytes worth a merger"
+        return reason or f"{a.last} and {b.last} share no bytes worth a merge"
 
     return Plan(made, groups, why)
 
 
 def _round(units: Units, max_nodes: int) -> int:
-    """Merge pairs, best first; how many were merged."""
+    """Merge pairs, best first; return the number of merges."""
     scored: dict[tuple[str, str], tuple[int, int]] = {}
     for a, b in _pairs(units):
         key = (a.last, b.last)
@@ -77,7 +77,7 @@ def _round(units: Units, max_nodes: int) -> int:
 
 
 def _pairs(units: Units) -> list[tuple[Unit, Unit]]:
-    """Producers with their readers, and readers of one value with those next to them."""
+    """Yield producers with their readers, and adjacent readers of a value."""
     found: list[tuple[Unit, Unit]] = []
     for value in units.users:
         maker = units.unit_of.get(value)

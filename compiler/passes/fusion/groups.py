@@ -1,7 +1,7 @@
 """Groups with one output, grown from anchors and then from elementwise nodes.
 
-Every group has one output, and nothing inside it is read outside. So no path can leave a group and
-come back: groups never close a cycle.
+No inner value of a group has outside readers. A path therefore cannot leave a group and return:
+groups never close a cycle.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from compiler.passes.fusion.kinds import (
 from compiler.passes.fusion.policy import Group
 
 FEW_ROWS = 32
-"""Rows of a product up to which making its weights again costs less than storing them."""
+"""Limit on the rows of a product for which recomputing weights is cheaper than storing them."""
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
-    """Whether making weights again for each tile of rows costs less than storing them.
+    """Whether recomputing weights for each tile of rows is cheaper than storing them.
 
-    It does for few rows, and where packing them puts columns side by side that lie apart.
+    It is for few rows, and where packing gathers distant columns.
     """
     if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
         return weights.tensor.rank == 2
@@ -53,7 +53,7 @@ class Grouping:
         self.group_of: dict[str, Group] = {}
 
     def users(self, node: Node) -> tuple[Node, ...]:
-        """The nodes that read a node's output."""
+        """Return the nodes that read a node's output."""
         return self.graph.users.get(node.output, ())
 
     def is_result(self, node: Node) -> bool:
@@ -65,10 +65,10 @@ class Grouping:
         return node.output not in self.group_of
 
     def from_anchors(self) -> None:
-        """Groups around contractions, then around pools and reductions, the last ones first.
+        """Grow groups around contractions, then around pools and reductions, the last ones first.
 
-        Where two anchors meet in an addition, the later one takes it: the other's result is in
-        memory by then. What stands between a contraction and a reduction goes to the contraction.
+        If an addition follows two anchors, the later one takes it: the other's result is in memory
+        by then. Nodes between a contraction and a reduction go to the contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:
@@ -83,7 +83,7 @@ class Grouping:
                 self.grow(group, node)
 
     def grow(self, group: Group, anchor: Node) -> None:
-        """Take in all that can follow an anchor."""
+        """Add all nodes that may follow an anchor."""
         while self.add_epilogue(group, anchor):
             pass
         self.add_codes(group, anchor)
@@ -91,7 +91,7 @@ class Grouping:
         self.keep(group)
 
     def from_elementwise(self) -> None:
-        """Groups of elementwise nodes, from their outputs backwards."""
+        """Grow groups of elementwise nodes, from their outputs backwards."""
         for node in reversed(self.graph.nodes):
             if self.is_free(node) and is_elementwise(node):
                 group = self.start("elementwise", node)
@@ -100,19 +100,19 @@ class Grouping:
                 self.keep(group)
 
     def start(self, kind: str, node: Node) -> Group:
-        """A group of one node, not kept yet."""
+        """Start a tentative group of a single node."""
         group = Group(kind, node, node)
         group.add([node])
         return group
 
     def keep(self, group: Group) -> None:
-        """Let the nodes of a group belong to it."""
+        """Assign the nodes of a group to it."""
         self.group_of.update((name, group) for name in group.nodes)
 
     def add_weights(self, group: Group, anchor: Node) -> None:
-        """Take in what dequantizes constant weights of a product.
+        """Add the dequantization of constant weights of a product.
 
-        Each tile of rows makes them again, in vectors, and reads a byte for each instead of four.
+        Each tile of rows recomputes it in vectors, and loads a byte per weight instead of four.
         """
         made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
         if made is None or anchor.op != "matmul" or made.op != "dequantize":
@@ -128,7 +128,7 @@ class Grouping:
             group.add([made])
 
     def add_epilogue(self, group: Group, anchor: Node) -> bool:
-        """Take in the elementwise nodes up to where all that reads the last one comes together."""
+        """Add the elementwise nodes up to the node where all readers of the last one converge."""
         region: dict[str, Node] = {}
         pending = {n.output: n for n in self.users(group.last)}
         if not pending or self.is_result(group.last):
@@ -150,7 +150,7 @@ class Grouping:
             pending.update((n.output, n) for n in self.users(node))
 
     def fits_epilogue(self, node: Node, anchor: Node) -> bool:
-        """Whether a node can be applied to each element of an anchor as it is stored."""
+        """Whether a node can be applied at the store of an anchor."""
         return (
             self.is_free(node)
             and is_elementwise(node)
@@ -159,7 +159,7 @@ class Grouping:
         )
 
     def add_producers(self, group: Group, root: Node, t: object) -> None:
-        """Take in elementwise nodes of shape t that only the group reads, from root backwards."""
+        """Add elementwise nodes of shape t that only the group reads, from root backwards."""
         assert isinstance(t, TensorType)
         pending = [i for i in root.inputs if i]
         while pending and len(group.nodes) < self.max_nodes:
@@ -170,7 +170,7 @@ class Grouping:
             pending.extend(filter(None, node.inputs))
 
     def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
-        """Whether a node can be computed where root reads it, and nobody else does."""
+        """Whether a node can be computed where root reads it, and has no other readers."""
         expensive = overlap(root) > 1 and node.op in EXPENSIVE
         return (
             self.is_free(node)
@@ -183,7 +183,7 @@ class Grouping:
         )
 
     def add_codes(self, group: Group, anchor: Node) -> None:
-        """Take in what dequantizes bytes for what follows an anchor, so that bytes are read."""
+        """Add the dequantization of operands behind an anchor, so that the kernel loads bytes."""
         for node in list(group.nodes.values()):
             for value in filter(None, node.inputs):
                 made = self.graph.producers.get(value)
@@ -191,7 +191,7 @@ class Grouping:
                     group.add([made])
 
     def fits_codes(self, group: Group, node: Node) -> bool:
-        """Whether a node dequantizes bytes, and only elementwise nodes of a group read it."""
+        """Whether a node dequantizes bytes for elementwise nodes of the group only."""
         return (
             node.op == "dequantize"
             and self.is_free(node)
@@ -204,9 +204,9 @@ class Grouping:
         )
 
     def add_numbers(self, group: Group) -> None:
-        """Take in single numbers that elementwise nodes of the group read, such as scales.
+        """Add scalars that elementwise nodes of the group read, such as scales.
 
-        Each loop computes them once, from operands that it would load the result of otherwise.
+        Each loop computes them once, from operands in place of their results.
         """
         pending = [n for n in group.nodes.values() if is_elementwise(n)]
         while pending and len(group.nodes) < self.max_nodes:
@@ -217,7 +217,7 @@ class Grouping:
                     pending.append(node)
 
     def fits_number(self, group: Group, node: Node) -> bool:
-        """Whether a node is a cheap single number that elementwise nodes of a group alone read."""
+        """Whether a node is a cheap scalar with only elementwise nodes of the group as readers."""
         return (
             self.is_free(node)
             and node.output not in group.nodes
@@ -229,6 +229,6 @@ class Grouping:
         )
 
     def groups(self) -> list[Group]:
-        """The groups of more than one node, in the order of their outputs."""
+        """Return the groups of more than one node, in the order of their outputs."""
         found = {id(g): g for g in self.group_of.values() if len(g.nodes) > 1}
         return sorted(found.values(), key=lambda g: self.position[g.last.output])

@@ -1,4 +1,4 @@
-"""Plans made of groups that are grown: the copies worth making, the groups, and the reasons."""
+"""Plans of grown groups: profitable copies, groups, and reasons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.trace import Log
 
 
 def grown(graph: Graph, limits: Limits, log: Log, name: str) -> Plan:
-    """The plan of the policy `anchor`, or of `elementwise`, which knows no anchors."""
+    """Return the plan of the policy `anchor`, or of `elementwise`, which has no anchors."""
     grouping = _grouping(graph, limits, name)
     if limits.duplicate:
         worth = copies_worth_making(graph, grouping)

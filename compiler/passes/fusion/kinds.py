@@ -1,4 +1,4 @@
-"""Which nodes may share a kernel at all, and as what: the questions that every policy asks."""
+"""Predicates of all policies: the nodes that may share a kernel, and their roles."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 
 EXPENSIVE = with_trait("expensive")
-"""Elementwise operators that are not worth computing twice to save a trip through memory."""
+"""Elementwise operators that cost more than the memory traffic that recomputation saves."""
 
 _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
 
 
 def is_lowerable(node: Node) -> bool:
-    """Whether code is generated for the node: declared, rank known, no regions, no strings."""
+    """Whether a node has generated code: declared, known rank, no regions, no strings."""
     operator = OPERATORS.get(node.op)
     return (
         operator is not None
@@ -28,30 +28,30 @@ def is_lowerable(node: Node) -> bool:
 
 
 def is_elementwise(node: Node) -> bool:
-    """Whether each element of the result comes from one element of each operand."""
+    """Whether each element of the result depends on a single element of each operand."""
     return is_lowerable(node) and OPERATORS[node.op].kind == "elementwise"
 
 
 def is_cheap_number(node: Node) -> bool:
-    """Whether the node computes one number, from others, in next to no time."""
+    """Whether a node computes a scalar from scalars at negligible cost."""
     if not is_elementwise(node) or node.op in EXPENSIVE:
         return False
     return node.tensor.is_static and node.tensor.n_elements == 1
 
 
 def is_contraction(node: Node) -> bool:
-    """Whether the node is a sum of products: a convolution or a matrix product."""
+    """Whether a node is a sum of products: a convolution or a matrix product."""
     return is_lowerable(node) and OPERATORS[node.op].kind == "contraction"
 
 
 def is_reduction(node: Node) -> bool:
-    """Whether the node is a pool or reduction that reads its operand in one go."""
+    """Whether a node is a pool or reduction in a single pass over its operand."""
     named = node.op.startswith("reduce_") or node.op.endswith("_pool")
     return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
 
 
 def share_lanes(a: Node, b: Node) -> bool:
-    """Whether a vector that holds as many elements of one as fit holds as many of the other.
+    """Whether vectors of two nodes hold the same number of elements.
 
     Elements of less than four bytes are computed in four.
     """
@@ -60,7 +60,7 @@ def share_lanes(a: Node, b: Node) -> bool:
 
 
 def overlap(node: Node) -> float:
-    """How often a pool reads an element on average; 1 for other nodes."""
+    """Return how often a pool reads an element on average; 1 for other nodes."""
     kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
     if not kernel or not strides:
         return 1.0
@@ -68,17 +68,17 @@ def overlap(node: Node) -> float:
 
 
 def why_alone(n: Node) -> str:
-    """Why no kernel has this node and others; "" where one may."""
+    """Return why a node cannot share a kernel; "" where it may."""
     if n.op == "fusion":
         return f"{n.output} is a fused group already"
     if is_lowerable(n):
         return ""
     if n.regions:
-        return f"{n.op} has regions, which run on their own"
+        return f"{n.op} has regions, which run separately"
     if n.op not in OPERATORS:
-        return f"{n.op} is opaque: no code is generated for it, so it runs on its own"
+        return f"{n.op} is opaque: it has no generated code, so it runs separately"
     if not all(isinstance(t, TensorType) and t.is_ranked for t in n.types):
         return f"the rank of {n.output} is open: {n.type}"
     if len([v for v in n.outputs if v]) > 1:
         return f"{n.output} is one of {len(n.outputs)} outputs of {n.op}"
-    return f"no code is generated for {n.op}"
+    return f"{n.op} has no generated code"

@@ -1,4 +1,4 @@
-"""The policy `none`: every node is a kernel of its own."""
+"""The policy `none`: each node is a kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.trace import Log
 
 
 @policy(
-    like="no system: what the others are measured against",
+    like="no system: the baseline of the other policies",
     example="""
     graph g(x: f32[2,3]) {
       a: f32[2,3] = neg(x)
@@ -25,7 +25,7 @@ from compiler.trace import Log
     """,
 )
 def none(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Nothing is fused: each node writes its result to memory, and the next reads it back."""
+    """Fuse nothing: each node writes its result to memory, and its readers load it again."""
     return Plan(graph, (), _why)
 
 

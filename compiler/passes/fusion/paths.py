@@ -1,4 +1,4 @@
-"""The steps of TVM's FuseOps: conditions along all paths to a post-dominator, and union of groups.
+"""Conditions along all paths to a post-dominator, and union of groups, as in TVM's FuseOps.
 
 Source: TVM, src/relax/transform/fuse_ops.cc (GraphPartitioner: RunFuse, CheckPath, CommitFuse).
 """
@@ -21,7 +21,7 @@ _KINDS = {
 
 
 class Fuser:
-    """Groups as a forest of unions; the root of a group is the node it ends in."""
+    """Groups as a union-find forest; the root of a group is its final node."""
 
     def __init__(self, graph: Graph, max_nodes: int) -> None:
         self.graph, self.max_nodes = graph, max_nodes
@@ -38,7 +38,7 @@ class Fuser:
         }
 
     def find(self, name: str) -> str:
-        """The root of a node's group."""
+        """Return the root of a node's group."""
         root = name
         while self._group[root] != root:
             root = self._group[root]
@@ -47,17 +47,19 @@ class Fuser:
         return root
 
     def pattern(self, name: str) -> Pattern:
-        """The kind of a node's group: the highest of its members'."""
+        """Return the kind of a node's group: the highest of its members'."""
         return self._pattern[self.find(name)]
 
     def why_alone(self, node: Node) -> str:
-        """Why a node is opaque: it shares a kernel with none; "" when it is not."""
+        """Return why a node is opaque and cannot share a kernel; "" when it is not opaque."""
         if self.own[node.output] is not Pattern.OPAQUE:
             return ""
-        return why_alone(node) or f"{node.op} is opaque: its loops are not those of its operands"
+        return (
+            why_alone(node) or f"{node.op} is opaque: its loops differ from those of its operands"
+        )
 
     def visit(self, node: Node, phase: int) -> None:
-        """Fuse a node with its post-dominator if this phase does that for its kind."""
+        """Fuse a node with its post-dominator if this phase handles its kind."""
         name = node.output
         reason = self._not_now(node, phase) or self._fuse(node)
         if reason:
@@ -75,7 +77,7 @@ class Fuser:
         if self.find(sink) == self.find(name):
             return ""
         if kind is Pattern.REDUCTION:
-            return f"reduction {node.op} goes into nothing: what follows it has loops of its own"
+            return f"reduction {node.op} is not fused forward: nodes behind it have different loops"
         if kind > Pattern.BROADCAST and (kind is Pattern.INJECTIVE) == (phase == 0):
             return self.reasons.get(name, f"{kind.word} {node.op} waits for the second phase")
         return ""
@@ -85,10 +87,10 @@ class Fuser:
             return f"{node.output} is also a result of the graph, so it has to be stored"
         users = self.graph.users.get(node.output, ())
         shown = ", ".join(u.output for u in users[:3]) + (", ..." if len(users) > 3 else "")
-        return f"no node post-dominates {node.output}: its readers ({shown}) never meet again"
+        return f"no node post-dominates {node.output}: its readers ({shown}) never converge"
 
     def _fuse(self, node: Node) -> str:
-        """Fuse a node with its post-dominator, or the reason why not."""
+        """Fuse a node with its post-dominator; return the reason if that is not possible."""
         name = node.output
         sink = self.above[name]
         if self.find(sink) == self.find(name):
@@ -102,12 +104,12 @@ class Fuser:
         roots = {self.find(n) for n in (name, *path, sink)}
         n = sum(self._size[r] for r in roots)
         if n > self.max_nodes:
-            return f"with {sink} the group has {n} nodes, and a group has {self.max_nodes} at most"
+            return f"with {sink} the group has {n} nodes, above the limit of {self.max_nodes}"
         self._unite(roots, self.find(sink))
         return ""
 
     def _path(self, source: str, sink: str) -> list[str] | None:
-        """The nodes on all paths to the post-dominator, without both ends."""
+        """Return the nodes on all paths to the post-dominator, without both ends."""
         found: dict[str, None] = {}
         pending = [source]
         while pending:
@@ -120,7 +122,7 @@ class Fuser:
         return list(found)
 
     def _unfit(self, node: Node, path: list[str], sink: str) -> str:
-        """Why the kinds on the paths do not fit."""
+        """Return why the kinds on the paths do not fit."""
         kind = self.pattern(node.output)
         anchored = kind is Pattern.OUT_ELEMENTWISE_FUSABLE
         most = Pattern.BROADCAST if anchored else Pattern.INJECTIVE
@@ -143,11 +145,11 @@ class Fuser:
             return alone
         a, b = self.pattern(node.output), self.pattern(other)
         if a is b is Pattern.OUT_ELEMENTWISE_FUSABLE:
-            return f"{other} belongs to another {b.word} kernel already, and a kernel has one"
+            return f"{other} belongs to another {b.word} kernel already, and a kernel holds one"
         return f"{a.word} {node.op} into {b.word} {user.op}: these kinds are not fused"
 
     def _shapes(self, node: Node, members: list[Node]) -> str:
-        """Why nodes are not applied to each result of an anchor as it is stored."""
+        """Return why nodes cannot be the epilogue of an anchor."""
         anchor = self._anchor[self.find(node.output)]
         for n in members:
             if n.tensor.shape != anchor.tensor.shape:
@@ -157,7 +159,7 @@ class Fuser:
         return ""
 
     def _repeated(self, node: Node, members: list[Node]) -> str:
-        """Why a node would be computed more often than it has elements, and is expensive."""
+        """Return why an expensive node would be computed more often than it has elements."""
         size, most = _n_elements(node), max(_n_elements(n) for n in members)
         root = self.find(node.output)
         expensive = [n for n in self._members(root) if n.op in EXPENSIVE] if most > size else []
@@ -191,7 +193,7 @@ class Fuser:
                 self._anchor[into] = self._anchor[r]
 
     def groups(self) -> list[Group]:
-        """The groups of more than one node, in the order of their outputs."""
+        """Return the groups of more than one node, in the order of their outputs."""
         found: dict[str, Group] = {}
         for n in self.graph.nodes:
             root = self.find(n.output)

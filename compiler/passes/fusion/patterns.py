@@ -1,4 +1,4 @@
-"""The kinds by which TVM's FuseOps tells operators apart: how a result's elements follow.
+"""The operator kinds of TVM's FuseOps, by the dependence of results on operands.
 
 Source: TVM, include/tvm/relay/op_attr_types.h (OpPatternKind).
 """
@@ -19,11 +19,11 @@ from compiler.passes.fusion.kinds import (
 )
 
 INJECTIVE = with_trait("injective")
-"""Operators, apart from views, each of whose elements is one element of the operand."""
+"""Operators, other than views, each of whose elements is one element of the operand."""
 
 
 class Pattern(IntEnum):
-    """Kinds in the order in which they take in less and less; a group has its members' highest."""
+    """Kinds in order of decreasing fusibility; the kind of a group is its members' highest."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
@@ -34,12 +34,12 @@ class Pattern(IntEnum):
 
     @property
     def word(self) -> str:
-        """As TVM's documents write it."""
+        """The name in TVM's documents."""
         return self.name.lower().replace("_", "-")
 
 
 def pattern_of(node: Node, graph: Graph) -> Pattern:
-    """The kind of a node."""
+    """Return the kind of a node."""
     if why_alone(node):
         return Pattern.OPAQUE
     if is_elementwise(node):
@@ -58,7 +58,7 @@ def _has_shape_of(graph: Graph, value: str, node: Node) -> bool:
 
 
 def _is_injective(node: Node, graph: Graph) -> bool:
-    """Whether a node only says where each element comes from, and that is known now."""
+    """Whether a node only permutes or selects elements, by an index map known now."""
     if not is_lowerable(node) or not (node.op in INJECTIVE or OPERATORS[node.op].kind == "view"):
         return False
     types = [node.type, *(graph.types[i] for i in node.inputs[:1])]

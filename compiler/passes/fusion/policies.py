@@ -1,4 +1,4 @@
-"""All policies of fusion by name; `fuse` offers these."""
+"""All fusion policies by name, for the option of `fuse`."""
 
 from __future__ import annotations
 

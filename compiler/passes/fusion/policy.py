@@ -1,7 +1,7 @@
-"""What a policy of fusion is: a declaration with words, a source and an executed example.
+"""The declaration of a fusion policy, with words, a source and an executed example.
 
-A policy looks at a graph and says which nodes share a kernel, and for any other pair of a node and
-its reader why they do not. `fuse` puts the groups into the graph and keeps the ledger.
+A policy chooses the nodes of a graph that share a kernel, and gives the reason for any other pair
+of a node and its reader. `fuse` puts the groups into the graph and writes the ledger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What every policy keeps to: nodes in a group, and whether nodes may be computed twice."""
+    """Constraints of every policy: the size of groups in nodes, and permission to duplicate."""
 
     max_nodes: int
     duplicate: bool
@@ -28,8 +28,8 @@ class Limits:
 class Group:
     """Nodes that become one kernel, in no particular order.
 
-    `first` is the node it was grown from, the anchor of a contraction or reduction; `last` makes
-    the output that comes last.
+    `first` is the seed of the group, the anchor of a contraction or reduction; `last` computes the
+    output that comes last.
     """
 
     kind: str
@@ -38,15 +38,15 @@ class Group:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def add(self, nodes: Sequence[Node]) -> None:
-        """Take nodes in."""
+        """Add nodes."""
         self.nodes.update((n.output, n) for n in nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a policy decided: the graph (cheap nodes may stand in it several times) and its groups.
+    """The decision of a policy: the graph, with cheap nodes duplicated, and its groups.
 
-    `why(node, user)` says why a node and one that reads it are in different kernels.
+    `why(node, user)` says why a node and a reader are in different kernels.
     """
 
     graph: Graph
@@ -59,7 +59,7 @@ Planner = Callable[[Graph, Limits, Log], Plan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """A way to decide: call `plan`. The example is a graph before and after `fuse` with it."""
+    """A fusion policy: call `plan`. The example is a graph before and after `fuse` with it."""
 
     name: str
     words: str
@@ -70,14 +70,14 @@ class Policy:
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """The first line of the docstring."""
         return self.words.split("\n", 1)[0]
 
 
 def policy(*, like: str, example: str) -> Callable[[Planner], Policy]:
     """Declare a function `(graph, limits, log) -> Plan` as the policy named after it.
 
-    `like` names the system and the source that it follows.
+    `like` names the system that it follows, with the source.
     """
 
     def declare(fn: Planner) -> Policy:

@@ -1,4 +1,4 @@
-"""The policy `postdominator`: a node goes where everything that reads it comes together."""
+"""The policy `postdominator`: fuses a node with its immediate post-dominator."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from compiler.trace import Log
     """,
 )
 def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """A node is fused with its immediate post-dominator if all on the paths there are of fit kinds.
+    """Fuse a node with its immediate post-dominator if the kinds on all paths between fit.
 
-    First contractions and pools take what follows them element by element, and elementwise and
-    broadcasting nodes go into what reads them; then data movement joins. Groups have one output,
-    nothing is computed twice, and nothing follows a reduction in its kernel.
+    First contractions and pools take their elementwise epilogues, and elementwise and broadcasting
+    nodes fuse into their readers; then data movement joins. Groups have one output, nothing is
+    computed twice, and nothing follows a reduction in its kernel.
     """
     fuser = Fuser(graph, limits.max_nodes)
     for phase in (0, 1):
@@ -70,4 +70,4 @@ def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
 def _default(fuser: Fuser, node: Node, user: Node) -> str:
     a, b = (fuser.pattern(n.output) for n in (node, user))
     assert a is not Pattern.OPAQUE, f"{node.output} has no reason"
-    return f"{a.word} {node.op} into {b.word} {user.op}: fused with neither"
+    return f"{a.word} {node.op} into {b.word} {user.op}: neither fuses with the other"

@@ -1,7 +1,7 @@
-"""Producers into all of their readers, the one that saves the most time first.
+"""Fusion of producers into all of their readers, the largest saving of time first.
 
-Source: XLA, xla/service/gpu/transforms/priority_fusion.cc: a queue of producers by the time that
-the cost model says is saved; after each fusion the neighbours are weighed again.
+Source: XLA, xla/service/gpu/transforms/priority_fusion.cc: a priority queue of producers by the
+time saved according to the cost model; each fusion updates the priorities of its neighbours.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from compiler.passes.fusion.units import Unit, Units
 from compiler.trace import Log
 
 MOST_COPIES = 8
-"""A node that more kernels read is stored once."""
+"""Limit on the readers into which a node is duplicated."""
 
 MOST_COPIED = 4
-"""Nodes that are computed again together, at most."""
+"""Limit on the nodes that are duplicated together."""
 
 
 class Priorities:
-    """The queue, and why producers were not fused that could have been."""
+    """The priority queue, and the reasons against the fusion of the other producers."""
 
     def __init__(self, units: Units, limits: Limits, log: Log) -> None:
         self.units, self.limits, self.log = units, limits, log
@@ -47,7 +47,7 @@ class Priorities:
                 self._fuse(unit, readers)
 
     def _weigh(self, unit: Unit) -> None:
-        """Put a unit into the queue at the time that it saves now."""
+        """Enqueue a unit with the time that its fusion saves now."""
         self._n += 1
         self._version[unit] = self._n
         readers = self._readers(unit)
@@ -55,14 +55,14 @@ class Priorities:
         if saved > 0:
             heapq.heappush(self._queue, (-saved, unit.order, self._n, unit))
         elif readers:
-            self._keep(unit, f"the cost model sees no time saved by computing {unit.last} there")
+            self._keep(unit, f"the cost model predicts no gain from computing {unit.last} there")
 
     def _keep(self, unit: Unit, reason: str) -> list[Unit]:
         self.kept_apart.update((n, reason) for n in unit.names)
         return []
 
     def _readers(self, unit: Unit) -> list[Unit]:
-        """The readers of a unit if it can go into all of them; it keeps its reason otherwise."""
+        """Return the readers of a unit if it fits into all of them; record the reason otherwise."""
         units = self.units
         if unit.alone or unit.kind == "other" or units.has_many_readers(unit):
             return []
@@ -77,15 +77,15 @@ class Priorities:
         for r in readers:
             reason = why_not_into(units, unit, r, self.limits.max_nodes, is_copy=len(readers) > 1)
             if reason:
-                where = f"it goes into all of its readers or none, and not into {r.last}: "
+                where = f"it fuses into all of its readers or none, and not into {r.last}: "
                 return self._keep(unit, f"{where}{reason}" if len(readers) > 1 else "")
         return readers
 
     def _why_not_copied(self, unit: Unit, readers: list[Unit]) -> str:
-        """Why a unit that several kernels read is not computed in each of them."""
+        """Return why a unit with several readers is not duplicated into them."""
         shown = ", ".join(r.last for r in readers[:3]) + (", ..." if len(readers) > 3 else "")
         if not self.limits.duplicate:
-            return f"{unit.last} is read by {shown}, and nothing is computed twice"
+            return f"{unit.last} has several readers ({shown}), and duplication is disabled"
         if len(readers) > MOST_COPIES or len(unit.names) > MOST_COPIED:
             return (
                 f"{len(unit.names)} nodes up to {unit.last} would be computed in each of "
@@ -104,11 +104,11 @@ class Priorities:
         if unit.last not in self._may:
             self._may[unit.last] = self.log.may("copy_cheap_producer", unit.last)
         if not self._may[unit.last]:
-            self._keep(unit, f"copies of {unit.last} are switched off for this compilation")
+            self._keep(unit, f"copies of {unit.last} are disabled for this compilation")
         return self._may[unit.last]
 
     def _saved(self, unit: Unit, readers: list[Unit]) -> float:
-        """Seconds less when a unit is computed in each of its readers."""
+        """Return the seconds saved by computing a unit in each of its readers."""
         units = self.units
         reads, makes = units.operands(unit), set(units.values(unit))
         stored = units.stored(unit)
@@ -142,7 +142,8 @@ class Priorities:
             t = nodes[0].type
             nbytes = t.assumed.nbytes if isinstance(t, TensorType) else 0
             because = (
-                f"computed in each of its {len(readers)} readers; {unit.flops:,} operations are "
-                f"repeated and {nbytes * (1 + len(readers)):,} bytes of traffic less"
+                f"computed in each of its {len(readers)} readers; saves "
+                f"{nbytes * (1 + len(readers)):,} bytes of traffic, and repeats {unit.flops:,} "
+                "operations"
             )
             self.log.applied("copy_cheap_producer", name, because, nodes[:1], nodes)

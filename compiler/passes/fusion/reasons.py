@@ -1,4 +1,4 @@
-"""Why two neighbours stay apart in groups that have one output."""
+"""Reasons why adjacent nodes are in different groups with one output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.passes.fusion.kinds import (
 
 
 def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
-    """Why a node and one of its readers are different kernels: the first reason that holds."""
+    """Return the first reason why a node and a reader are different kernels."""
     value = node.output
     for n in (node, user):
         reason = why_alone(n)
@@ -78,12 +78,12 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
 
 
 def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
-    """Why two nodes that could share a kernel belong to different ones."""
+    """Return why two nodes that could share a kernel are in different groups."""
     ours, theirs = grouping.group_of[node.output], grouping.group_of[user.output]
     for group in (theirs, ours):
         if len(group.nodes) >= grouping.max_nodes:
             return (
-                f"the group that ends in {group.last.output} has {len(group.nodes)} nodes already"
+                f"the group that ends in {group.last.output} is full, with {len(group.nodes)} nodes"
             )
     if theirs.kind == "elementwise":
         return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"

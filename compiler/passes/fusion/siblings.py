@@ -1,4 +1,4 @@
-"""Merging units that share a value: a reader into its producer, or readers of one value."""
+"""Merging of units that share a value: a producer and a reader, or readers of a value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compiler.passes.fusion.units import Unit, Units
 
 
 def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
-    """One unit for two, if the lowering can compute both in one kernel and no path forbids it."""
+    """Merge two units, if the lowering supports the result and no path forbids it."""
     if why_not(units, a, b, max_nodes):
         return None
     way = units.way(a, b)
@@ -15,7 +15,7 @@ def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
 
 
 def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
-    """Why two units cannot be one kernel, paths between them aside."""
+    """Return why two units cannot be one kernel, apart from paths between them."""
     first, second = (a, b) if a.order < b.order else (b, a)
     if first in units.sources(second):
         return why_not_into(units, first, second, max_nodes)
@@ -23,7 +23,7 @@ def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
 
 
 def shared_bytes(units: Units, a: Unit, b: Unit) -> int:
-    """The bytes that one kernel for both reads less than two: what both know or hand over."""
+    """Return the bytes that merging saves: values that both read, or that one passes on."""
     known_a = {*units.operands(a), *a.names}
     known_b = {*units.operands(b), *b.names}
     return sum(map(units.nbytes, known_a & known_b))

@@ -1,8 +1,8 @@
-"""Kernels while they are being merged: what each has inside, reads and stores, and their order.
+"""Kernels under construction: nodes, operands, stored values, and topological order.
 
-Unlike groups grown from anchors, units may have several outputs, so a path may leave one and come
-back. The order of all units is kept right after each merger, as by Pearce and Kelly (2006, dynamic
-topological sort); two units between which a path leads through a third are never merged.
+Unlike groups grown from anchors, units may have several outputs, so a path may leave a unit and
+return. Each merge updates the topological order incrementally, as by Pearce and Kelly (2006,
+dynamic topological sort). Two units with a path through a third are never merged.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from compiler.passes.fusion.kinds import is_contraction, is_elementwise, is_redu
 from compiler.passes.fusion.policy import Group
 
 MOST_READERS = 64
-"""A value with more readers is stored: nobody looks for the best of so many."""
+"""Limit on the readers of a value that are examined; a value with more is stored."""
 
 MOST_VISITED = 128
-"""Units looked at in search of a path; where it takes more, a path is taken to exist."""
+"""Limit on the units visited in search of a path; beyond it, a path is assumed."""
 
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """Nodes that are one kernel, by their outputs, in order.
+    """The nodes of a kernel, by their outputs, in order.
 
-    `anchors` are the contraction or the reductions inside, `before` what they are computed from.
+    `anchors` are the contraction or the reductions inside, `before` the nodes on which they depend.
     `alone` says why a node is never merged.
     """
 
@@ -50,7 +50,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What lies between two units: a path through a third, or what to reorder when they merge."""
+    """The relation of two units: a path through a third, or the reordering that a merge needs."""
 
     path: tuple[str, ...] = ()
     is_long: bool = False
@@ -59,17 +59,14 @@ class Way:
 
     @property
     def obstacle(self) -> str:
-        """Why the two cannot be one kernel; "" when they can."""
+        """The reason why the two cannot be one kernel; "" when they can."""
         if self.is_long:
-            return (
-                "one kernel might wait for itself: more than "
-                f"{MOST_VISITED} kernels may lie between the two"
-            )
+            return f"a cycle is possible: more than {MOST_VISITED} kernels may lie between the two"
         return f"would close a cycle: {' -> '.join(self.path)}" if self.path else ""
 
 
 class Units:
-    """The kernels of a graph: each node one at first."""
+    """The kernels of a graph, initially one per node."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -99,24 +96,24 @@ class Units:
         t = n.type
         return t.assumed.n_elements if isinstance(t, TensorType) and t.is_ranked else 0
 
-    # Looking
+    # Queries
 
     def all(self) -> list[Unit]:
-        """Every unit once, in order."""
+        """Yield every unit once, in order."""
         found = {id(u): u for u in self.unit_of.values()}
         return sorted(found.values(), key=lambda u: u.order)
 
     def nodes(self, unit: Unit) -> list[Node]:
-        """The nodes of a unit as they are now, in order."""
+        """Return the current nodes of a unit, in order."""
         return [self.made[n] for n in unit.names]
 
     def values(self, unit: Unit) -> Iterator[str]:
-        """What a unit computes."""
+        """Return the values that a unit computes."""
         for name in unit.names:
             yield from filter(None, self.made[name].outputs)
 
     def nbytes(self, value: str) -> int:
-        """The bytes that reading or writing a value moves; a number repeated takes none."""
+        """Return the bytes of reading or writing a value; 0 for a broadcast scalar."""
         found = self._nbytes.get(value)
         if found is None:
             found = self._nbytes[value] = self._bytes_of(value)
@@ -129,12 +126,12 @@ class Units:
         return 0 if constant is not None and constant.is_splat else t.assumed.nbytes
 
     def operands(self, unit: Unit) -> dict[str, None]:
-        """The values that a unit reads from outside."""
+        """Return the outside values that a unit reads."""
         own = set(self.values(unit))
         return dict.fromkeys(r for n in self.nodes(unit) for r in n.reads if r not in own)
 
     def sources(self, unit: Unit) -> dict[Unit, None]:
-        """The units that a unit reads from."""
+        """Return the units that compute a unit's operands."""
         makers = (self.unit_of.get(o) for o in self.operands(unit))
         return dict.fromkeys(u for u in makers if u is not None)
 
@@ -145,34 +142,34 @@ class Units:
         return any(self.unit_of[u] is not unit for u in self.users.get(value, ()))
 
     def stored(self, unit: Unit) -> list[str]:
-        """The values of a unit that are needed outside of it."""
+        """Return the values of a unit that are needed outside of it."""
         return [v for v in self.values(unit) if self.is_stored(v, unit)]
 
     def readers_of(self, value: str) -> list[Unit]:
-        """The units that read a value, in order; none where it has too many readers."""
+        """Return the units that read a value, in order; none where it has too many readers."""
         users = self.users.get(value, {})
         if len(users) > MOST_READERS:
             return []
         return sorted(dict.fromkeys(self.unit_of[u] for u in users), key=lambda u: u.order)
 
     def readers(self, unit: Unit) -> list[Unit]:
-        """The units that read what a unit makes, in order."""
+        """Return the readers of a unit's values, in order."""
         found = {r: None for v in self.values(unit) for r in self.readers_of(v) if r is not unit}
         return sorted(found, key=lambda u: u.order)
 
     def has_many_readers(self, unit: Unit) -> bool:
-        """Whether a value of a unit has more readers than anybody looks at."""
+        """Whether a value of a unit has too many readers to examine."""
         return any(len(self.users.get(v, ())) > MOST_READERS for v in self.values(unit))
 
     def seconds(self, flops: int, read: Iterable[str], written: Iterable[str]) -> float:
-        """An estimate of the time that a kernel takes."""
+        """Estimate the time of a kernel."""
         n_read, n_written = sum(map(self.nbytes, read)), sum(map(self.nbytes, written))
         return CORE.seconds(Cost(flops, n_read, n_written))
 
     # Order
 
     def way(self, a: Unit, b: Unit) -> Way:
-        """What lies between two units, apart from what one hands straight to the other."""
+        """Return the relation of two units, apart from values passed directly."""
         a, b = (a, b) if a.order < b.order else (b, a)
         came: dict[Unit, Unit] = {}
         pending, n_seen = [a], 0
@@ -191,7 +188,7 @@ class Units:
         return Way(is_long=True) if in_front is None else Way((), False, tuple(came), in_front)
 
     def _in_front(self, a: Unit, b: Unit) -> tuple[Unit, ...] | None:
-        """The units between the two in the order that the second depends on."""
+        """Return the units between the two on which the second depends."""
         found: dict[Unit, None] = {}
         pending = [b]
         while pending:
@@ -203,10 +200,10 @@ class Units:
                 return None
         return tuple(found)
 
-    # Changing
+    # Changes
 
     def merge(self, a: Unit, b: Unit, way: Way) -> Unit:
-        """Make two units one, and the order right again."""
+        """Merge two units, and restore the topological order."""
         first, second = (a, b) if a.order < b.order else (b, a)
         front = sorted(way.in_front, key=lambda u: u.order)
         behind = sorted(way.behind, key=lambda u: u.order)
@@ -220,7 +217,7 @@ class Units:
         return made
 
     def absorb(self, first: Unit, second: Unit) -> Unit:
-        """The second unit with the nodes of the first in front, at its own place in the order."""
+        """Prepend the nodes of the first unit to the second, at its position in the order."""
         if second.anchors and not first.anchors:
             read = {u for v in self.values(first) for u in self.users.get(v, ())}
             is_before = bool(read & ({*second.anchors} | second.before))
@@ -235,7 +232,7 @@ class Units:
         return second
 
     def copy_into(self, unit: Unit, reader: Unit) -> dict[str, Node]:
-        """Compute a unit once more, inside one that reads it; the copies by what they copy."""
+        """Duplicate a unit into a reader; return the copies by their originals."""
         if self._namer is None:
             self._namer = Editor(self.graph)
         names = {n: self._namer.fresh(n) for n in unit.names}
@@ -254,7 +251,7 @@ class Units:
         return copies
 
     def _drop_repeats(self, unit: Unit) -> None:
-        """Of a node and its copies that have come together again, one is enough."""
+        """Drop copies that are reunited with their originals."""
         if not self._copied_from:
             return
         first: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -285,10 +282,10 @@ class Units:
                 self.users.setdefault(names[r], {})[n.output] = None
         self.made[n.output] = n.with_inputs(names)
 
-    # Finishing
+    # Results
 
     def result(self) -> tuple[Graph, list[Group]]:
-        """The graph, with copies where some were made, and the units of more than one node."""
+        """Return the graph, with copies, and the units of more than one node."""
         graph = self.graph
         if self._namer is not None:
             unsorted = replace(graph, nodes=tuple(self.made.values()))
@@ -313,7 +310,7 @@ def _kind(n: Node) -> str:
 
 
 def _trail(came: dict[Unit, Unit], u: Unit, a: Unit, b: Unit) -> tuple[str, ...]:
-    """The path from a over u to b, by the last outputs of the kernels on it."""
+    """Return the path from a over u to b, by the last outputs of the kernels on it."""
     names = [b.last, u.last]
     while came[u] is not a:
         u = came[u]

@@ -1,4 +1,4 @@
-"""The policy `xla`: producers into all their readers by time saved, then several outputs."""
+"""The policy `xla`: fuses producers into all readers by time saved, then merges siblings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 CANDIDATES = 8
-"""Readers of one value that a further reader is compared with, the latest first."""
+"""Limit on the readers of a value compared with another reader, the latest first."""
 
 
 @policy(
@@ -45,11 +45,11 @@ CANDIDATES = 8
     """,
 )
 def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """The producer whose fusion saves the most time goes into all its readers, and so on.
+    """Fuse the producer with the largest saving of time into all its readers, repeatedly.
 
-    The time is the cost model's. A producer goes into all of its readers or none; where there are
-    several it is computed in each, which only cheap nodes are. Then kernels that read the same
-    value, and producers with readers of theirs, become kernels with several outputs.
+    The cost model estimates the time. A producer fuses into all of its readers or none; several
+    readers require a duplicate in each, which only cheap nodes permit. Then kernels that read the
+    same value, and producers with a reader, merge into kernels with several outputs.
     """
     units = Units(graph)
     priorities = Priorities(units, limits, log)
@@ -65,7 +65,7 @@ def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
 
 
 def _merge_round(units: Units, value: str, max_nodes: int) -> None:
-    """Siblings that read a value, then the value's producer with a reader of it."""
+    """Merge siblings that read a value, then the value's producer with a reader."""
     if not units.nbytes(value):
         return
     merged: list[Unit] = []
@@ -84,7 +84,7 @@ def _merge_round(units: Units, value: str, max_nodes: int) -> None:
 
 
 def _why(units: Units, priorities: Priorities, node: Node, user: Node, max_nodes: int) -> str:
-    """Why a node and its reader are two kernels at the end."""
+    """Return why a node and its reader are in two kernels at the end."""
     a, b = units.unit_of[node.output], units.unit_of[user.output]
     reason = why_not(units, a, b, max_nodes) or units.way(a, b).obstacle
     apart = priorities.kept_apart.get(node.output, "")

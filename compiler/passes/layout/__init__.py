@@ -1,1 +1,1 @@
-"""Passes that choose how values lie in memory."""
+"""Passes that assign memory layouts to values."""

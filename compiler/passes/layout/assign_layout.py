@@ -1,8 +1,7 @@
-"""Where each image lies in memory: channels in blocks or last, zeros round the borders, few copies.
+"""Layout assignment for images: blocked channels or channels last, halos, and few copies.
 
-Every kernel costs something under each layout, and so does every copy that stands where layouts
-meet; the pass takes the choice of least cost. Which choices there are says `problem`, how the
-least one is found `labels`; docs/layouts.md explains both.
+Every kernel has a cost under each layout, as has every copy between layouts; the pass minimises the
+total. `problem` defines the choices, `labels` finds the minimum; docs/layouts.md explains both.
 Source: the global layout choice of Liu et al. 2019 (NeoCPU, arXiv:1809.02697), solved by minimum
 cuts as in Boykov, Veksler and Zabih 2001.
 """
@@ -64,17 +63,17 @@ def assign_layout(
 ) -> Graph:
     """Choose the memory layouts of images that cost least over the whole graph.
 
-    A convolution that writes its channels in blocks of one vector loads weights as whole vectors
-    and needs each pixel only once; one whose input has zeros around it needs no test at the border.
-    Where layouts meet, a copy stands, which costs its bytes. Kernels and copies together are
-    minimised: with plain order and blocks, or plain order and `layouts=last` (channels last),
+    A convolution with channels in blocks of one vector loads weights as whole vectors and loads
+    each pixel only once; a convolution whose input has a halo of zeros needs no tests at the
+    border. A copy between two layouts costs its bytes. The pass minimises kernels and copies
+    together: with plain order and blocks, or plain order and `layouts=last` (channels last),
     exactly; with `layouts=all` by moves between the three.
     """
     if any(not t.layout.is_plain for t in graph.types.values() if isinstance(t, TensorType)):
-        log.declined("assign_layout", graph.name, "the graph has layouts already")
+        log.declined("assign_layout", graph.name, "layouts are assigned already")
         return graph
     if block < 2:
-        log.declined("assign_layout", graph.name, f"a block of {block} channels is plain order")
+        log.declined("assign_layout", graph.name, f"a block of {block} channels equals plain order")
         return graph
     if not any(is_image(t) for t in graph.types.values()):
         return graph
@@ -93,7 +92,7 @@ def assign_layout(
 def _chosen(
     graph: Graph, log: Log, block: int, labels: tuple[int, ...]
 ) -> tuple[Problem, Energy, list[int]]:
-    """The choice of least cost among those whose every part may be done."""
+    """Return the choice of least cost that the gate permits."""
     allowed: set[str] = set()
     refused: set[str] = set()
     while True:
@@ -114,7 +113,7 @@ def _chosen(
 
 
 def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) -> None:
-    """One step for each component of kernels that has a choice: what each layout would cost."""
+    """Record a step for each component of kernels with a choice: the cost of each layout."""
     touching = by_kernel(energy.copies)
     for kernels in components(energy, chosen):
         label = chosen[kernels[0]]
@@ -140,13 +139,14 @@ def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) 
 
 
 def _explain_borders(problem: Problem, log: Log) -> None:
-    """A step for each image whose readers test for its borders, because a copy would cost more."""
+    """Record a step for each image that keeps its border tests because a copy would cost more."""
     for value, uses in problem.uses.items():
         reach = "x".join(map(str, problem.reach(uses)))
         if reach and value not in problem.refused and not problem.pads_plain(value):
             gain, cost = problem.border_gain(value) * 1e-6, problem.border_cost(value) * 1e-6
             because = (
-                f"zeros around it ({reach}) would save {gain:,.1f} us, a copy costs {cost:,.1f} us"
+                f"a halo of zeros ({reach}) would save {gain:,.1f} us, and its copy costs "
+                f"{cost:,.1f} us"
             )
             log.declined("halo", value, because, [value])
 
@@ -156,9 +156,10 @@ def _summarise(
 ) -> None:
     plain = energy.of([PLAIN_LABEL] * len(chosen))
     n_bytes = placer.bytes_copied
+    copies = "1 copy moves" if placer.n_copies == 1 else f"{placer.n_copies} copies move"
     log.applied(
         "assign_layout",
         graph.name,
-        f"{energy.of(chosen) * 1e-6:,.1f} us by the model, {plain * 1e-6:,.1f} us with everything "
-        f"in plain order; {placer.n_copies} copies move {n_bytes:,} bytes",
+        f"{energy.of(chosen) * 1e-6:,.1f} us estimated, {plain * 1e-6:,.1f} us with everything in "
+        f"plain order; {copies} {n_bytes:,} bytes",
     )

@@ -1,7 +1,7 @@
-"""What layouts cost: seconds of kernels and copies by the roofline model, as whole picoseconds.
+"""Costs of layouts: seconds of kernels and copies by the roofline model, as integer picoseconds.
 
-Only differences matter, so a kernel counts what a layout changes: the bytes that it moves, padding
-of blocks included, and how much of its vectors a convolution fills.
+Only differences matter, so the cost of a kernel counts what a layout changes: the bytes that it
+moves, including padding of blocks, and the share of vector lanes that a convolution fills.
 """
 
 from __future__ import annotations
@@ -17,47 +17,58 @@ from compiler.ir.types import TensorType, Type
 from compiler.passes.engine.cost import CORE, node_cost
 
 ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
-"""Shares of its speed that a convolution keeps where lanes run over pixels: at all (weights are
-loaded one by one), with a window (vectors begin anywhere and rows end within vectors), and with
-strides, which load every other pixel (measured: 0.84 to 0.98, 0.55 to 0.75, 0.4 to 0.6)."""
+"""Shares of peak throughput of a convolution with lanes along pixels.
+
+The first is for scalar loads of weights, the second for windows (unaligned vectors, rows that end
+within vectors), the third for strides, which load every other pixel (measured: 0.84 to 0.98, 0.55
+to 0.75, 0.4 to 0.6).
+"""
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
-"""The same for channels that are convolved alone, with strides, and where a row is shorter than a
-vector: few products for each vector that is put together (measured: 0.1 to 0.15, 0.15 to 0.3)."""
+"""The same for depthwise convolutions, with strides, and with rows shorter than a vector.
+
+There are few products per assembled vector (measured: 0.1 to 0.15, 0.15 to 0.3).
+"""
 
 COPIES = 0.3
-"""Copies between layouts turn squares in registers: what they take of the time that the roofline
-says for as many bytes, since much of it stays in caches (measured: 0.2 to 0.35)."""
+"""Time of a copy between layouts, as a share of the roofline time for its bytes.
+
+A copy transposes squares in registers, and much of it stays in caches (measured: 0.2 to 0.35).
+"""
 
 STEPS, WITHOUT_STEPS = 4.0, 0.2
-"""How much faster than floats a convolution of bytes is where neighbouring channels are summed at
-once, and how much slower where they lie apart (measured: 3 to 4, 0.1 to 0.3)."""
+"""Speed of a convolution of bytes relative to floats, with and without dot-product instructions.
+
+These instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
+"""
 
 BORDER_TESTS = 1.0
-"""The cost of border tests in a convolution of an image without zeros around it, as a share of the
-arithmetic's time (measured: 0 to 1.4, most with strides; for depthwise convolutions 0.1 with
-AVX-512, whose loads take masks, and 1.5 to 7 with AVX2)."""
+"""Cost of border tests of a convolution without a halo, as a share of its time.
+
+Measured: 0 to 1.4, most with strides; for depthwise convolutions 0.1 with AVX-512, whose loads take
+masks, and 1.5 to 7 with AVX2.
+"""
 
 PICOSECONDS = 1e12
 
 
 def picoseconds(cost: Cost, n_kernels: int = 1) -> int:
-    """An estimate of the time that work takes, as a whole number."""
+    """Convert an estimated time to an integer."""
     return round(CORE.seconds(cost, n_kernels) * PICOSECONDS)
 
 
 def copy_cost(bytes_read: int, bytes_written: int) -> int:
-    """What a copy from one layout to another costs: picoseconds."""
+    """Return the cost of a copy from one layout to another, in picoseconds."""
     return picoseconds(Cost(0, round(COPIES * (bytes_read + bytes_written))))
 
 
 def plain_bytes(t: TensorType) -> int:
-    """Bytes of a tensor in plain order, with numbers for open sizes."""
+    """Return the bytes of a tensor in plain order, with assumed numbers for open sizes."""
     return math.prod(map(affine.assumed_size, t.dims)) * t.dtype.nbytes
 
 
 def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
-    """Bytes of a tensor in blocks of channels, of which it has `n_bytes` in plain order."""
+    """Return the bytes of a tensor in blocks of channels, from its `n_bytes` in plain order."""
     c = t.dims[1]
     if block == 1 or not isinstance(c, int) or not c % block:
         return n_bytes
@@ -65,12 +76,12 @@ def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
 
 
 def border_tests(flops: int) -> int:
-    """What testing for borders costs a convolution: picoseconds."""
+    """Return the cost of a convolution's border tests, in picoseconds."""
     return round(BORDER_TESTS * picoseconds(Cost(flops), 0))
 
 
 def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[str, Type]) -> float:
-    """The share of a vector unit's speed that a convolution reaches."""
+    """Return the share of peak vector throughput that a convolution reaches."""
     _, n_channels, *pixels = map(affine.assumed_size, out.dims)
     if conv.op == "conv_codes":
         return _share(n_channels, lanes) * STEPS if block > 1 else WITHOUT_STEPS
@@ -89,12 +100,12 @@ def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[s
 
 
 def _share(n: int, lanes: int) -> float:
-    """How full vectors are on average that hold n numbers."""
+    """Return the average share of lanes that vectors of n numbers fill."""
     return n / (-(-n // lanes) * lanes) if n else 1.0
 
 
 def assumed_flops(node: Node, type_of: Callable[[str], Type]) -> int:
-    """Operations of a node, with numbers for open sizes."""
+    """Return the operations of a node, with assumed numbers for open sizes."""
 
     def assumed(t: Type) -> Type:
         return t.logical.assumed if isinstance(t, TensorType) and t.is_ranked else t

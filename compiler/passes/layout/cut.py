@@ -1,4 +1,4 @@
-"""Minimum cuts, by Dinic's algorithm with whole capacities.
+"""Minimum cuts by Dinic's algorithm with integer capacities.
 
 Source: E. A. Dinic 1970; the reading of a cut as the minimum of an energy: Kolmogorov and Zabih
 2004, "What energy functions can be minimized via graph cuts?".
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 ENDLESS = 1 << 62
-"""The capacity of an arc that no cut may go through."""
+"""The capacity of an arc that no cut may contain."""
 
 
 class Cut:
@@ -17,17 +17,17 @@ class Cut:
 
     def __init__(self) -> None:
         self.arcs: list[list[int]] = [[], []]
-        """The arcs that leave each vertex; arc `a` and its reverse `a ^ 1` stand together."""
+        """The arcs of each vertex; arc `a` and its reverse `a ^ 1` are adjacent."""
         self.head: list[int] = []
         self.room: list[int] = []
 
     def vertex(self) -> int:
-        """One vertex more."""
+        """Add a vertex."""
         self.arcs.append([])
         return len(self.arcs) - 1
 
     def arc(self, a: int, b: int, capacity: int) -> None:
-        """An arc that costs its capacity when `a` is left on the source's side and `b` is not."""
+        """Add an arc that costs its capacity when `a` is on the source's side and `b` is not."""
         if capacity > 0 and a != b:
             self.arcs[a].append(len(self.head))
             self.arcs[b].append(len(self.head) + 1)
@@ -35,9 +35,9 @@ class Cut:
             self.room += (capacity, 0)
 
     def sink_side(self) -> list[bool]:
-        """Which vertices a minimum cut parts from the source; as few as any minimum cut does.
+        """Return the vertices on the sink's side of a minimum cut; the smallest such set.
 
-        What can still reach the sink through arcs with room is on its side.
+        A vertex is on that side if it can still reach the sink through arcs with residual capacity.
         """
         while self._augment(self._levels()):
             pass
@@ -53,7 +53,7 @@ class Cut:
         return reached
 
     def _levels(self) -> list[int]:
-        """Distances from the source through arcs with room; -1 where nothing flows."""
+        """Return distances from the source in the residual network; -1 where unreachable."""
         levels = [-1] * len(self.arcs)
         levels[0] = 0
         pending = deque([0])
@@ -67,7 +67,7 @@ class Cut:
         return levels
 
     def _augment(self, levels: list[int]) -> bool:
-        """Fill shortest paths until each is blocked; whether there was one."""
+        """Augment along shortest paths until each is blocked; return whether flow increased."""
         if levels[1] < 0:
             return False
         head, room, arcs = self.head, self.room, self.arcs

@@ -1,14 +1,14 @@
-"""Choosing a label for every kernel at the least cost: the energy, and moves by minimum cuts.
+"""Choice of a label for every kernel at the least cost: the energy, and moves by minimum cuts.
 
-The energy has two kinds of parts: what a kernel costs under each of its labels, and copies. A copy
-is needed, once, when the kernel that makes a value has none of the copy's labels and some reader
-has one of them.
+The energy has two kinds of terms: the cost of a kernel under each of its labels, and copies. A copy
+is needed, once, when the producer of a value has none of the copy's labels and a reader has one of
+them.
 
-With two labels one minimum cut finds the least energy of all. With three, moves towards one label
-after the other are made until none lowers the energy (alpha-expansion); each move is the best among
-exponentially many.
-Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization via graph cuts": the
-result costs at most twice the optimum where all copies of a value cost alike.
+With two labels a single minimum cut finds the global minimum. With three, moves towards one label
+after the other follow until none lowers the energy (alpha-expansion); each move is the best among
+exponentially many. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
+via graph cuts": the result costs at most twice the optimum where all copies of a value have equal
+cost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = frozenset[int]
 class Copy:
     """A copy of a value for the readers that have one of these labels.
 
-    `maker` is the kernel that spares the copy when it has such a label itself, None for nobody.
+    The kernel `maker` avoids the copy when it has such a label itself; None for no kernel.
     """
 
     maker: int | None
@@ -38,18 +38,18 @@ class Copy:
 
 @dataclass(slots=True)
 class Energy:
-    """Kernels by number: what each costs under each label it can have, and the copies."""
+    """Kernels by number, with the cost of each under each of its labels; and the copies."""
 
     kernels: list[dict[int, int]] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
 
     def of(self, chosen: Sequence[int]) -> int:
-        """The cost of a choice."""
+        """Return the cost of a choice."""
         alone = sum(costs[label] for costs, label in zip(self.kernels, chosen, strict=True))
         return alone + sum(c.cost for c in self.copies if is_needed(c, chosen))
 
     def best(self, labels: Sequence[int]) -> list[int]:
-        """The choice of least cost, beginning with everybody at the first of the labels."""
+        """Return the choice of least cost, starting with every kernel at the first label."""
         chosen = [labels[0]] * len(self.kernels)
         lowest, in_vain, turn = self.of(chosen), 0, 1
         while in_vain < len(labels) - 1:
@@ -64,19 +64,19 @@ class Energy:
         return chosen
 
     def _move(self, chosen: list[int], label: int) -> list[int]:
-        """The best choice in which everybody keeps their label or takes this one."""
+        """Return the best choice in which each kernel keeps its label or takes this one."""
         return _Move(self, chosen, label).best()
 
 
 def is_needed(copy: Copy, chosen: Sequence[int] | Mapping[int, int]) -> bool:
-    """Whether a copy has to be made; labels by kernel."""
+    """Whether a copy is needed; labels by kernel."""
     if copy.maker is not None and chosen[copy.maker] in copy.labels:
         return False
     return any(chosen[r] in copy.labels for r in copy.readers)
 
 
 class _Move:
-    """One expansion: a network whose cuts are choices; the sink's side takes the label."""
+    """A single expansion: a network whose cuts are choices; the sink's side takes the label."""
 
     def __init__(self, energy: Energy, chosen: list[int], label: int) -> None:
         self.chosen, self.label = chosen, label
@@ -87,7 +87,7 @@ class _Move:
             if label in costs and chosen[i] != label
         }
         stays: dict[int, int] = {}
-        """What staying costs more than moving, by kernel."""
+        """The extra cost of staying over moving, by kernel."""
         for i in self.at:
             stays[i] = energy.kernels[i][chosen[i]] - energy.kernels[i][label]
         for c in energy.copies:
@@ -105,14 +105,14 @@ class _Move:
         return found
 
     def _add(self, c: Copy, stays: dict[int, int]) -> None:
-        """A copy's part of the network; what depends on its maker alone goes to `stays`."""
+        """Add a copy to the network; a cost that depends only on its maker goes to `stays`."""
         spared = c.maker is not None and self.chosen[c.maker] in c.labels
         maker = None if c.maker is None else self.at.get(c.maker)
         wanting = [r for r in c.readers if self.chosen[r] in c.labels]
         if self.label in c.labels:
             if spared:
                 return
-            if wanting:  # needed already: only a maker that moves spares it
+            if wanting:  # Needed already: only a move of the maker avoids it.
                 if maker is not None and c.maker is not None:
                     stays[c.maker] += c.cost
                 return
@@ -122,14 +122,14 @@ class _Move:
         if not wanting or (spared and maker is None):
             return
         if any(r not in self.at for r in wanting):
-            if spared and c.maker is not None:  # needed as soon as the maker moves
+            if spared and c.maker is not None:  # Needed as soon as the maker moves.
                 stays[c.maker] -= c.cost
             return
         leavers = [self.at[r] for r in wanting]
         self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
 
     def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
-        """The cost arises when a reader moves and the maker (0: whoever never does) does not."""
+        """Add a cost for any moving reader whose maker (0: one that never moves) does not move."""
         if len(readers) == 1:
             self.cut.arc(maker, readers[0], cost)
         elif readers:
@@ -139,7 +139,7 @@ class _Move:
                 self.cut.arc(hub, r, ENDLESS)
 
     def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
-        """The cost arises when a reader stays and the maker (1: whoever did before) moves."""
+        """Add a cost for any staying reader whose maker (1: one that has moved already) moves."""
         if len(readers) == 1:
             self.cut.arc(readers[0], maker, cost)
             return
@@ -150,7 +150,7 @@ class _Move:
 
 
 def components(energy: Energy, chosen: Sequence[int]) -> list[list[int]]:
-    """Kernels of one label that hand values to each other, in the order of their first."""
+    """Return connected kernels of equal label, in the order of their first."""
     parent = list(range(len(energy.kernels)))
 
     def find(i: int) -> int:
@@ -173,7 +173,7 @@ def components(energy: Energy, chosen: Sequence[int]) -> list[list[int]]:
 
 
 def by_kernel(copies: Iterable[Copy]) -> Mapping[int, list[Copy]]:
-    """The copies that each kernel has to do with."""
+    """Return the copies that concern each kernel."""
     found: dict[int, list[Copy]] = {}
     for c in copies:
         for i in {*c.readers, *(() if c.maker is None else (c.maker,))}:

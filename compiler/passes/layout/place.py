@@ -1,4 +1,4 @@
-"""Writes chosen layouts into a graph: types of results, zeros around images, and copies."""
+"""Application of chosen layouts to a graph: types of results, halos of images, and copies."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from compiler.trace import Log
 
 @dataclass(slots=True)
 class Laid:
-    """A value's own layout, and the layout in which each of its readers takes it."""
+    """The layout of a value, and the layout in which each of its readers takes it."""
 
     own: Layout
     taken: dict[int, Layout] = field(default_factory=dict)
 
     @property
     def copies(self) -> list[Layout]:
-        """The layouts that copies of the value have."""
+        """The layouts of the value's copies."""
         return [x for x in dict.fromkeys(self.taken.values()) if x != self.own]
 
 
 def laid(problem: Problem, value: str, chosen: Sequence[int]) -> Laid:
-    """Where a value lies, and what its readers take, under a choice of labels."""
+    """Return a value's layout, and those that its readers take, under a choice of labels."""
     t = problem.images[value]
     uses, maker = problem.uses.get(value, []), problem.maker.get(value)
     strict = value in problem.strict
@@ -52,14 +52,14 @@ def laid(problem: Problem, value: str, chosen: Sequence[int]) -> Laid:
 
 
 def _wanted(problem: Problem, t: TensorType, u: Use, own: Layout, label: int) -> Layout:
-    """The layout that a use asks for, zeros around the image not counted."""
+    """Return the layout that a use requires, without the halo."""
     if u.follows or u.strict:
         return Layout(problem.block_of(t, label))
     return PLAIN if label == PLAIN_LABEL else own
 
 
 def _taken(found: Laid, u: Use, wanted: Layout, padded: bool, strict: bool) -> Layout:
-    """The layout in which a use finds its operand; `wanted` has what windows find around it."""
+    """Return the layout in which a use reads its operand; `wanted` includes the halo."""
     if u.strict:
         return PLAIN
     if wanted.block > 1:
@@ -84,7 +84,7 @@ class Placer:
         self.laid = {v: laid(problem, v, chosen) for v in problem.images}
 
     def apply(self) -> Graph:
-        """The graph with layouts; the very same one when all of them are plain."""
+        """Return the graph with layouts; the same object when all of them are plain."""
         if all(x.own.is_plain and not x.copies for x in self.laid.values()):
             return self.graph
         for i, node in enumerate(self.graph.nodes):
@@ -114,18 +114,18 @@ class Placer:
             self.editor.update(current, new)
 
     def _copies(self, i: int, at: Laid) -> bool:
-        """Whether a kernel copies a value anyhow, and would be the only reader of another copy."""
+        """Whether a kernel copies a value anyway, and would be the only reader of another copy."""
         alone = sum(x == at.taken[i] for x in at.taken.values()) == 1
         return alone and self.problem.units[i].kind == "pieces"
 
     def _record_halos(self, node: Node, types: Sequence[Type]) -> None:
         for value, t in zip(node.outputs, types, strict=True):
             if isinstance(t, TensorType) and t.layout.halo:
-                because = f"made with zeros around it, so that windows need no tests: {t}"
+                because = f"written with a halo of zeros, so that windows need no border tests: {t}"
                 self.log.applied("halo", value, because, [value], [value])
 
     def _now(self, value: str) -> str:
-        """The name of a value as its maker laid it out; results have theirs for the plain copy."""
+        """Return the name of a value in its producer's layout; for results, not the plain copy."""
         return self.inner.get(value, value)
 
     def _copy(self, value: str, layout: Layout) -> str:
@@ -137,7 +137,7 @@ class Placer:
         made, after = self.editor.fresh(f"{value}.laid"), before.with_layout(layout)
         self.editor.add(_copying(source, made, after, made, self._origins(value)))
         self._record(
-            source, before, after, f"as its reader takes it: {layout or 'plain order'}", made
+            source, before, after, f"copied for a reader in {layout or 'plain order'}", made
         )
         self.copied[value, layout] = made
         return made
@@ -171,7 +171,7 @@ class Placer:
         name = self.editor.fresh(node.name)
         self.editor.add(_copying(inner, value, t.logical, name, node.origins))
         self.copied[value, PLAIN] = value
-        self._record(value, t, t.logical, "is handed out in plain order", inner, value)
+        self._record(value, t, t.logical, "returned in plain order", inner, value)
 
 
 def _copying(

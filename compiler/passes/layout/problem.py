@@ -1,7 +1,7 @@
-"""The layouts of a graph as a choice of labels: which kernels there are, what each layout costs.
+"""Layout assignment as a labelling problem: the kernels of a graph, and the cost of each layout.
 
-Every kernel has one label, the layout of its results. A value that is no kernel's result (an input,
-a view, what a foreign operator gives) lies in plain order, and so do results of the graph.
+Every kernel has a label, the layout of its results. Values that no kernel computes (inputs, views,
+results of foreign operators) are in plain order, as are results of the graph.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Bytes that are multiplied and summed at once: a smaller block holds the channels of a picture."""
+"""Bytes that an instruction multiplies and sums: a smaller block holds a picture's channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -51,12 +51,12 @@ RULES = ("plain_order", "block_channels", "channels_last")
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An operand as a kernel reads it.
+    """An operand of a kernel.
 
-    `follows`: it must be laid out as the kernel's result; otherwise it must be plain when the
-    result is, and may be anything when it is not. `strict` readers, which have no choice, take
-    plain order without gaps. `reach` is how far a window goes over the borders,
-    `around` what it is to find there.
+    `follows`: it must have the layout of the kernel's result; otherwise it must be plain when the
+    result is, and is unconstrained when the result is not. `strict` readers, which have no choice,
+    require plain order without a halo. `reach` is the extent of a window over the borders, `around`
+    the value of the halo.
     """
 
     reader: int
@@ -69,7 +69,7 @@ class Use:
 
 @dataclass(slots=True)
 class Problem:
-    """Kernels, uses and costs of a graph; `refused` kernels and images stay as they are."""
+    """Kernels, uses and costs of a graph; `refused` kernels and images keep their layouts."""
 
     graph: Graph
     block: int
@@ -78,11 +78,11 @@ class Problem:
     units: list[Unit] = field(default_factory=list)
     uses: dict[str, list[Use]] = field(default_factory=dict)
     maker: dict[str, int] = field(default_factory=dict)
-    """The kernel that may choose the layout of a value."""
+    """The kernel that chooses the layout of a value."""
     images: dict[str, TensorType] = field(default_factory=dict)
-    """The values that have channels and pixels and are no constants."""
+    """The values with channels and pixels, other than constants."""
     strict: set[str] = field(default_factory=set)
-    """Images that are needed in plain order without gaps, whatever is chosen."""
+    """Images that are needed in plain order without a halo, whatever the choice."""
     n_bytes: dict[str, int] = field(default_factory=dict)
     flops: dict[int, int] = field(default_factory=dict)
 
@@ -103,7 +103,7 @@ class Problem:
                     self.strict.add(use.operand)
 
     def block_of(self, t: TensorType, label: int) -> int:
-        """The block of channels that a label means for a tensor."""
+        """Return the channel block of a tensor under a label."""
         c = t.dims[1]
         if label == PLAIN_LABEL or not isinstance(c, int) or c == 1:
             return 1
@@ -112,13 +112,13 @@ class Problem:
         return STEP if t.dtype.nbytes == 1 and c <= STEP else self.block
 
     def groups(self, t: TensorType) -> list[tuple[int, frozenset[int]]]:
-        """The blocks that the labels mean for a tensor, each with the labels that mean it."""
+        """Return the channel blocks of a tensor, each with its labels."""
         found: dict[int, list[int]] = {}
         for label in self.labels:
             found.setdefault(self.block_of(t, label), []).append(label)
         return [(block, frozenset(labels)) for block, labels in found.items()]
 
-    # What kernels ask of their operands
+    # Constraints of kernels on their operands
 
     def _uses_of(self, i: int, unit: Unit) -> Iterator[Use]:
         out = unit.node.type if unit.node.types else None
@@ -141,15 +141,15 @@ class Problem:
                 yield Use(i, operand, follows=same_channels(t, out) and self._blocks_alike(t, out))
 
     def _blocks_alike(self, t: TensorType, out: Type) -> bool:
-        """Whether two images have blocks of one size; else one is read element by element."""
+        """Whether two images have equal blocks; otherwise one is read element by element."""
         assert isinstance(out, TensorType)
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Whether a convolution can write other layouts: `no`, `output`, or `both` with input.
+        """Return the layouts that a convolution can write: `no`, `output`, or `both` with input.
 
         With groups, lanes of the result need as many lanes of the input. Bytes are summed in groups
-        of neighbours, which blocks have.
+        of adjacent channels, which blocks provide.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -169,7 +169,7 @@ class Problem:
         return "grouped" if fits else "no"
 
     def possible(self, i: int) -> list[int]:
-        """The labels that a kernel can have."""
+        """Return the possible labels of a kernel."""
         unit = self.units[i]
         t = unit.node.type if unit.node.types else None
         without = unit.kind in ("other", "reader")
@@ -185,10 +185,10 @@ class Problem:
             return fit in ("output", "both") or (fit == "grouped" and label == BLOCKED)
         return True
 
-    # What layouts cost
+    # Costs of layouts
 
     def kernel_cost(self, i: int, label: int) -> int:
-        """What a kernel costs with its result in a layout, as far as layouts change it."""
+        """Return the layout-dependent cost of a kernel with its result in a layout."""
         unit = self.units[i]
         if unit.kind in ("other", "reader"):
             return 0
@@ -212,30 +212,30 @@ class Problem:
         return any(u.follows for u in self.uses.get(operand, ()) if u.reader == i)
 
     def _flops(self, i: int) -> int:
-        """Operations of a convolution."""
+        """Return the operations of a convolution."""
         unit = self.units[i]
         if i not in self.flops and unit.anchor is not None:
             self.flops[i] = assumed_flops(unit.anchor, self._inside(unit).__getitem__)
         return self.flops[i]
 
     def _inside(self, unit: Unit) -> Mapping[str, Type]:
-        """The types of the values that a kernel's anchor sees."""
+        """Return the types of the values that a kernel's anchor reads."""
         body = unit.node.regions.get("body")
         return self.graph.types if body is None else body.types
 
-    # Zeros around images
+    # Halos of images
 
     def reach(self, uses: Sequence[Use]) -> tuple[int, ...]:
-        """The zeros that serve all of these uses."""
+        """Return the smallest halo that serves all of these uses."""
         reaches = [u.reach for u in uses if u.reach]
         return tuple(max(r) for r in zip(*reaches, strict=True)) if reaches else ()
 
     def around(self, value: str) -> int:
-        """What windows are to find around an image: the codes of one image have one zero point."""
+        """Return the value of an image's halo: the codes of an image have one zero point."""
         return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
-        """What zeros around a plain value save its readers: picoseconds."""
+        """Return the picoseconds that a halo around a plain value saves its readers."""
         saved = 0
         for u in self.uses.get(value, ()):
             unit = self.units[u.reader]
@@ -244,10 +244,10 @@ class Problem:
         return saved
 
     def pads_plain(self, value: str) -> bool:
-        """Whether a value in plain order is worth having with zeros around it.
+        """Whether a halo around a value in plain order pays.
 
-        They cost nothing where a kernel writes them along with the value; where somebody needs the
-        value without them, or nobody here makes it, they cost a copy.
+        It is free if a kernel writes it along with the value. It costs a copy if a reader needs the
+        value without it, or no kernel computes the value.
         """
         if value in self.refused:
             return False
@@ -255,11 +255,11 @@ class Problem:
         return free or self.border_gain(value) > self.border_cost(value)
 
     def border_cost(self, value: str) -> int:
-        """What a plain copy with zeros around it costs: picoseconds."""
+        """Return the cost of a plain copy with a halo, in picoseconds."""
         return self._copy_cost(value, 1)
 
     def _copy_cost(self, value: str, block: int) -> int:
-        """What a copy of a value costs: nothing where what makes or takes it copies anyhow."""
+        """Return the cost of copying a value: 0 where its producer or reader copies anyway."""
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]
@@ -268,7 +268,7 @@ class Problem:
     # The energy
 
     def energy(self) -> Energy:
-        """Kernels and copies as the cuts see them."""
+        """Return the kernels and copies as an energy for minimum cuts."""
         made = Energy()
         for i in range(len(self.units)):
             made.kernels.append({x: self.kernel_cost(i, x) for x in self.possible(i)})
@@ -290,10 +290,10 @@ class Problem:
                 self._add_plain(energy, value, labels, cost)
 
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
-        """Plain copies of a value that is needed, or given, in plain order without gaps.
+        """Add plain copies of a value that is needed, or given, in plain order without a halo.
 
-        Windows that want zeros around it need a copy of their own. Where one does under any label,
-        that copy is there in any case.
+        Windows that require a halo need a separate copy. If some window does so under any label,
+        that copy exists in any case.
         """
         maker = self.maker.get(value)
         padded = [u for u in self.uses.get(value, ()) if u.reach] if self.pads_plain(value) else []

@@ -1,4 +1,4 @@
-"""What a kernel asks of the memory layouts of its operands and results."""
+"""Constraints of a kernel on the layouts of its operands and results."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from compiler.ops.conv_transpose import Spreading, reach_of_phases
 from compiler.ops.window import Window, extent, output_dims, resolve_pads, tap_parts
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
-"""Operators that work on each channel alone, so that any layout of channels suits them."""
+"""Operators that treat each channel alone, and so accept any layout of channels."""
 
 REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_prod"}
-"""Reductions that do so where they reduce pixels and keep their axes."""
+"""Reductions that do so if they reduce pixels and keep their axes."""
 
 PIECES = {"concat", "split"}
-"""Operators that copy pieces, so that they can read and write different layouts."""
+"""Operators that copy pieces, and so can read and write different layouts."""
 
 READERS = {"quantization_range", "window_sums"}
-"""Operators that read an image however it lies, and give none."""
+"""Operators that read an image in any layout, and return none."""
 
 CONVOLUTIONS = ("conv", "conv_codes", "conv_transpose")
 """Operators that sum over channels and taps, of floats or of bytes."""
 
 ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
-"""Element types of which images are laid out."""
+"""Element types of images with assigned layouts."""
 
 UnitKind = Literal["flexible", "pieces", "conv", "reader", "other"]
 
@@ -38,42 +38,42 @@ UnitKind = Literal["flexible", "pieces", "conv", "reader", "other"]
 class Unit:
     """A node as a kernel.
 
-    `flexible` kernels treat every channel alike and follow their operands, `pieces` put tensors
-    together or cut them, `conv` are convolutions with what is fused to them, `reader` ones take any
-    layout and give no image; `other` ones read and write plain order.
+    `flexible` kernels treat every channel alike and follow their operands, `pieces` concatenate or
+    split tensors, `conv` are convolutions with their epilogues, `reader` kernels accept any layout
+    and return no image; `other` kernels read and write plain order.
     """
 
     node: Node
     kind: UnitKind
     anchor: Node | None
     operand_of: Mapping[str, str]
-    """Operands by the names that values have inside a fusion's body."""
+    """Operands by the names of the values inside a fusion's body."""
 
     @property
     def data(self) -> str:
-        """The image that a convolution reads."""
+        """The image operand of a convolution."""
         assert self.anchor is not None
         return self.operand_of[self.anchor.inputs[0]]
 
     @property
     def sums_bytes(self) -> bool:
-        """Whether this is a convolution of bytes, which are summed four neighbours at a time."""
+        """Whether this is a convolution of bytes, which sums four adjacent channels at a time."""
         return self.anchor is not None and self.anchor.op == "conv_codes"
 
     @property
     def around(self) -> int:
-        """What a convolution finds around its image."""
+        """The value of the halo of a convolution's image."""
         return int(self.anchor.attrs["around"]) if self.anchor and self.sums_bytes else 0
 
     @property
     def weights(self) -> str:
-        """The weights of a convolution, as the graph knows them."""
+        """The weights of a convolution, by their name in the graph."""
         assert self.anchor is not None
         return self.operand_of[self.anchor.inputs[1]]
 
 
 def unit_of(node: Node, graph: Graph) -> Unit:
-    """The kernel that a node or fusion is."""
+    """Return a node or fusion as a kernel."""
     nodes, outer = (node,), {i: i for i in node.inputs if i}
     if node.op == "fusion":
         body = node.regions["body"]
@@ -115,7 +115,7 @@ def _is_channelwise(node: Node, graph: Graph) -> bool:
 
 
 def _keeps_channels(pad: Node, graph: Graph) -> bool:
-    """Whether a padding is known to leave batch and channels as they are."""
+    """Whether a pad is known to leave batch and channels unpadded."""
     widths = graph.constants.get(pad.inputs[1])
     if widths is None or any(pad.inputs[3:]):
         return False
@@ -125,12 +125,12 @@ def _keeps_channels(pad: Node, graph: Graph) -> bool:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of a node's operator; `opaque` for foreign ones."""
+    """Return the kind of a node's operator; `opaque` for foreign ones."""
     return OPERATORS[node.op].kind if node.op in OPERATORS else "opaque"
 
 
 def is_image(t: Type | None) -> bool:
-    """Whether a value has channels and pixels, so that layouts apply."""
+    """Whether a value has channels and pixels, as layouts require."""
     return (
         isinstance(t, TensorType)
         and t.is_ranked
@@ -141,9 +141,9 @@ def is_image(t: Type | None) -> bool:
 
 
 def is_kernel(node: Node) -> bool:
-    """Whether a node's code can write its result in any layout: each element at its own place.
+    """Whether a node's code can write its result in any layout, each element at its position.
 
-    What stores at computed places writes plain order, and so does what is not generated here.
+    Scattering operators write plain order, as do operators without generated code.
     """
     if node.op == "fusion":
         return True
@@ -152,7 +152,7 @@ def is_kernel(node: Node) -> bool:
 
 
 def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
-    """The weights of a convolution where they are constants, which can be packed."""
+    """Return the weights of a convolution if they are constant, and so can be packed."""
     w = graph.constants.get(unit.weights)
     if w is None or w.type.rank not in (3, 4, 5) or w.type.dtype not in ELEMENTS:
         return None
@@ -169,7 +169,7 @@ def same_channels(a: Type, b: Type) -> bool:
 
 
 def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
-    """How far a convolution's window reaches over the borders of its input t, in elements."""
+    """Return the extent of a convolution's window over the borders of its input t, in elements."""
     conv = unit.anchor
     assert conv is not None
     weights = graph.types[unit.weights]
@@ -178,7 +178,9 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
         return (0,) * (t.rank - 2)
     sizes, kernel = t.dims[2:], [d for d in weights.dims[2:] if isinstance(d, int)]
     if len(kernel) < len(sizes):
-        return (0,) * len(sizes)  # how far only a run tells: such a convolution tests every place
+        return (0,) * len(
+            sizes
+        )  # The extent is known only at run time: such a convolution tests every position.
     if conv.op == "conv_transpose":
         made = conv.types[0]
         assert isinstance(made, TensorType)
@@ -189,7 +191,7 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     before, after = resolve_pads(sizes, *window)
     places = output_dims(sizes, *window)
     if tap_parts(sizes, places, Window(tuple(kernel), steps, taps, before, after)):
-        return (0,) * len(sizes)  # no part looks outside
+        return (0,) * len(sizes)  # No part reads outside.
     reach: list[int] = []
     for d, size in enumerate(sizes):
         behind = after[d]
@@ -197,6 +199,6 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
             last = (int(places[d]) - 1) * steps[d] + extent(kernel[d], taps[d]) - before[d]
             behind = last - size
         if not (isinstance(before[d], int) and isinstance(behind, int)):
-            return (0,) * len(sizes)  # padding that depends on the size is tested for
+            return (0,) * len(sizes)  # Size-dependent padding is tested for.
         reach.append(max(before[d], behind, 0))
     return tuple(reach)

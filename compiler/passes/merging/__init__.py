@@ -1,1 +1,1 @@
-"""Horizontal merging: several operations that read one value become one wider operation."""
+"""Horizontal merging: several operations on one operand become one wider operation."""

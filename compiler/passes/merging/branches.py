@@ -1,4 +1,4 @@
-"""Parallel products: those that read one value alike, and what follows each of them alike."""
+"""Parallel products of one operand, and the equal operations behind each of them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from compiler.passes.engine.pattern import COMMUTATIVE, uniform
 from compiler.passes.rules.calls import o
 
 SHARED_BYTES = 4096
-"""Weights that others read too may be stored a second time up to this size."""
+"""Limit in bytes for duplicating weights that have other readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Where a product keeps its columns: along which axis of the weights and of the result."""
+    """The column axis of a product: in its weights and in its result."""
 
     weight_axis: int
     result_axis: int
@@ -33,7 +33,7 @@ class Form:
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one value whose columns may stand side by side, each with what follows it."""
+    """Products of one operand with columns to concatenate, each with the operations behind it."""
 
     form: Form
     chains: list[list[Node]]
@@ -42,7 +42,7 @@ class Branches:
 
     @property
     def products(self) -> list[Node]:
-        """The products themselves."""
+        """The products."""
         return [chain[0] for chain in self.chains]
 
     @property
@@ -52,7 +52,7 @@ class Branches:
 
     @property
     def widths(self) -> list[int]:
-        """How many columns each has."""
+        """The number of columns of each product."""
         return [_size(n, self.form.result_axis) for n in self.products]
 
 
@@ -63,7 +63,7 @@ def _size(node: Node, axis: int) -> int:
 
 
 def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
-    """Values that several products with weights of their own read, and those products."""
+    """Return the operands of several products with separate weights, and those products."""
     readers: dict[tuple[str, str], list[Node]] = {}
     for node in graph.nodes:
         if node.op in ("matmul", "conv") and node.inputs[0] not in graph.constants:
@@ -74,23 +74,25 @@ def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
 
 
 def objection(ed: Editor, node: Node) -> str:
-    """Why a product cannot stand beside others; empty when it can."""
+    """Return why a product cannot be combined with others; empty when it can."""
     weights = node.inputs[1:]
     for w in filter(None, weights):
         if w not in ed.constants:
-            return f"{w} is no constant, so it would have to be joined in every run"
+            return f"{w} is not constant, so every run would have to concatenate it"
         if ed.n_uses(w) > 1 and ed.constants[w].stored_bytes > SHARED_BYTES:
             return f"{w} has {ed.n_uses(w)} readers, so it would be stored twice"
     rank = ed.constants[node.inputs[1]].type.rank
     if node.op == "matmul" and (rank != 2 or not node.tensor.is_ranked or node.tensor.rank < 2):
-        return f"the weights have {rank} axes, columns stand side by side in 2"
+        return f"the weights have {rank} axes; only matrices can be concatenated by columns"
     if node.attrs.get("groups", 1) != 1:
-        return f"it has {node.attrs['groups']} groups, which see parts of the channels only"
+        return (
+            f"it has {node.attrs['groups']} groups, each of which reads only part of the channels"
+        )
     return ""
 
 
 def geometry(ed: Editor, node: Node) -> str:
-    """What products have to have in common, as text."""
+    """Return the properties that combined products must share, as text."""
     t = ed.constants[node.inputs[1]].type
     kernel = t.static_shape[2:] if node.op == "conv" else ()
     attrs = ", ".join(f"{k}={attribute(v)}" for k, v in node.attrs.items())
@@ -101,7 +103,7 @@ def geometry(ed: Editor, node: Node) -> str:
 
 
 def form_of(node: Node) -> Form:
-    """Where the columns of a product are."""
+    """Return the column axis of a product."""
     rank = node.tensor.rank
     if node.op == "conv":
         return Form(0, 1, (1,) * (rank - 2))
@@ -109,7 +111,7 @@ def form_of(node: Node) -> Form:
 
 
 def grow(ed: Editor, branches: Branches) -> None:
-    """Take in what follows all branches alike: constants per column, and pointwise functions."""
+    """Add operations common to all branches: constants per column, elementwise functions."""
     while True:
         following = [_only_reader(ed, n) for n in branches.ends]
         nodes = [n for n in following if n is not None]
@@ -130,7 +132,7 @@ def grow(ed: Editor, branches: Branches) -> None:
 
 
 def _only_reader(ed: Editor, node: Node) -> Node | None:
-    """The pointwise node that alone reads a value, of the same type."""
+    """Return the only reader of a value, if it is an elementwise node of the same type."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.n_uses(node.output) != 1:
         return None
@@ -143,12 +145,12 @@ def _only_reader(ed: Editor, node: Node) -> Node | None:
 
 
 def _side(value: Node, user: Node) -> int:
-    """At which place a node reads a value; 0 where places do not matter."""
+    """Return the operand position at which a node reads a value; 0 for commutative nodes."""
     return 0 if user.op in COMMUTATIVE else user.inputs.index(value.output)
 
 
 def _operand(ed: Editor, value: Node, user: Node, width: int, form: Form) -> Constant | None:
-    """The other operand of a node as one number per column; None when it is not that."""
+    """Return the other operand of a node as one number per column; None when it is none."""
     others = [i for i in user.inputs if i != value.output]
     c = ed.constants.get(others[0]) if len(others) == 1 else None
     if c is None or not isinstance(value.type, TensorType):
@@ -157,7 +159,7 @@ def _operand(ed: Editor, value: Node, user: Node, width: int, form: Form) -> Con
 
 
 def per_column(c: Constant, width: int, form: Form) -> Constant | None:
-    """A constant that depends on the column alone, with all its columns; None for others."""
+    """Expand a constant that depends only on the column to all columns; None for others."""
     shape, behind = c.type.static_shape, len(form.column)
     whole = TensorType(c.type.dtype, (width, *form.column))
     number = uniform(c)
@@ -170,7 +172,7 @@ def per_column(c: Constant, width: int, form: Form) -> Constant | None:
 
 
 def concatenated(constants: Sequence[Constant], axis: int) -> Constant:
-    """Constants side by side; one number everywhere stays one number."""
+    """Concatenate constants; equal splats stay a splat."""
     first = constants[0].type
     sizes = sum(c.type.static_shape[axis] for c in constants)
     shape = tuple(sizes if i == axis else n for i, n in enumerate(first.static_shape))
@@ -182,7 +184,7 @@ def concatenated(constants: Sequence[Constant], axis: int) -> Constant:
 
 
 def merged(ed: Editor, branches: Branches) -> Call:
-    """The one product with all columns, and what followed each, applied to all."""
+    """Build the product with all columns, followed by the operations behind each branch."""
     first, form = branches.products[0], branches.form
     weights = [ed.constants[n.inputs[1]] for n in branches.products]
     call: Call = _call(first, ed.tensor(first.inputs[0]), concatenated(weights, form.weight_axis))

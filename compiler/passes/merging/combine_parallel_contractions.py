@@ -1,4 +1,4 @@
-"""The pass that makes one product of several that read the same value."""
+"""The pass that combines products of the same operand into one."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ _RULE = "combine_parallel_contractions"
 def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05) -> Graph:
     """Combine products or convolutions of one operand into a single, wider one.
 
-    Queries, keys and values of attention are such. The value is read once and one kernel is started
-    instead of several; biases and activations behind all of them join in. A part that no transpose
-    takes from the whole costs a copy, so it is done only where an estimate saves at least the share
-    `least` of the time.
+    Examples are the query, key and value projections of attention. The operand is read once and a
+    single kernel is launched; the biases and activations behind all of them join in. A slice of the
+    combined result costs a copy, unless a transpose reads it in place. The pass therefore requires
+    an estimated saving of at least the share `least` of the time.
     """
     ed, n_merged = Editor(graph), 0
     for x, nodes in products_by_operand(graph):
@@ -83,29 +83,34 @@ def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05
 
 
 def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[Node]]:
-    """Products that fit together; the others are declined with what is in their way."""
+    """Group compatible products; decline the others with their obstacles."""
     by_geometry: dict[str, list[Node]] = {}
     for node in nodes:
         reason = objection(ed, node)
         if reason:
-            log.declined(_RULE, node.output, f"beside others that read {x}: {reason}", [node])
+            log.declined(
+                _RULE,
+                node.output,
+                f"cannot be combined with other readers of {x}: {reason}",
+                [node],
+            )
         else:
             by_geometry.setdefault(geometry(ed, node), []).append(node)
     lonely = [family[0] for family in by_geometry.values() if len(family) == 1]
     for node in lonely if len(by_geometry) > 1 else ():
         other = next(text for text, family in by_geometry.items() if node not in family)
-        because = f"it has {geometry(ed, node)}; another reader of {x} has {other}"
+        because = f"its geometry is {geometry(ed, node)}; another reader of {x} has {other}"
         log.declined(_RULE, node.output, because, [node])
     return [family for family in by_geometry.values() if len(family) > 1]
 
 
 def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
-    """Merge a family where that pays: 1 when it was done."""
+    """Combine a family if that pays; return 1 if it was done."""
     branches = Branches(form_of(family[0]), [[n] for n in family])
     at = family[0].output
     old = [n for chain in branches.chains for n in chain]
     if not all(isinstance(t, TensorType) and t.is_static for n in old for t in n.types):
-        log.declined(_RULE, at, "sizes are open, so nothing can be weighed", old)
+        log.declined(_RULE, at, "sizes are open, so no cost can be estimated", old)
         return 0
     grow(ed, branches)
     old = [n for chain in branches.chains for n in chain]
@@ -121,8 +126,8 @@ def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
     share = saved / was
     if share < least:
         because = (
-            f"side by side {len(family)} products save {saved * 1e6:.1f} us, {share:.1%} of their "
-            f"time, with {2 * copied:,} bytes for copies of the parts"
+            f"combining {len(family)} products saves {saved * 1e6:.1f} us, {share:.1%} of their "
+            f"time, and moves {2 * copied:,} bytes to copy the slices"
         )
         log.declined(_RULE, at, because, old)
         return 0
@@ -132,7 +137,8 @@ def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
     ed.made_constants.clear()
     _replace(ed, branches)
     because = (
-        f"{len(family)} products read {family[0].inputs[0]}; one saves {share:.0%} of the time"
+        f"{len(family)} products read {family[0].inputs[0]}; a combined product saves "
+        f"{share:.0%} of the time"
     )
     new = [*ed.made, *ed.made_constants]
     log.applied(_RULE, at, because, old, new, ROUNDINGS, "", before, made + Cost(0, copied, copied))
@@ -140,7 +146,7 @@ def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
 
 
 def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | None:
-    """The work of all branches together, which reads their one operand once."""
+    """Return the work of all branches together, which read their operand once."""
     first = branches.products[0]
     x = ed.type(first.inputs[0])
     if before is None or not isinstance(x, TensorType) or node_cost(first, ed.type) is None:
@@ -150,7 +156,7 @@ def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | N
 
 
 def _is_read_in_place(ed: Editor, end: Node) -> bool:
-    """Whether a part needs no copy of its own: a transpose behind views takes it from the whole."""
+    """Whether a slice needs no copy: a transpose behind views reads it from the whole."""
     value = end.output
     while not ed.is_result(value) and ed.n_uses(value) == 1:
         user = ed.users(value)[0]
@@ -164,7 +170,7 @@ def _is_read_in_place(ed: Editor, end: Node) -> bool:
 
 
 def _replace(ed: Editor, branches: Branches) -> None:
-    """Make the one product, and let a part of it stand for the end of each branch."""
+    """Build the combined product, and replace the end of each branch with a slice of it."""
     nodes = [n for chain in branches.chains for n in chain]
     origins = merge_origins(*(n.origins for n in nodes))
     whole = ed.tensor(ed.build(merged(ed, branches), hint="merged", origins=origins))
@@ -174,7 +180,7 @@ def _replace(ed: Editor, branches: Branches) -> None:
         last = chain[-1]
         part = ed.build(_part(whole, axis, start, end), hint=last.output, origins=origins)
         node = ed.producer(part)
-        assert node is not None, "a part is a node"
+        assert node is not None, "a slice is a node"
         ed.rename(node, last)
         ed.remove_unused([n.output for n in reversed(chain[:-1])])
 

@@ -2,9 +2,9 @@
 
     simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
 
-is the text form; a preset's name stands for its lines, and `-fuse` takes a pass out of what stands
-before it: `default,-fuse`. Passes that make work for each other stand in a group that is repeated
-until a round changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
+is the text form. A preset's name stands for its lines, and `-fuse` removes a pass from the lines
+before it: `default,-fuse`. A group repeats passes that create work for each other until an
+iteration changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from compiler.errors import CompileError
 from compiler.passes.engine.declaration import ALIASES, PASSES, Pass
 
 MAX_LINES = 200
-"""A pipeline of more lines is refused: it would only be a way to keep a server busy."""
+"""Limit on the lines of a pipeline, against denial of service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One pass of a pipeline, the options that differ from its defaults, and why it stands here."""
+    """A pass of a pipeline, its options other than defaults, and the reason for its position."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -45,12 +45,12 @@ UNTIL_STABLE = "until_stable"
 """The name of a group in the text form."""
 
 AT_MOST = 4
-"""Rounds of a group unless it says otherwise; two or three are usual."""
+"""Default limit on the iterations of a group; two or three are usual."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Passes that run again, in order, until a round changes nothing or `at_most` rounds ran."""
+    """Passes that repeat, in order, until an iteration changes nothing, at most `at_most` times."""
 
     lines: tuple[Line, ...]
     at_most: int = AT_MOST
@@ -63,7 +63,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Lines and groups in order; `name` is the preset's, or "" for one written by hand."""
+    """Lines and groups in order; `name` is the preset's, or "" for a user's own pipeline."""
 
     lines: tuple[Line | Repeat, ...]
     name: str = ""
@@ -73,24 +73,24 @@ class Pipeline:
         return ",".join(map(str, self.lines)) or "none"
 
     def without(self, *names: str) -> Pipeline:
-        """The pipeline with these passes switched off. Errors: E-PIPELINE-PASS."""
+        """Return the pipeline without these passes. Errors: E-PIPELINE-PASS."""
         gone = {find_pass(name).name for name in names}
         return Pipeline(tuple(kept for x in self.lines if (kept := _without(x, gone)) is not None))
 
     @property
     def portable(self) -> Pipeline:
-        """The pipeline for graphs that run elsewhere: without work that pays only in our code."""
+        """The pipeline for graphs that run in other runtimes, without passes for our kernels."""
         made = self.without(*(x.name for x in self.passes if x.declared.for_code))
         return Pipeline(tuple(map(_elsewhere, made.lines)))
 
     @property
     def passes(self) -> tuple[Line, ...]:
-        """All lines in order, those of groups once."""
+        """All lines in order, including those of groups once each."""
         groups = (x.lines if isinstance(x, Repeat) else (x,) for x in self.lines)
         return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
-        """Where a pass stands before one that provides what it profits from."""
+        """Warnings for passes that precede a pass from which they would profit."""
         found: list[str] = []
         for i, line in enumerate(self.passes):
             given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}
@@ -99,14 +99,14 @@ class Pipeline:
                     continue
                 givers = [p.name for p in PASSES.values() if need in p.gives]
                 found.append(
-                    f"{line.name} finds less to do: it profits from {need}, "
-                    f"which {' or '.join(givers)} would give before it"
+                    f"{line.name} has less effect here: it profits from {need}, which "
+                    f"{' or '.join(givers)} would provide before it"
                 )
         return found
 
 
 def _without(x: Line | Repeat, names: Collection[str]) -> Line | Repeat | None:
-    """A line or group without some passes; None when nothing is left of it."""
+    """Remove passes from a line or group; None when nothing is left of it."""
     if isinstance(x, Line):
         return None if x.name in names else x
     lines = tuple(line for line in x.lines if line.name not in names)
@@ -114,7 +114,7 @@ def _without(x: Line | Repeat, names: Collection[str]) -> Line | Repeat | None:
 
 
 def _elsewhere(x: Line | Repeat) -> Line | Repeat:
-    """A line or group with the options of passes for graphs that run elsewhere."""
+    """Set the options of a line or group for graphs that run in other runtimes."""
     if isinstance(x, Line):
         options = x.declared.elsewhere
         return replace(x, options={**x.options, **options}) if options else x
@@ -122,7 +122,7 @@ def _elsewhere(x: Line | Repeat) -> Line | Repeat:
 
 
 def find_pass(name: str) -> Pass:
-    """The pass with this name or alias. Errors: E-PIPELINE-PASS."""
+    """Return the pass with this name or alias. Errors: E-PIPELINE-PASS."""
     name = ALIASES.get(name, name)
     if name not in PASSES:
         known = ", ".join(sorted(PASSES))
@@ -131,7 +131,7 @@ def find_pass(name: str) -> Pass:
 
 
 def line(name: str, because: str = "", **options: Any) -> Line:
-    """A line with checked options, of a pass by its name or an alias.
+    """Build a line with checked options for a pass, given by name or alias.
 
     Errors: E-PIPELINE-PASS, E-PIPELINE-OPTION.
     """

@@ -1,7 +1,7 @@
-"""Precision modes: what each promises, and the lines of a pipeline that make it so.
+"""Precision modes: the guarantee of each, and the pipeline lines that implement it.
 
-docs/precision.md has the words for users. A mode changes nothing but lines, so the trace shows what
-was done for it, with reasons and error budgets.
+docs/precision.md describes them for users. A mode changes only lines, so the trace shows its
+effects with reasons and error budgets.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ QUANTIZED = frozenset(
     {"quantize", "dequantize", "requantize", "dynamic_quantize"}
     | {"conv_integer", "conv_codes", "matmul_integer"}
 )
-"""Operators on which it shows that a model was quantized."""
+"""Operators that only a quantized model contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
     """A mode. `tolerance` is the error of a whole model, relative to the scale of its outputs.
 
-    `lines` changes the pipeline. A mode that is not offered yet says so in `refused`.
+    `lines` changes the pipeline. `refused` says why a mode is not yet offered.
     """
 
     name: str
@@ -36,33 +36,33 @@ class Precision:
     lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
     refused: str = ""
     on_tiles: Products | None = None
-    """What direct sums multiply where the machine has matrix tiles for bf16, if other than here."""
+    """The multiplier of direct sums on machines with bf16 matrix tiles; None for the usual one."""
 
     @property
     def in_parts(self) -> bool:
-        """Whether products of f32 may be those of shorter parts where a machine has tiles."""
+        """Whether f32 products may be split into bf16 parts where the machine has matrix tiles."""
         return self.on_tiles == "parts"
 
 
 def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
-    """A pipeline that ends with this pass, if it does not have it already."""
+    """Append this pass to a pipeline that lacks it."""
     if any(x.name == name for x in pipeline.passes):
         return pipeline
     return Pipeline((*pipeline.lines, line(name, because)), pipeline.name, pipeline.words)
 
 
 FAST_BUDGET = 2e-5
-"""The error that one rewrite may add in fast mode, relative to the scale of what it makes."""
+"""Error budget per rewrite in fast mode, relative to the scale of the result."""
 
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
-    """A pipeline whose choice of algorithms may cost as much accuracy as fast mode allows."""
+    """Give the choice of algorithms in a pipeline the error budget of fast mode."""
     made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 
 
 def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
-    """A pipeline that chooses algorithms, if it does so, with other options."""
+    """Set options of `choose_algorithms` in a pipeline that has it."""
 
     def one(x: Line) -> Line:
         if x.name != "choose_algorithms":
@@ -77,21 +77,21 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
-    """A pipeline that ends with products of bf16, of all that is not faster in tiles of f32."""
+    """Append bf16 products to a pipeline; convolutions faster in f32 Winograd tiles keep these."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made
     last = (
-        line("lower_precision", "kernels and layouts stand"),
-        line("loop_invariant_code_motion", "weights that loops round in every step"),
-        line("fold_constants", "weights are rounded when the program is made"),
-        line("dead_code_elimination", "what was rounded is not stored too"),
+        line("lower_precision", "kernels and layouts are fixed"),
+        line("loop_invariant_code_motion", "loop-invariant casts of weights"),
+        line("fold_constants", "weights are rounded at compile time"),
+        line("dead_code_elimination", "the unrounded weights are dead"),
     )
     return Pipeline((*made.lines, *last), made.name, made.words)
 
 
 F32_TOLERANCE = 1e-4
-"""What a whole model at f32 accuracy may be off by: roundings of long sums in another order."""
+"""Tolerance of a whole model at f32 accuracy: long sums in another order round differently."""
 
 PRECISIONS = {
     p.name: p
@@ -99,31 +99,31 @@ PRECISIONS = {
         Precision("f32", "Results as accurate as float32.", F32_TOLERANCE),
         Precision(
             "fast",
-            "Fewer multiplications and shorter products where their stated error is small.",
+            "Fewer multiplications and lower-precision products where their stated error is small.",
             F32_TOLERANCE,
             _with_budget,
             on_tiles="parts",
         ),
         Precision(
             "bf16",
-            "Products of bf16, sums of f32.",
+            "bf16 products with f32 accumulation.",
             3e-2,
             _with_bf16,
             on_tiles="bf16_tiles",
         ),
-        Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
+        Precision("int8", "A quantized model in its own integers.", F32_TOLERANCE),
     )
 }
 """All modes by name."""
 
 
 def precision_mode(name: str) -> Precision:
-    """The mode of this name. Errors: E-OPTION-VALUE for one unknown or not offered."""
+    """Return the mode of this name. Errors: E-OPTION-VALUE for one unknown or not offered."""
     found = PRECISIONS.get(name)
     if found is None:
         raise CompileError(
             "E-OPTION-VALUE",
-            f"precision is one of {', '.join(PRECISIONS)}, got {name!r:.40}",
+            f"precision must be one of {', '.join(PRECISIONS)}, got {name!r:.40}",
             hint='leave precision at "f32"',
         )
     if found.refused:
@@ -136,9 +136,9 @@ def precision_mode(name: str) -> Precision:
 
 
 def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = False) -> Pipeline:
-    """The pipeline with the lines that a mode wants. Errors: E-OPTION-VALUE.
+    """Return the pipeline with the lines of a mode. Errors: E-OPTION-VALUE.
 
-    `has_tiles` tells that the machine has matrix tiles for bf16, which changes what pays.
+    `has_tiles` says that the machine has matrix tiles for bf16, which changes the costs.
     """
     mode = precision_mode(precision)
     made = mode.lines(pipeline)
@@ -148,14 +148,14 @@ def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = Fals
 
 
 def check_suits(graph: Graph, precision: str) -> None:
-    """Refuse int8 for a model that has no whole numbers: making them needs data to calibrate with.
+    """Refuse int8 for a model without integers: quantization needs calibration data.
 
     Errors: E-OPTION-VALUE.
     """
     if precision == "int8" and not any(n.op in QUANTIZED for n in all_nodes(graph)):
         raise CompileError(
             "E-OPTION-VALUE",
-            f"precision int8 is for quantized models, and {graph.name!r:.60} is not one",
-            hint="quantize the model first, with onnxruntime.quantization for example: "
-            "quantized models run in whole numbers in every mode",
+            f"precision int8 requires a quantized model, and {graph.name!r:.60} is not quantized",
+            hint="quantize the model first, for example with onnxruntime.quantization; quantized "
+            "models run in integers in every mode",
         )

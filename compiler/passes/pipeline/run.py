@@ -1,4 +1,4 @@
-"""Run a pipeline: each pass in order, verified, timed and recorded."""
+"""Running a pipeline: each pass in order, verified, timed and recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Progress = Callable[[Event], None]
 
 
 class PassBug(RuntimeError):
-    """A pass of ours failed or broke the graph: names the pass, and the passes that ran before."""
+    """A bug of a pass, which failed or broke the graph; names it and the passes before it."""
 
     def __init__(self, message: str, pass_name: str, ran: Sequence[str]) -> None:
         before = f"after {', '.join(ran)}" if ran else "as the first pass"
@@ -37,13 +37,12 @@ def run_pipeline(
     gate: Gate | None = None,
     watch: Watch | None = None,
 ) -> tuple[Graph, Trace]:
-    """Apply the passes of a pipeline; the graph after them, and one event per pass.
+    """Apply the passes of a pipeline; return the final graph, and an event per pass.
 
-    `verify=False` leaves out the checks after each pass, `keep_declined=False` the steps that were
-    considered and declined. `progress` is called after each pass with its event, `gate` is asked
-    before each rewrite, `watch` told about each rewrite of a rule.
-    Errors: E-PIPELINE-* for the pipeline, what `verify` raises for the graph that was given;
-    PassBug for a bug of ours.
+    `verify=False` skips the checks after each pass. `keep_declined=False` drops the steps that were
+    considered and declined. `progress` is called after each pass with its event, `gate` before each
+    rewrite, `watch` with each rewrite of a rule. Errors: E-PIPELINE-* for the pipeline, the errors
+    of `verify` for the given graph, PassBug for a bug of ours.
     """
     lines = as_pipeline(pipeline).lines
     run = _Run(graph, verify, keep_declined, progress, gate, watch)
@@ -56,7 +55,7 @@ def run_pipeline(
 
 
 class _Run:
-    """One run of a pipeline: the graph so far, and the events."""
+    """One run of a pipeline: the current graph, and the events."""
 
     def __init__(
         self,
@@ -74,9 +73,9 @@ class _Run:
         self.checked = _check(graph, None) if verify else None
 
     def repeat(self, group: Repeat) -> None:
-        """Run the lines of a group until a round changes nothing.
+        """Run the lines of a group until an iteration changes nothing.
 
-        A pass that would see the very graph it left, or left alone, is not run again.
+        An idempotent pass that would see the very graph it left is skipped.
         """
         left: dict[int, Graph] = {}
         for _ in range(group.at_most):
@@ -121,7 +120,7 @@ def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:
         if isinstance(e, MemoryError) or is_limit(e):
             raise
         if isinstance(e, CompileError) and e.code == "E-MODEL-FILE":
-            # Not our doing: the file that holds the weights has gone meanwhile.
+            # Not a bug of the pass: the weight file was removed in the meantime.
             raise
         raise PassBug(f"{type(e).__name__}: {e}", x.name, ran) from e
 

@@ -1,4 +1,4 @@
-"""The text form of pipelines, read."""
+"""The parser of the text form of pipelines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from compiler.passes.pipeline.pipeline import (
 from compiler.passes.pipeline.presets import presets
 
 MAX_ROUNDS = 50
-"""A group of more rounds is refused: it would only be a way to keep a server busy."""
+"""Limit on the iterations of a group, against denial of service."""
 
 _OPENS = "{("
 _CLOSES = {"}": "{", ")": "("}
 _NESTINGS = ("", "{", "(", "({")
-"""Options, a group, and options inside a group; groups inside groups would repeat rounds."""
+"""Legal nestings of braces: options, a group, and options inside a group. Groups do not nest."""
 
 _WORD = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf)")
@@ -32,7 +32,7 @@ _NUMBER_CHARACTERS = 40
 
 
 def parse_pipeline(text: str) -> Pipeline:
-    """The pipeline that a text describes: passes, presets, and `-name` to switch a pass off.
+    """Parse a pipeline: passes, presets, and `-name` to remove a pass.
 
     Errors: E-PIPELINE-SYNTAX, E-PIPELINE-PASS, E-PIPELINE-OPTION.
 
@@ -55,27 +55,28 @@ def parse_pipeline(text: str) -> Pipeline:
     if len(made.passes) > MAX_LINES:
         raise CompileError(
             "E-PIPELINE-SYNTAX",
-            f"a pipeline has at most {MAX_LINES} passes, got {len(made.passes)}",
+            f"a pipeline may have at most {MAX_LINES} passes, got {len(made.passes)}",
         )
     return made
 
 
 def _parse_group(item: str) -> Repeat:
-    """`until_stable{at_most=4}(simplify,fold_constants)`; presets may stand inside."""
+    """Parse `until_stable{at_most=4}(simplify,fold_constants)`, which may contain presets."""
     head, _, inside = item[:-1].partition("(")
     name, options = _parse_head(head)
     at_most = options.pop("at_most", AT_MOST)
     if name != UNTIL_STABLE or options or type(at_most) is not int or at_most < 1:
         raise CompileError(
-            "E-PIPELINE-SYNTAX", f"needed {UNTIL_STABLE}{{at_most=4}}(...), got {item[:60]!r}"
+            "E-PIPELINE-SYNTAX", f"expected {UNTIL_STABLE}{{at_most=4}}(...), got {item[:60]!r}"
         )
     if at_most > MAX_ROUNDS:
         raise CompileError(
-            "E-PIPELINE-OPTION", f"{UNTIL_STABLE} has at most {MAX_ROUNDS} rounds, got {at_most}"
+            "E-PIPELINE-OPTION",
+            f"{UNTIL_STABLE} allows at most {MAX_ROUNDS} iterations, got {at_most}",
         )
     lines = parse_pipeline(inside).passes
     if not lines:
-        raise CompileError("E-PIPELINE-SYNTAX", f"a group without passes: {item[:60]!r}")
+        raise CompileError("E-PIPELINE-SYNTAX", f"the group has no passes: {item[:60]!r}")
     return Repeat(lines, at_most)
 
 
@@ -96,10 +97,12 @@ def _split(text: str) -> list[str]:
         raise CompileError("E-PIPELINE-SYNTAX", "a brace is not closed")
     if items == [""]:
         raise CompileError(
-            "E-PIPELINE-SYNTAX", "the pipeline is empty", hint='write "none" for no passes'
+            "E-PIPELINE-SYNTAX",
+            "the pipeline is empty",
+            hint='write "none" for a pipeline without passes',
         )
     if "" in items:
-        raise CompileError("E-PIPELINE-SYNTAX", "needed a pass between two commas")
+        raise CompileError("E-PIPELINE-SYNTAX", "expected a pass between two commas")
     return items
 
 
@@ -109,19 +112,19 @@ def _parse_line(item: str) -> Line:
 
 
 def _parse_head(item: str) -> tuple[str, dict[str, Any]]:
-    """A name with its options."""
+    """Parse a name with its options."""
     name, brace, rest = item.partition("{")
     found = _WORD.fullmatch(name)
     if found is None or (brace and not rest.endswith("}")):
-        raise CompileError("E-PIPELINE-SYNTAX", f"needed name{{option=value}}, got {item[:60]!r}")
+        raise CompileError("E-PIPELINE-SYNTAX", f"expected name{{option=value}}, got {item[:60]!r}")
     options: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in rest[:-1].split(","))):
         key, equals, value = part.partition("=")
         word = _WORD.fullmatch(key)
         if word is None or not equals:
-            raise CompileError("E-PIPELINE-SYNTAX", f"needed option=value, got {part[:60]!r}")
+            raise CompileError("E-PIPELINE-SYNTAX", f"expected option=value, got {part[:60]!r}")
         if word[1] in options:
-            raise CompileError("E-PIPELINE-SYNTAX", f"{found[1]} has {word[1]} twice")
+            raise CompileError("E-PIPELINE-SYNTAX", f"{found[1]} sets {word[1]} twice")
         options[word[1]] = _parse_value(value.strip())
     return found[1], options
 
@@ -133,12 +136,12 @@ def _parse_value(text: str) -> Any:
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
     found = _WORD.fullmatch(text)
     if found is None:
-        raise CompileError("E-PIPELINE-SYNTAX", f"needed a word or a number, got {text[:60]!r}")
+        raise CompileError("E-PIPELINE-SYNTAX", f"expected a word or a number, got {text[:60]!r}")
     return found[1]
 
 
 def as_pipeline(pipeline: str | Pipeline | Sequence[Line | Repeat | str]) -> Pipeline:
-    """A pipeline from text, lines or their texts, or itself. Errors: as parse_pipeline."""
+    """Convert text, or lines or their texts, to a pipeline. Errors: as parse_pipeline."""
     if isinstance(pipeline, Pipeline):
         return pipeline
     if isinstance(pipeline, str):
@@ -159,5 +162,5 @@ def _lines_of(item: object) -> tuple[Line | Repeat, ...]:
 
 def _no_pipeline(given: object) -> CompileError:
     return CompileError(
-        "E-PIPELINE-SYNTAX", f"a pipeline is a text or a list of passes, got {given!r:.60}"
+        "E-PIPELINE-SYNTAX", f"a pipeline must be a text or a list of passes, got {given!r:.60}"
     )

@@ -1,1 +1,1 @@
-"""Numbers of fewer bits where a model can do with them: what is stored, and what is multiplied."""
+"""Passes that lower the precision of storage and products where accuracy allows."""

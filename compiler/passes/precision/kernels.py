@@ -1,4 +1,4 @@
-"""Kernels that read and write narrow values: conversions inside, arithmetic as it was."""
+"""Kernels with lower-precision operands and results: conversions inside, arithmetic unchanged."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from compiler.passes.precision.storage import MOVES
 
 
 def retyped(t: Type, dtype: DType) -> TensorType:
-    """A tensor of other elements, laid out alike."""
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    """Change the element type of a tensor type, and keep its layout."""
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, dtype=dtype)
 
 
 def casting(source: str, made: str, t: TensorType, origins: tuple[str, ...]) -> Node:
-    """The conversion of a value to the element type of `t`: to fewer bits as processors do it."""
+    """Convert a value to the element type of `t`; denormals become 0 as in bf16 instructions."""
     op = "cast" if t.dtype is DType.f32 else "cast_flushed"
     return Node(op, (source,), (made,), (t,), OPERATORS[op].bind({"to": t.dtype}), made, origins)
 
 
 @dataclass(slots=True)
 class Body:
-    """The body of a fused group under change: what was f32 may now come and go narrow."""
+    """The body of a fused group under change: f32 operands and results may become bf16."""
 
     node: Node
     to: DType
     taken: set[str] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     wide: dict[str, str] = field(default_factory=dict)
-    """The f32 form of values that come narrow."""
+    """The f32 form of operands stored in lower precision."""
     rounded: dict[str, str] = field(default_factory=dict)
-    """The f32 form, rounded, of values that are computed here or come as f32."""
+    """The rounded f32 form of values that are computed here or stored as f32."""
 
     def __post_init__(self) -> None:
         self.taken = set(names_inside(self.graph))
 
     @property
     def graph(self) -> Graph:
-        """The body as it was."""
+        """The original body."""
         return self.node.regions["body"]
 
     def changed(
         self, comes: Collection[str], goes: Collection[str], products: Collection[str]
     ) -> Graph:
-        """The body with conversions.
+        """Return the body with conversions.
 
-        `comes` and `goes` are the inputs and results of the body that are narrow; `products` take
-        rounded operands: those that come narrow are, others are rounded on the way.
+        `comes` and `goes` are the lower-precision inputs and results of the body. `products` take
+        rounded operands: lower-precision inputs are rounded already, others are rounded in the
+        body.
         """
         inputs = [self._input(v, v.name in comes) for v in self.graph.inputs]
         for n in self.graph.nodes:
@@ -94,7 +95,7 @@ class Body:
 
 
 def moved(node: Node, to: DType) -> Node:
-    """A kernel that only copies elements, copying narrow ones."""
+    """Return a copying kernel for lower-precision elements."""
     types = tuple(retyped(t, to) for t in node.types)
     if node.op != "fusion":
         assert node.op in MOVES, f"{node.op} does not only copy"
@@ -116,7 +117,7 @@ def _is_f32(t: Type) -> bool:
 
 
 def fresh(hint: str, taken: set[str]) -> str:
-    """A name that is not taken, which it is then."""
+    """Reserve and return a fresh name."""
     name = hint
     while name in taken:
         name += "'"
@@ -127,6 +128,6 @@ def fresh(hint: str, taken: set[str]) -> str:
 def with_body(
     node: Node, body: Graph, operands: Mapping[str, str], types: tuple[Type, ...]
 ) -> Node:
-    """A fused group with another body, reading other values and giving other types."""
+    """Return a fused group with another body, operands and result types."""
     inputs = tuple(operands.get(i, i) for i in node.inputs)
     return replace(node, inputs=inputs, types=types, regions={"body": body})

@@ -1,4 +1,4 @@
-"""Products of fewer bits: operands of contractions, and what lies between them, become bf16."""
+"""Lower-precision products: operands of contractions, and values between them, become bf16."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from compiler.passes.precision.storage import Storage, product_operands
 from compiler.trace import Log
 
 ROUNDING = {"bf16": 2.0**-8}
-"""How far one rounding moves a number at most, relative to it: half a step of 8 binary digits."""
+"""Relative bound of a rounding error: half a unit in the last of 8 binary digits."""
 
 
 @graph_pass(
@@ -82,13 +82,12 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
     """Multiply numbers of 8 binary digits, and store such numbers between products.
 
     Operands of matrix products and convolutions are rounded to bf16, constants at compile time;
-    their products are exact in f32 and are summed there. What one kernel hands to another on the
-    way between products is stored as bf16: half the bytes. All other arithmetic stays f32, inside
-    kernels: sums, softmax, normalisation, activations. Inputs and results of the graph keep their
-    types, and so does what leads to no product: scores, boxes, lengths.
-    A rounding moves a number by at most 2^-8 of itself, on average by a third of that; denormal
-    numbers become 0.
-    Source: Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
+    their products are exact in f32 and accumulate there. Values between kernels on paths between
+    products are stored as bf16: half the bytes. All other arithmetic stays f32, inside kernels:
+    sums, softmax, normalisation, activations. Inputs and results of the graph keep their types, as
+    do values on no path to a product: scores, boxes, lengths. A rounding has a relative error of at
+    most 2^-8, a third of that on average; denormal numbers become 0. Source: Kalamkar et al. 2019,
+    "A study of BFLOAT16", arXiv:1905.12322.
     """
     chosen = _chosen_products(graph, log)
     if not any(chosen.values()):
@@ -99,7 +98,7 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
 
 
 def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
-    """The products that take rounded operands, by kernel; the ledger says why others do not."""
+    """Return the products that take rounded operands, by kernel; record why others do not."""
     chosen: dict[str, list[str]] = {}
     for node in graph.nodes:
         types = node.regions["body"].types if node.op == "fusion" else graph.types
@@ -108,7 +107,7 @@ def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
                 continue
             reason = objection(product, types.__getitem__)
             if not reason and node.op != "fusion" and not is_lowerable(node):
-                reason = "no code is generated for it"
+                reason = "it has no generated code"
             if reason:
                 log.declined("round_operands", node.output, reason, [node])
             elif log.may("round_operands", node.output):
@@ -117,7 +116,7 @@ def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
 
 
 def _is_rounded(product: Node, node: Node) -> bool:
-    """Whether both operands of a product come out of fewer bits already."""
+    """Whether both operands of a product are computed from lower precision already."""
     makers = {o: n for n in inner_nodes(node) for o in n.outputs}
     body = node.regions["body"] if node.op == "fusion" else None
     for i in product.inputs[:2]:
@@ -131,7 +130,7 @@ def _is_rounded(product: Node, node: Node) -> bool:
 
 
 def _explain(storage: Storage, log: Log) -> None:
-    """Steps for what is not stored narrow, and the question for what would be."""
+    """Record steps for values that stay f32, and ask the gate for the others."""
     for value in list(storage.narrow):
         if value in storage.narrow and not log.may("store_rounded", value):
             storage.refuse(value)
@@ -141,7 +140,7 @@ def _explain(storage: Storage, log: Log) -> None:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes the graph with rounded operands and narrow storage, node by node."""
+    """Rewrites the graph with rounded operands and lower-precision storage, node by node."""
 
     graph: Graph
     log: Log
@@ -152,14 +151,14 @@ class _Writer:
     nodes: list[Node] = field(default_factory=list)
     constants: dict[str, Constant] = field(default_factory=dict)
     short: dict[str, str] = field(default_factory=dict)
-    """Rounded copies of values that are f32: constants, inputs of the graph, its results."""
+    """Rounded copies of f32 values: constants, inputs of the graph, its results."""
 
     def __post_init__(self) -> None:
         self.taken = set(names_inside(self.graph))
         self.constants = dict(self.graph.constants)
 
     def graph_after(self) -> Graph:
-        """The whole graph, without the constants that nobody reads any more."""
+        """Return the whole graph, without dead constants."""
         for node in self.graph.nodes:
             self.nodes.append(self._node(node))
         read = {i for n in self.nodes for i in n.reads} | self.graph.result_values
@@ -188,7 +187,7 @@ class _Writer:
         return self._kernel(node, operands, types, products)
 
     def _operands(self, node: Node) -> Iterator[str]:
-        """What is to be rounded outside of a kernel: operands of its products that are f32."""
+        """Return the f32 values to round outside of a kernel: operands of its products."""
         for v in product_operands(node, self.products):
             if v not in self.storage.narrow and _is_f32(self.graph.types[v]):
                 yield v
@@ -196,7 +195,7 @@ class _Writer:
     def _kernel(
         self, node: Node, operands: dict[str, str], types: tuple[Type, ...], products: list[str]
     ) -> Node:
-        """A node as a kernel with conversions inside."""
+        """Return a node as a kernel with conversions inside."""
         if node.op != "fusion":
             operator = "contraction" if products else "converting"
             node = replace(fuse_nodes(self.graph, [node], operator), name=node.name)
@@ -212,7 +211,7 @@ class _Writer:
         return with_body(node, made, operands, types)
 
     def _rounded(self, value: str, reader: Node) -> str:
-        """The rounded copy of an f32 value, made once."""
+        """Return the rounded copy of an f32 value, created once."""
         if value not in self.short:
             name = self.short[value] = fresh(f"{value}.{self.to}", self.taken)
             c = self.graph.constants.get(value)
@@ -227,11 +226,11 @@ class _Writer:
     def _multiplied(self, node: Node, product: str, operands: dict[str, str]) -> None:
         constants = [v for v in operands if v in self.graph.constants]
         saved = sum(self.graph.constants[v].type.nbytes // 2 for v in constants)
-        stored = f"; {', '.join(constants)} {saved:,} bytes shorter" if constants else ""
+        stored = f"; saves {saved:,} bytes in {', '.join(constants)}" if constants else ""
         self.log.applied(
             "round_operands",
             node.output,
-            f"{product} sums products of {self.to} in f32{stored}",
+            f"{product} accumulates products of {self.to} in f32{stored}",
             [node, *constants],
             [node, *(operands[v] for v in constants)],
             error=2 * ROUNDING[str(self.to)],
@@ -244,7 +243,7 @@ class _Writer:
         self.log.applied(
             "store_rounded",
             value,
-            f"{t} between products: {saved:,} bytes less to write, and to read",
+            f"{t} between products: saves {saved:,} bytes of writes, and of reads",
             [node],
             [node],
             error=ROUNDING[str(self.to)],
@@ -252,7 +251,7 @@ class _Writer:
 
 
 def rounded_constant(c: Constant, to: DType) -> Constant:
-    """A constant of fewer bits, stored as it was."""
+    """Round a constant to lower precision, and keep its storage."""
     if isinstance(c.storage, Splat):
         value = convert(c.array().reshape(-1)[:1], to)[0]
         return Constant(replace(c.type, dtype=to), Splat(value), c.origins)

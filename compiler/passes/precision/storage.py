@@ -1,4 +1,4 @@
-"""Which values between kernels are stored with fewer bits, and why others are not."""
+"""The values between kernels that are stored in lower precision, and the reasons against others."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from compiler.passes.fusion.kinds import is_lowerable
 from compiler.passes.precision.products import inner_nodes, products_of
 
 VIEWS = with_trait("aliasing")
-"""Operators whose result is their operand's memory: both have one element type."""
+"""Operators whose result shares their operand's memory, and so its element type."""
 
 MOVES = VIEWS | with_trait("copying")
-"""Operators that copy elements whatever these mean."""
+"""Operators that copy elements whatever their meaning."""
 
 _CODE = ("elementwise", "contraction", "reduction", "movement")
 
 
 @dataclass(slots=True)
 class Storage:
-    """The values of a graph that are stored narrow, and the reasons for those that are not.
+    """The values of a graph stored in lower precision, and the reasons against others.
 
-    A value is looked at when it lies between products: one is computed from it, and it is computed
-    from one, or a product reads it as it is. What leads to no product (scores, boxes, results)
-    keeps its type.
+    A candidate lies between products: it depends on a product, and a product depends on it or reads
+    it directly. Values on no path to a product (scores, boxes, results) keep their types.
     """
 
     graph: Graph
     products: Mapping[str, Collection[str]]
-    """The products with rounded operands, by the kernel that they are in."""
+    """The products with rounded operands, by kernel."""
     narrow: set[str] = field(default_factory=set)
     declined: dict[str, str] = field(default_factory=dict)
 
@@ -53,13 +52,13 @@ class Storage:
             pass
 
     def refuse(self, value: str) -> None:
-        """Keep a value as it is, and with it what shares its memory."""
+        """Keep a value, and the values that share its memory, as they are."""
         self.narrow.discard(value)
         while self._settle():
             pass
 
     def _behind(self) -> set[str]:
-        """Values that some product leads to."""
+        """Return the values that depend on a product."""
         found: set[str] = set()
         for node in self.graph.nodes:
             if self._is_product(node) or any(i in found for i in node.reads):
@@ -67,7 +66,7 @@ class Storage:
         return found
 
     def _before(self) -> set[str]:
-        """Values that lead to some product."""
+        """Return the values on which a product depends."""
         found: set[str] = set()
         for node in reversed(self.graph.nodes):
             if self._is_product(node) or any(o in found for o in node.outputs):
@@ -82,7 +81,7 @@ class Storage:
         return bool(self.products.get(node.output)) or any(products_of(node))
 
     def _read_by_products(self) -> set[str]:
-        """Values that are operands of products as they are."""
+        """Return the values that products read directly."""
         return {v for n in self.graph.nodes for v in product_operands(n, self.products)}
 
     def _objection(self, maker: Node, value: str) -> str:
@@ -95,17 +94,17 @@ class Storage:
         return ""
 
     def _unfit(self, node: Node) -> str:
-        """Why a kernel reads and writes f32 alone."""
+        """Return why a kernel can only read and write f32."""
         if any(n.op == "attention" for n in inner_nodes(node)):
-            return f"attention {node.output} is one kernel, whose products are of f32"
+            return f"attention {node.output} is a single kernel with f32 products"
         if node.op in MOVES or node.op == "fusion":
             return ""
         if is_lowerable(node) and OPERATORS[node.op].kind in _CODE:
             return ""
-        return f"{node.op} {node.output} runs on its own and works on f32"
+        return f"{node.op} {node.output} runs separately, in f32"
 
     def _settle(self) -> bool:
-        """Views, and what has several results, have one type: narrow only if all can be."""
+        """Refuse views and multiple results of a node unless all can have lower precision."""
         for node in self.graph.nodes:
             if not (node.op in VIEWS or (node.op in MOVES and len(node.outputs) > 1)):
                 continue
@@ -114,17 +113,17 @@ class Storage:
             if wide and len(wide) < len(values):
                 for v in self.narrow & set(values):
                     self.narrow.discard(v)
-                    self.declined[v] = f"{node.op} makes it {node.output} without a change of type"
+                    self.declined[v] = f"{node.op} gives {node.output} the same type"
                     self.declined[v] += f", and {wide[0]} stays f32"
                 return True
         return False
 
     def moved(self, node: Node) -> list[str]:
-        """The operands of a move whose elements end up in its result."""
+        """Return the operands of a move whose elements are in its result."""
         return [i for i in node.inputs if i and _is_f32(self.graph.types[i])]
 
     def moves_bits(self, node: Node) -> bool:
-        """Whether a kernel copies narrow elements to narrow ones, so that nothing is converted."""
+        """Whether a kernel copies lower-precision elements without conversion."""
         if not all(n.op in MOVES for n in inner_nodes(node)):
             return False
         moved = [i for i in self.moved(node) if i not in self.graph.constants]
@@ -132,7 +131,7 @@ class Storage:
 
 
 def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """The operands of a kernel that its rounded products alone read, in order."""
+    """Return the operands of a kernel that only its rounded products read, in order."""
     chosen = products.get(node.output, ())
     if node.op != "fusion":
         return dict.fromkeys(node.inputs[:2]) if chosen else {}

@@ -1,1 +1,1 @@
-"""Passes that let more of a quantized model run on its bytes."""
+"""Passes that compute quantized models on their integer codes."""

@@ -1,4 +1,4 @@
-"""What stands behind numbers that were dequantized: codes, their scale and their zero point."""
+"""The operands of a dequantize: codes, their scale and their zero point."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compiler.ir.types import DType
 
 BYTES = (DType.u8, DType.i8)
 LOW, HIGH = -128, 127
-"""The codes of i8."""
+"""The range of i8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes with one scale and one zero point: the numbers are `scale * (codes - zero)`."""
+    """Codes with one scale and one zero point: the values are `scale * (codes - zero)`."""
 
     value: str
     scale: np.float32
@@ -28,7 +28,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class RunCodes:
-    """Codes whose one scale and zero point, values of these names, only a run tells."""
+    """Codes with a scale and a zero point known only at run time, as values of these names."""
 
     value: str
     scale: str
@@ -38,9 +38,9 @@ class RunCodes:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Constant codes less their zero points, as whole numbers, with a scale for each channel.
+    """Constant codes minus their zero points, as integers, with a scale for each channel.
 
-    `scale` has one number, or one for each index along `axis`.
+    `scale` is a single number, or one for each index along `axis`.
     """
 
     codes: Array
@@ -49,13 +49,13 @@ class Weights:
     nodes: tuple[Node, ...]
 
     def turned(self, perm: tuple[int, ...], *by: Node) -> Weights:
-        """The weights with their axes in another order."""
+        """Permute the axes of the weights."""
         axis = perm.index(self.axis)
         return Weights(self.codes.transpose(perm), self.scale, axis, (*self.nodes, *by))
 
 
 def codes_of(ed: Editor, value: str) -> Codes | str:
-    """The codes that a value was dequantized from, or why there are none to compute with."""
+    """Return the codes of a dequantized value, or why integer arithmetic cannot use them."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize":
         return f"{value} is not dequantized"
@@ -64,12 +64,12 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
         return found
     scale, zero = found
     if scale.size != 1 or zero.size != 1:
-        return f"{value} has {scale.size} scales, and sums over its channels need one"
+        return f"{value} has {scale.size} scales, and sums over its channels require a single scale"
     return Codes(node.inputs[0], np.float32(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]), node)
 
 
 def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
-    """The unsigned codes that a value was dequantized from by numbers that only a run tells."""
+    """Return the unsigned codes of a value with a scale and zero point known only at run time."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize" or node.attrs["block_size"]:
         return None
@@ -82,10 +82,10 @@ def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
 
 
 def weights_of(ed: Editor, value: str) -> Weights | str:
-    """The constant that a value was dequantized from, or why there is none to compute with.
+    """Return the constant codes of a dequantized value, or why it has none to compute with.
 
-    A transpose may stand behind it, and a squeeze of the first axis; or the weights are one part
-    of those of several directions.
+    A transpose may follow the dequantize, as may a squeeze of the first axis; or the weights are a
+    slice of those of several directions.
     """
     node = ed.producer(value)
     if node is not None and node.op in ("slice", "split"):
@@ -95,7 +95,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
         if isinstance(inner, str):
             return inner
         if inner.axis == 0 and inner.scale.size > 1:
-            return f"{value} has no axis of its scales"
+            return f"{value} does not keep the axis of its scales"
         axis = max(inner.axis - 1, 0)
         return Weights(inner.codes[0], inner.scale, axis, (*inner.nodes, node))
     if node is not None and node.op == "transpose":
@@ -107,7 +107,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
         return f"{value} is not dequantized"
     stored = _constant(ed, node.inputs[0])
     if stored is None:
-        return f"the codes {node.inputs[0]} are no constant"
+        return f"the codes {node.inputs[0]} are not constant"
     found = _parameters(ed, node)
     if isinstance(found, str):
         return found
@@ -119,19 +119,19 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
 
 
 def _part(ed: Editor, node: Node, value: str) -> Weights | str:
-    """One of several matrices that lie along the first axis, each with scales of its own."""
+    """Return one of several matrices along the first axis, each with separate scales."""
     found, at = _scaled(ed, node.inputs[0]), _first_and_end(ed, node, value)
     if found is None or at is None:
         return f"{value} is not dequantized"
     codes, scale = found[0][slice(*at)], found[1][slice(*at)]
     along = [d for d, n in enumerate(scale.shape) if n > 1]
     if len(along) > 1:
-        return f"{value} has scales along {len(along)} axes"
+        return f"{value} has scales along {len(along)} axes; a single axis is supported"
     return Weights(codes, scale.reshape(-1), along[0] if along else 1, (*found[2], node))
 
 
 def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:
-    """Which indices of the first axis a part has; None where others are cut too."""
+    """Return the range of the first axis that a slice selects; None where others are sliced too."""
     if node.op == "split":
         sizes = node.attrs["sizes"]
         k = node.outputs.index(value)
@@ -144,7 +144,7 @@ def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None
 
 
 def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
-    """Constant codes less their zero points, and scales with as many axes, some of one index."""
+    """Return constant codes minus zero points, and scales of equal rank, possibly of size 1."""
     node = ed.producer(value)
     if node is not None and node.op == "transpose":
         inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
@@ -165,7 +165,7 @@ def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | N
 
 
 def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
-    """Scales or zero points with an axis for each of the codes; None when there are blocks."""
+    """Expand scales or zero points to the rank of the codes; None for blocks."""
     if values.size == 1:
         return values.reshape((1,) * len(shape))
     if values.ndim == 1 and not node.attrs["block_size"]:
@@ -176,7 +176,7 @@ def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
 
 
 def _constant(ed: Editor, value: str) -> Array | None:
-    """The elements of a constant, or of one that is only transposed or squeezed."""
+    """Return the elements of a constant, or of a transposed or squeezed one."""
     stored = ed.constant(value)
     if stored is not None:
         return stored.array()
@@ -192,29 +192,29 @@ def _constant(ed: Editor, value: str) -> Array | None:
 
 
 def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """The scales and zero points of a node that dequantizes bytes, or why it is none."""
+    """Return the scales and zero points of a dequantize of bytes, or why it is none."""
     if node.tensor.dtype is not DType.f32 or node.attrs["block_size"]:
-        return f"{node.output} has blocks with scales of their own, or is no f32"
+        return f"{node.output} has block-wise scales, or is not f32"
     if ed.tensor(node.inputs[0]).dtype not in (*BYTES, DType.i32):
         return f"the codes {node.inputs[0]} are {ed.tensor(node.inputs[0]).dtype}, not bytes"
     scale = ed.constant(node.inputs[1])
     name = operand(node, 2)
     zero = ed.constant(name) if name else None
     if scale is None or (name and zero is None):
-        return f"the scale or zero point of {node.output} is not known beforehand"
+        return f"the scale or zero point of {node.output} is not known at compile time"
     scales = scale.array().astype(np.float32)
     if not (np.isfinite(scales).all() and (scales > 0).all()):
-        return f"the scales of {node.output} are not all positive numbers"
+        return f"the scales of {node.output} are not all positive"
     origin = np.zeros((), np.int32) if zero is None else zero.array().astype(np.int32)
     return scales, origin
 
 
 LANES = 16
-"""Channels that lie together: as many sums of 32 bits as the widest vectors hold."""
+"""Adjacent channels in a block: as many i32 accumulators as the widest vectors hold."""
 
 
 def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
-    """Why codes of a convolution in groups are not multiplied as they are; "" when they can be."""
+    """Return why a grouped convolution cannot compute on codes; "" when it can."""
     own = per_group == 1 and n_filters == groups >= LANES
     whole = per_group % LANES == 0 and (n_filters // groups) % LANES == 0
     if groups == 1 or own or whole:
@@ -226,12 +226,12 @@ def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
 
 
 def operand(node: Node, at: int) -> str:
-    """An operand that may be left out; "" where it is."""
+    """Return an optional operand; "" where it is omitted."""
     return node.inputs[at] if at < len(node.inputs) else ""
 
 
 def as_bytes(codes: Array) -> Array | None:
-    """Whole numbers as i8; None where one does not fit."""
+    """Convert integers to i8; None where one does not fit."""
     if codes.size and (codes.min() < LOW or codes.max() > HIGH):
         return None
     return codes.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Images quantized by their range: the range by itself, and quantizing as an elementwise step."""
+"""Decomposition of dynamic quantization of images: the range, and an elementwise quantize."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.trace import Log
 RULE = "decompose_dynamic_quantization"
 
 READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
-"""Operators on images of codes, which lie best in other layouts than plain order."""
+"""Operators on images of codes that run faster in other layouts than plain order."""
 
 
 @graph_pass(
@@ -40,8 +40,8 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
     """Split dynamic quantization into the range of the image and its quantization.
 
-    The range needs the whole image; each code then only its own number, so that quantizing may
-    write any memory layout, and the image may have any.
+    The range depends on the whole image, but each code only on its element. The quantize can then
+    read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:
@@ -70,6 +70,6 @@ def _split(ed: Editor, log: Log, node: Node) -> None:
     for old, new in zip(node.outputs[1:], numbers, strict=True):
         ed.replace(old, new)
     ed.rename(made, node)
-    because = "codes of an image may lie in blocks of channels, and so may what they are made of"
+    because = "the codes of an image, and its elements, may have a layout of channel blocks"
     after = cost_of(ed.made, ed.type)
     log.applied(RULE, node.output, because, [node], ed.made, 0.0, "", before, after)

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products of dequantized numbers, computed on their codes."""
+"""Convolutions and matrix products of dequantized operands, computed on their codes."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from compiler.trace import Log
 RULE = "fake_quantization_to_integer"
 
 MOST_TERMS = 1 << 16
-"""Sums of this many products of u8 and i8 stay below 2^31; of u8 and u8 half as many do."""
+"""Sums of this many products of u8 and i8 stay below 2^31; for u8 and u8 half as many do."""
 
 MOST_CODE = 255
 
 WINDOW = ("strides", "pads", "dilations", "groups", "auto_pad")
-"""Attributes of a convolution that say what it reads."""
+"""Attributes of a convolution that determine what it reads."""
 
 FEWEST_COLUMNS = 8
-"""Products with fewer columns fill too little of a vector."""
+"""Least number of columns: fewer fill too small a part of a vector."""
 
 
 @graph_pass(
@@ -75,11 +75,11 @@ FEWEST_COLUMNS = 8
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
     """Multiply integer codes and scale the i32 sums, instead of dequantizing operands.
 
-    With zero points z and scales s, the sum of s(x - z) * t(w - v) is s * t times the sum of
-    x * (w - v), less z times the sum of w - v, which is known beforehand. Four products of bytes
-    are one step for a machine that multiplies one float in that time. The sums are scaled once
-    instead of every operand, so they are rounded less.
-    Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ transformers of ONNX Runtime.
+    With zero points z and scales s, the sum of s(x - z) * t(w - v) is s * t times the sum of x * (w
+    - v), less z times the sum of w - v, which is constant. An instruction multiplies four bytes in
+    the time of one float. The sums are scaled once instead of every operand, so there are fewer
+    rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ transformers of
+    ONNX Runtime.
     """
     if not any(n.op == "dequantize" for n in graph.nodes):
         return graph
@@ -93,7 +93,7 @@ def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
 
 
 def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
-    """Dequantize weights inside a loop that has products of codes with them, which then meet."""
+    """Move dequantize nodes of weights into loops, next to the products of codes there."""
     body = loop.regions["body"]
     inner = Editor(close(body, graph.types, graph.constants).graph)
     nodes: list[Node] = []
@@ -109,7 +109,7 @@ def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
 
 
 def _makers(ed: Editor, value: str) -> dict[Node, None]:
-    """All nodes that a value comes from, in order."""
+    """Return all nodes on which a value depends, in order."""
     maker = ed.producer(value)
     if maker is None:
         return {}
@@ -120,7 +120,7 @@ def _makers(ed: Editor, value: str) -> dict[Node, None]:
 
 
 def _makers_outside(ed: Editor, inner: Editor, node: Node) -> tuple[Node, ...]:
-    """What makes the floats of codes around a loop that a product inside could take as codes."""
+    """Return the dequantize nodes outside a loop whose codes a product inside could use."""
     if ed.producer(node.inputs[1]) is None or inner.producer(node.inputs[1]) is not None:
         return ()
     w = _columns(ed, node)
@@ -155,7 +155,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     ed.remove_unused([n.output for n in took[:-1] if n.outputs])
     because = (
         f"sums of {_n_terms(w, node):,} products of {ed.tensor(x.value).dtype} and i8 are exact "
-        f"in i32, and scaled once"
+        "in i32, and are scaled once"
     )
     new = [*ed.made, *ed.made_constants]
     log.applied(
@@ -165,13 +165,13 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _rows(ed: Editor, node: Node) -> Codes | RunCodes | str:
-    """The codes of the first operand; of a matrix also by numbers that only a run tells."""
+    """Return the codes of the first operand; a matrix may have a scale known only at run time."""
     found = run_codes_of(ed, node.inputs[0]) if node.op == "matmul" else None
     return codes_of(ed, node.inputs[0]) if found is None else found
 
 
 def _columns(ed: Editor, node: Node) -> Weights | str:
-    """The codes of the second operand, as it is multiplied."""
+    """Return the codes of the second operand, in the order of multiplication."""
     w = weights_of(ed, node.inputs[1])
     if isinstance(w, Weights) and node.attrs.get("transpose_b") and w.codes.ndim == 2:
         return w.turned((1, 0))
@@ -179,25 +179,25 @@ def _columns(ed: Editor, node: Node) -> Weights | str:
 
 
 def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
-    """Why a product stays one of floats; "" when codes can be multiplied."""
+    """Return why a product stays in floats; "" when codes can be multiplied."""
     for found in (x, w):
         if isinstance(found, str):
             return found
     assert isinstance(w, Weights)
     found = _stored(w, node)
     if found is None:
-        return f"the weights less their zero points reach from {w.codes.min()} to {w.codes.max()}"
+        return f"the weights minus their zero points range from {w.codes.min()} to {w.codes.max()}"
     if _n_terms(w, node) > (MOST_TERMS if found[1] is None else MOST_TERMS // 2):
-        return f"sums of {_n_terms(w, node):,} products may leave i32"
+        return f"sums of {_n_terms(w, node):,} products may overflow i32"
     if node.op == "matmul":
         return _objection_to_columns(node, w)
     return _objection_to_filters(node, w)
 
 
 def _stored(w: Weights, node: Node) -> tuple[Array, Array | None] | None:
-    """Weights as bytes, and where they are no i8 the zero point of each filter or column.
+    """Return weights as bytes, with a zero point per filter or column where they exceed i8.
 
-    None where those of one reach further than a byte.
+    None where the weights of a filter or column span more than a byte.
     """
     as_signed = as_bytes(w.codes)
     if as_signed is not None:
@@ -213,13 +213,13 @@ def _stored(w: Weights, node: Node) -> tuple[Array, Array | None] | None:
 
 def _objection_to_columns(node: Node, w: Weights) -> str:
     if w.codes.ndim != 2:
-        return f"weights with {w.codes.ndim} axes are no matrix"
+        return f"weights with {w.codes.ndim} axes are not a matrix"
     if node.attrs["transpose_a"]:
-        return "the rows of the other operand lie across"
+        return "the other operand is transposed"
     if w.codes.shape[1] < FEWEST_COLUMNS:
-        return f"{w.codes.shape[1]} columns fill too little of a vector"
+        return f"{w.codes.shape[1]} columns fill too small a part of a vector"
     along = w.scale.size == 1 or w.axis == 1
-    return "" if along else "the scales run along the axis that is summed over"
+    return "" if along else "the scales are along the axis that is summed over"
 
 
 def _objection_to_filters(node: Node, w: Weights) -> str:
@@ -228,9 +228,9 @@ def _objection_to_filters(node: Node, w: Weights) -> str:
     if objection:
         return objection
     if n_filters < 2:
-        return "one filter fills too little of a vector"
+        return "a single filter fills too small a part of a vector"
     along = w.scale.size == 1 or w.axis == 0
-    return "" if along else "the scales run along the channels that are summed over"
+    return "" if along else "the scales are along the channels that are summed over"
 
 
 def _n_terms(w: Weights, node: Node) -> int:
@@ -288,14 +288,14 @@ def _product_by_run(ed: Editor, node: Node, x: RunCodes, w: Weights) -> Call:
 
 
 def _scaled(sums: Call, added: Array, scale: Array, bias: Operand) -> Call:
-    """Sums with what the zero points ask for, as the numbers that they stand for."""
+    """Correct the sums for zero points, and scale them."""
     total: Operand = o.add(sums, added.astype(np.int32)) if added.any() else sums
     made = o.mul(o.cast(total, to=DType.f32), scale)
     return made if bias is None else o.add(made, bias)
 
 
 def _whole_bias(ed: Editor, value: str, scale: Array) -> Array | None:
-    """A bias that was quantized with the scale of the sums, as whole numbers."""
+    """Return a bias quantized with the scale of the sums, as integers."""
     found = weights_of(ed, value)
     if isinstance(found, str) or found.codes.ndim != 1:
         return None

@@ -1,4 +1,4 @@
-"""Zero points taken out of sums of products of bytes."""
+"""Hoisting of zero points out of sums of products of bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.trace import Log
 RULE = "hoist_zero_points"
 
 MIDDLE = 128
-"""How far codes of u8 lie above those of i8."""
+"""The offset of u8 codes from i8 codes."""
 
 
 @graph_pass(
@@ -49,9 +49,9 @@ def hoist_zero_points(graph: Graph, log: Log) -> Graph:
     """Multiply codes without zero points, and correct the sums for these.
 
     The sum of (x - z) * (w - v) over constant weights is the sum of x * (w - v) less z times the
-    sum of w - v. Where w - v is no byte, the weights become signed, and the sums of x are added as
-    often as their zero point is off. All of it is exact, or wraps as the sums do.
-    Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's low-precision.md.
+    sum of w - v. If w - v exceeds a byte, the weights become signed, and the sum of x times the
+    remaining zero point is added. The result is exact, or wraps as the sums do. Source: Jacob et
+    al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's low-precision.md.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:
@@ -80,7 +80,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     made = ed.producer(ed.build(call, hint=node.output, origins=node.origins))
     assert made is not None
     ed.rename(made, node)
-    because = "bytes are multiplied as they are; sums over the weights are known beforehand"
+    because = "the product multiplies plain bytes; sums over the weights are constants"
     new = [*ed.made, *ed.made_constants]
     after = cost_of(ed.made, ed.type)
     log.applied(RULE, node.output, because, [node], new, 0.0, "", before, after)
@@ -88,20 +88,20 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Constant weights as whole numbers, and their zero points."""
+    """Return constant weights as integers, and their zero points."""
     w = ed.constant(node.inputs[1])
     name = operand(node, 3)
     zero = ed.constant(name) if name else None
     if w is None:
-        return f"the weights {node.inputs[1]} are no constant"
+        return f"the weights {node.inputs[1]} are not constant"
     if name and zero is None:
-        return f"the zero points {name} of the weights are not known beforehand"
+        return f"the zero points {name} of the weights are not constant"
     origin = np.zeros((), np.int32) if zero is None else zero.array().astype(np.int32)
     return w.array().astype(np.int32), origin
 
 
 def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
-    """The zero point of the other operand: known, the name of a computed one, or none."""
+    """Return the zero point of the other operand: constant, the name of a value, or none."""
     name = operand(node, 2)
     if not name:
         return np.zeros((), np.int32)
@@ -114,9 +114,9 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 
 
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
-    """Weights as i8, and how far each is below itself less its zero point.
+    """Return weights as i8, and the offset of each from its value minus its zero point.
 
-    The zero point itself is taken off where that leaves bytes; else u8 is moved by 128.
+    The zero point is subtracted if the result fits into i8; otherwise u8 codes are shifted by 128.
     """
     less = as_bytes(w - origin)
     if less is not None:
@@ -128,7 +128,7 @@ def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
 
 
 def _parts(w: Array) -> list[Array]:
-    """Bytes as i8 that add up to weights: two of them for each, or three where one is 255."""
+    """Split weights into a sum of i8 bytes: two each, or three where one is 255."""
     parts = list[Array]()
     while w.any():
         parts.append(w.clip(LOW, HIGH).astype(np.int8))
@@ -174,7 +174,7 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
 def _with_borders(
     ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
 ) -> Operand | str:
-    """The image with its zero point written around it, as far as windows reach."""
+    """Pad the image with its zero point, as far as windows extend."""
     x, at = ed.tensor(node.inputs[0]), node.attrs
     if x.type.shape is None:
         return "the rank of the image is open"
@@ -182,7 +182,7 @@ def _with_borders(
         x.shape[2:], kernel, at["strides"], at["pads"], at["dilations"], at["auto_pad"]
     )
     if not all(isinstance(n, int) for n in (*begin, *end)):
-        return "only a run tells how far windows reach over the borders"
+        return "the extent of windows over the borders is known only at run time"
     if not any((*begin, *end)):
         return x
     widths = np.array([0, 0, *begin, 0, 0, *end], np.int64)
@@ -196,12 +196,12 @@ def _product(ed: Editor, node: Node) -> Call | str:
         return found
     w, origin = found
     if w.ndim != 2 or origin.ndim > 1:
-        return f"weights with {w.ndim} axes are no matrix"
+        return f"weights with {w.ndim} axes are not a matrix"
     zero, x = _zero_of_image(ed, node), ed.tensor(node.inputs[0])
     if zero is None:
-        return "each row has a zero point of its own"
+        return "each row has a separate zero point"
     if x.type.shape is None or x.rank < 2:
-        return "the rows are no matrix"
+        return "the first operand is not a matrix"
     stored, off = _stored(w, origin)
     columns = (w - origin).sum(axis=0, dtype=np.int64).astype(np.int32)
     total: Call = o.matmul_integer(x, stored)
@@ -214,7 +214,7 @@ def _product(ed: Editor, node: Node) -> Call | str:
 
 
 def _number(ed: Editor, name: str) -> Operand:
-    """One zero point as a number in i32."""
+    """Return a zero point as an i32 number."""
     t = ed.tensor(name)
     single = t if t.rank == 0 else o.reshape(t, np.zeros(0, np.int64))
     return o.cast(single, to=DType.i32)

@@ -1,4 +1,4 @@
-"""Data movement between quantizing and dequantizing moves bytes instead of floats."""
+"""Motion of quantize and dequantize across data movement, which then moves bytes."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
 def propagate_qdq(graph: Graph, log: Log) -> Graph:
     """Move dequantize after operators that only move elements, and quantize before them.
 
-    A byte is moved instead of a float, and pairs that belong to different operators meet, so that
-    they cancel. A maximum may be taken among codes too: larger numbers have larger ones. Every
-    element keeps its bits.
-    Source: QDQPropagation of ONNX Runtime.
+    Data movement then moves bytes instead of floats, and pairs of different operators become
+    adjacent and cancel. A maximum can also be taken over codes, since quantization is monotonic.
+    Every element keeps its bits. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph
@@ -63,7 +62,7 @@ def propagate_qdq(graph: Graph, log: Log) -> Graph:
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
-    """Dequantize the result of a move rather than its operands."""
+    """Dequantize the result of a move instead of its operands."""
     node = ed.producer(value)
     made = None if node is None else makers(ed, node, "dequantize")
     if node is None or made is None:
@@ -77,7 +76,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _up(ed: Editor, log: Log, value: str) -> bool:
-    """Quantize the operand of a move rather than its result."""
+    """Quantize the operand of a move instead of its result."""
     node, after = ed.producer(value), only_reader(ed, value, "quantize")
     if node is None or after is None:
         return False
@@ -89,24 +88,24 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Why the result of a move cannot be dequantized instead of its operands."""
+    """Return why the result of a move cannot be dequantized instead of its operands."""
     first = made[0]
     if _codes_of(ed, first) not in BYTES:
-        return f"codes of {_codes_of(ed, first)} are no whole bytes, or no smaller than floats"
+        return f"codes of {_codes_of(ed, first)} are not whole bytes, or not smaller than floats"
     for m in made:
         if not moves_alone(ed, m):
-            return f"{m.output} is read elsewhere too, so it would be dequantized twice"
+            return f"{m.output} has other readers, so it would be dequantized twice"
         if _codes_of(ed, m) is not _codes_of(ed, first) or not _same_steps(ed, m, first):
-            return f"{m.output} and {first.output} have different steps"
+            return f"{m.output} and {first.output} have different scales or zero points"
     sizes = [ed.type(m.output) for m in made]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in (*sizes, node.type)):
         return f"the rank of {node.inputs[0]} is not known"
     if any(not t.layout.is_plain for t in (*sizes, node.tensor) if isinstance(t, TensorType)):
-        return "layouts are chosen already"
+        return "layouts are assigned already"
     if first.attrs["block_size"]:
-        return f"blocks of {first.attrs['block_size']} numbers have scales of their own"
+        return f"each block of {first.attrs['block_size']} numbers has its own scale"
     if not _is_single(ed, first) and node.op != "transpose":
-        return f"each index along axis {first.attrs['axis']} has a scale of its own"
+        return f"the scales are per index along axis {first.attrs['axis']}"
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     return _objection_to_pool(ed, node, first) if node.op == "max_pool" else ""
@@ -117,16 +116,16 @@ def _objection_up(ed: Editor, node: Node, after: Node) -> str:
     if not isinstance(t, TensorType) or not t.is_ranked or not node.tensor.is_ranked:
         return f"the rank of {node.inputs[0]} is not known"
     if not t.layout.is_plain or not node.tensor.layout.is_plain:
-        return "layouts are chosen already"
+        return "layouts are assigned already"
     if not _is_single(ed, after) or after.attrs["block_size"]:
-        return f"each index along axis {after.attrs['axis']} has a scale of its own"
+        return f"the scales are per index along axis {after.attrs['axis']}"
     if after.tensor.dtype not in BYTES or not t.dtype.is_float:
-        return f"{after.tensor.dtype} are no whole bytes, or no smaller than {t.dtype}"
+        return f"{after.tensor.dtype} are not whole bytes, or not smaller than {t.dtype}"
     return ""
 
 
 def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
-    """Codes are in the order of numbers when scales are positive, and windows are never empty."""
+    """Return why a maximum cannot be taken over codes: negative scales, or empty windows."""
     scale = ed.constant(first.inputs[1])
     if scale is None or not bool((scale.array() > 0).all()):
         return f"the scale {first.inputs[1]} is not known to be positive"
@@ -134,7 +133,7 @@ def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
 
 
 def _same_steps(ed: Editor, a: Node, b: Node) -> bool:
-    """Whether two nodes have scales and zero points of the same content."""
+    """Whether two nodes have scales and zero points with equal elements."""
     if dict(a.attrs) != dict(b.attrs) or len(a.inputs) != len(b.inputs):
         return False
     pairs = zip(a.inputs[1:], b.inputs[1:], strict=True)
@@ -146,7 +145,7 @@ def _same_constant(a: Constant | None, b: Constant | None) -> bool:
 
 
 def _is_single(ed: Editor, node: Node) -> bool:
-    """Whether one scale and one zero point stand for the whole tensor."""
+    """Whether scale and zero point are per tensor."""
     return all(t.is_static and t.n_elements == 1 and t.rank <= 1 for t in _parameters(ed, node))
 
 
@@ -158,7 +157,7 @@ def _parameters(ed: Editor, node: Node) -> Iterator[TensorType]:
 
 
 def _moved_axis(ed: Editor, first: Node, node: Node) -> int:
-    """The axis that scales run along behind a move."""
+    """Return the axis of the scales behind a move."""
     axis = first.attrs["axis"]
     if node.op != "transpose" or _is_single(ed, first):
         return axis

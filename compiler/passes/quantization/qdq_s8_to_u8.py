@@ -1,4 +1,4 @@
-"""Codes of i8 become codes of u8, as products of bytes take them."""
+"""Conversion of i8 codes to u8, the unsigned operand of integer products."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MAKERS = ("quantize", "requantize")
 def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
     """Quantize to u8 instead of i8 where only dequantize nodes read the codes.
 
-    Every code and its zero point become 128 larger, and every number stays what it is. Processors
+    Every code and its zero point increase by 128, so every value stays the same. Processors
     multiply unsigned bytes with signed ones.
     """
     makers = [n for n in graph.nodes if n.op in MAKERS and n.attrs["to"] is DType.i8]
@@ -59,14 +59,14 @@ def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
 
 @dataclass(slots=True)
 class _Change:
-    """Changes a graph, with one new constant for each zero point."""
+    """A change of a graph, with a new constant for each zero point."""
 
     ed: Editor
     log: Log
     zeros: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
 
     def apply(self, node: Node) -> bool:
-        """Let one node make unsigned codes, and those that read them know it."""
+        """Let a node compute unsigned codes, and adapt its readers."""
         ed, readers = self.ed, self.ed.users(node.output)
         objection = self.objection(node, readers)
         if not self.log.may(RULE, node.output, objection, [node, *readers]):
@@ -81,28 +81,28 @@ class _Change:
         for reader in readers:
             changed.append(self.with_zero(reader))
             ed.update(reader, changed[-1])
-        because = f"each code is {SHIFT} larger for all that read them: {len(readers)} nodes"
+        because = f"each code increases by {SHIFT} for its {len(readers)} readers"
         new = [*changed, *ed.made_constants]
         self.log.applied(RULE, node.output, because, [node, *readers], new)
         return True
 
     def objection(self, node: Node, readers: list[Node]) -> str:
-        """Why codes have to stay signed."""
+        """Return why codes have to stay signed."""
         if self.ed.is_result(node.output):
-            return f"{node.output} is a result, whose type is given"
+            return f"{node.output} is a result of the graph, with a fixed type"
         for n in (node, *readers):
             if n is not node and (n.op != "dequantize" or n.inputs[0] != node.output):
-                return f"{n.op} reads the codes as they are"
+                return f"{n.op} reads the codes directly"
             zero = operand(n, 2)
             if zero and self.ed.constant(zero) is None:
-                return f"the zero point {zero} is not known beforehand"
+                return f"the zero point {zero} is not known at compile time"
             scale = self.ed.type(n.inputs[1])
             if not (isinstance(scale, TensorType) and scale.is_static):
-                return f"how many scales {n.inputs[1]} has is open"
+                return f"the number of scales {n.inputs[1]} is open"
         return ""
 
     def with_zero(self, node: Node) -> Node:
-        """A node whose zero point is 128 larger, and unsigned."""
+        """Return a node with its zero point increased by 128, and unsigned."""
         name, scale = operand(node, 2), self.ed.type(node.inputs[1])
         assert isinstance(scale, TensorType)
         zero = self.ed.constant(name) if name else None

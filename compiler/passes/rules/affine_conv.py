@@ -1,4 +1,4 @@
-"""Rules that fold scales and shifts of channels into the weights of convolutions."""
+"""Rules that fold per-channel scales and shifts into the weights and biases of convolutions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
     channels,
     check_summable,
+    counted,
     or_skip,
     outputs_of,
     scale_inputs,
@@ -71,9 +72,9 @@ def scale_into_conv(
     t: TensorType,
     **attrs: Anything,
 ) -> Operand:
-    """A scale of each output channel is folded into the convolution's weights.
+    """Fold a per-output-channel scale into the convolution's weights.
 
-    The weights are multiplied once, now, instead of every element of every image.
+    The weights are scaled once, at compile time, instead of every output element at run time.
     """
     return _scaled_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
 
@@ -120,7 +121,7 @@ def scale_into_conv_transpose(
     t: TensorType,
     **attrs: Anything,
 ) -> Operand:
-    """A scale of each output channel is folded into the transposed convolution's weights."""
+    """Fold a per-output-channel scale into the weights of a transposed convolution."""
     return _scaled_conv(o.conv_transpose, x, w, bias, c, t, attrs, transposed=True)
 
 
@@ -147,7 +148,7 @@ def _scaled_conv(
     made = None if bias is None else combined(np.multiply, bias.stored, scale)
     return Because(
         _with_bias(operator, attrs, x, weights, made),
-        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
     )
 
 
@@ -191,9 +192,9 @@ def shift_into_conv(
     t: TensorType,
     **attrs: Anything,
 ) -> Operand:
-    """A shift of each output channel is folded into the convolution's bias.
+    """Fold a per-output-channel shift into the convolution's bias.
 
-    A convolution without a bias gets one.
+    A convolution without a bias gains one.
     """
     return _shifted_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
 
@@ -242,7 +243,7 @@ def shift_into_conv_transpose(
     t: TensorType,
     **attrs: Anything,
 ) -> Operand:
-    """A shift of each output channel is folded into the transposed convolution's bias."""
+    """Fold a per-output-channel shift into the bias of a transposed convolution."""
     return _shifted_conv(o.conv_transpose, x, w, bias, c, t, attrs, transposed=True)
 
 
@@ -261,7 +262,7 @@ def _shifted_conv(
     made = shifted(bias.stored if bias else None, channels(c, w.rank, 1, n))
     return Because(
         _with_bias(operator, attrs, x, w, made),
-        f"{n} shifts become {'part of ' if bias else ''}the bias; {traffic(x, t)}",
+        f"{counted(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {traffic(x, t)}",
     )
 
 
@@ -298,16 +299,17 @@ def _shifted_conv(
 def scale_before_conv(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """A scale of each input channel is folded into the weights of the convolution that reads it.
+    """Fold a per-input-channel scale into the weights of the convolution that reads it.
 
-    Padding does not matter: 0 times a scale is 0.
+    Padding does not prevent it: a scaled zero is zero.
     """
     n = w.stored.type.static_shape[1] * attrs["groups"]
     scale = channels(c, w.rank, 1, n, x)
     weights = scale_inputs(w, scale, attrs["groups"])
     return Because(
         _with_bias(o.conv, attrs, x, weights, bias),
-        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; "
+        f"{traffic(x, x.type)}",
     )
 
 
@@ -347,13 +349,14 @@ def scale_before_conv(
 def scale_before_conv_transpose(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """A scale of each input channel is folded into the weights that spread it."""
+    """Fold a per-input-channel scale into the weights of a transposed convolution."""
     shape = w.stored.type.static_shape
     scale = channels(c, w.rank, 1, shape[0], x)
     weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
     return Because(
         _with_bias(o.conv_transpose, attrs, x, weights, bias),
-        f"{shape[0]} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+        f"{counted(shape[0], 'scale')} folded into {w.stored.type.n_elements:,} weights; "
+        f"{traffic(x, x.type)}",
     )
 
 
@@ -391,20 +394,20 @@ def scale_before_conv_transpose(
 def shift_before_conv(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """A shift of each input channel becomes part of the bias of the convolution that reads it.
+    """Fold a per-input-channel shift into the bias of the convolution that reads it.
 
-    Only without padding: the zeros around the image are not shifted.
+    Illegal with padding: the shift does not apply to the zeros around the image.
     """
     padded = any(attrs["pads"]) if attrs["auto_pad"] == "notset" else attrs["auto_pad"] != "valid"
     if padded:
-        return Skip("the convolution pads with zeros, which the shift does not reach")
+        return Skip("the convolution pads with zeros, to which the shift does not apply")
     check_summable(w)
     n = w.stored.type.static_shape[1] * attrs["groups"]
     extra = sum_over_inputs(w, channels(c, w.rank, 1, n, x), attrs["groups"])
     made = shifted(bias.stored if bias else None, extra)
     return Because(
         _with_bias(o.conv, attrs, x, w, made),
-        f"{n} shifts become part of the bias; {traffic(x, x.type)}",
+        f"{counted(n, 'shift')} added to the bias; {traffic(x, x.type)}",
     )
 
 
@@ -417,4 +420,4 @@ CONV_RULES: list[Rule] = [
     scale_before_conv_transpose,
     shift_before_conv,
 ]
-"""Rules of `fold_affine` about convolutions, in the order they are tried."""
+"""Rules of `fold_affine` for convolutions, in the order they are tried."""

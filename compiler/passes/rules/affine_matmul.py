@@ -68,9 +68,9 @@ def scale_into_matmul(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """A scale of each column of a product is folded into the weights.
+    """Fold a per-column scale of a product into the weights.
 
-    Weights of several matrices are scaled each by its own. A vector of weights takes one number.
+    A batch of weight matrices may have a scale per matrix. A weight vector accepts a single number.
     """
     weights = _scaled_right(x, w, c, transpose_b, t)
     return Because(
@@ -81,7 +81,7 @@ def scale_into_matmul(
 
 def _reason(c: ConstTensor, w: ConstTensor, saved: str) -> str:
     n, of = c.stored.type.n_elements, w.stored.type.n_elements
-    return f"{counted(n, 'scale')} {'goes' if n == 1 else 'go'} into {of:,} weights; {saved}"
+    return f"{counted(n, 'scale')} folded into {of:,} weights; {saved}"
 
 
 def _need_floats(w: ConstTensor) -> None:
@@ -144,7 +144,7 @@ def scale_into_left_matmul(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """A scale of each row of a product is folded into weights that stand on its left."""
+    """Fold a per-row scale of a product into weights that are its left operand."""
     _need_floats(w)
     _need_ranks(x, t)
     inner = -2 if transpose_a and w.rank > 1 else -1
@@ -202,7 +202,7 @@ def scale_through_bias(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """A scale behind a product and its bias is folded into both."""
+    """Fold a scale behind a product and its bias into both."""
     weights = _scaled_right(x, w, c, transpose_b, t)
     bias = combined(np.multiply, shift.stored, c.stored)
     if objection := objection_to(bias, shift.stored, c.stored):
@@ -247,7 +247,7 @@ def scale_through_bias(
 def scale_before_matmul(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """A scale of each column of the left operand is folded into the rows of the weights."""
+    """Fold a per-column scale of the left operand into the rows of the weights."""
     scale, rows = _of_columns(x, c, w, transpose_a, transpose_b)
     shape = tuple(scale.type.n_elements if d == rows else 1 for d in range(w.rank))
     weights = scaled(w.stored, scale, shape, w.stored.type.static_shape)
@@ -260,7 +260,7 @@ def scale_before_matmul(
 def _of_columns(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Constant, int]:
-    """A constant for each column of a left operand as a vector, and the weights' axis of these."""
+    """Return a constant per left-operand column as a vector, and the axis of the weights for it."""
     _need_floats(w)
     _need_ranks(x, x.type)
     rows = w.rank - 1 if transpose_b or w.rank == 1 else w.rank - 2
@@ -302,7 +302,7 @@ def _of_columns(
 def scale_before_right_matmul(
     w: ConstTensor, x: Tensor, c: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """A scale of each row of the right operand is folded into the weights on its left."""
+    """Fold a per-row scale of the right operand into the weights, the left operand."""
     _need_floats(w)
     _need_ranks(x, x.type)
     axis = x.rank - 1 if transpose_b or x.rank == 1 else x.rank - 2
@@ -361,14 +361,13 @@ def shift_through_matmul(
     transpose_a: bool,
     transpose_b: bool,
 ) -> Operand:
-    """A shift before a product becomes part of the bias behind it: (x+c)w + b = xw + (cw+b)."""
+    """Fold a shift before a product into the bias behind it: (x+c)w + b = xw + (cw+b)."""
     extra = _shift_behind(x, c, w, transpose_a, transpose_b)
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     made = shifted(bias.stored, extra)
     return Because(
         o.add(product, made),
-        f"{counted(c.stored.type.n_elements, 'shift')} become part of the bias; "
-        f"{traffic(x, x.type)}",
+        f"{counted(c.stored.type.n_elements, 'shift')} folded into the bias; {traffic(x, x.type)}",
     )
 
 
@@ -376,7 +375,7 @@ def _shift_behind(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Constant:
     if w.rank != 2:
-        raise Objection(f"the weights {w.type} are no matrix")
+        raise Objection(f"the weights {w.type} are not a matrix")
     check_summable(w)
     shift, rows = _of_columns(x, c, w, transpose_a, transpose_b)
     return sum_over_rows(w, shift, rows)
@@ -417,17 +416,20 @@ def _shift_behind(
 def shift_behind_matmul(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """A shift before a product that makes fewer columns is added behind it: (x+c)w = xw + cw.
+    """Move a shift behind a product with fewer columns: (x+c)w = xw + cw.
 
-    Behind it there is less to add to, and it can be added while the product is stored.
+    Behind the product there are fewer elements, and the store of the product can apply the shift.
     """
     extra = _shift_behind(x, c, w, transpose_a, transpose_b)
     rows, columns = w.stored.type.static_shape[:: -1 if transpose_b else 1]
     if columns >= rows:
-        return Skip(f"behind it there are {columns:,} columns to add to, before it {rows:,}")
+        return Skip(
+            f"{columns:,} columns behind the product against {rows:,} before it: nothing is saved"
+        )
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
-        o.add(product, extra), f"added to {columns:,} columns behind it instead of {rows:,} before"
+        o.add(product, extra),
+        f"added to {columns:,} columns behind the product instead of {rows:,} before it",
     )
 
 
@@ -440,4 +442,4 @@ MATMUL_RULES: list[Rule] = [
     shift_through_matmul,
     shift_behind_matmul,
 ]
-"""Rules of `fold_affine` about matrix products, in the order they are tried."""
+"""Rules of `fold_affine` for matrix products, in the order they are tried."""

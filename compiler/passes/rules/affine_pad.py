@@ -1,4 +1,4 @@
-"""Rules that leave padding to the window that slides over it."""
+"""Rules that fold explicit padding into the window operator that reads it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LP_POOL = MAX_POOL | attributes("p")
 def _joined(
     x: Tensor, amounts: ConstTensor, axes: ConstTensor | None, attrs: dict[str, Anything]
 ) -> dict[str, Anything]:
-    """The attributes of a window that pads what a pad added; Objection when it cannot."""
+    """Merge a pad into a window operator's attributes; Objection when they cannot express it."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is not known")
     begins, ends = np.reshape(amounts.stored.array(), (2, -1)).tolist()
@@ -31,11 +31,11 @@ def _joined(
     added = {a: pair for a, pair in zip(at, zip(begins, ends, strict=True), strict=True)}
     for axis, pair in added.items():
         if min(pair) < 0:
-            raise Objection(f"axis {axis} is cut, by {-min(pair)} elements")
+            raise Objection(f"axis {axis} is cropped by {-min(pair)} elements")
         if axis < 2 and any(pair):
-            raise Objection(f"axis {axis} is padded, which is none of the image's")
+            raise Objection(f"axis {axis} is padded, which is not a spatial axis")
     if attrs["auto_pad"] not in ("notset", "valid"):
-        raise Objection(f"auto_pad={attrs['auto_pad']} chooses pads by the size it sees")
+        raise Objection(f"auto_pad={attrs['auto_pad']} computes pads from the size of its operand")
     n = x.rank - 2
     own = attrs["pads"] if attrs["auto_pad"] == "notset" else (0,) * (2 * n)
     more = [added.get(2 + d, (0, 0))[side] for side in (0, 1) for d in range(n)]
@@ -44,13 +44,13 @@ def _joined(
 
 
 def _saving(x: Tensor, pads: tuple[int, ...]) -> str:
-    text = f"pads {list(pads)} are those of the window now"
-    return f"{text}; a copy of {x.type.nbytes:,} bytes less" if x.type.is_static else text
+    text = f"the window now has pads {list(pads)}"
+    return f"{text}; saves a copy of {x.type.nbytes:,} bytes" if x.type.is_static else text
 
 
 def _need_zero(around: float | None) -> None:
     if around:
-        raise Objection(f"the padding is {around:g}, not 0")
+        raise Objection(f"the padding value is {around:g}, not 0")
 
 
 @rule(
@@ -89,9 +89,9 @@ def pad_into_conv(
     bias: Tensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Zeros around an image are the convolution's own padding.
+    """Fold zero padding into a convolution's own pads.
 
-    The padded image is not written; the convolution knows that the zeros are zeros.
+    The padded image is never stored, and the convolution skips the zeros.
     """
     _need_zero(around)
     window = _joined(x, amounts, axes, attrs)
@@ -133,14 +133,14 @@ def pad_into_max_pool(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """The least number around an image is a maximum's own padding.
+    """Fold padding with the least value of the type into a max pool's own pads.
 
-    Of an unsigned type that is 0, of a float minus infinity. Other numbers may be the largest of
-    their window.
+    The least value is 0 for unsigned types and -infinity for floats. A larger value could win a
+    window.
     """
     least = -np.inf if x.dtype.is_float else float(np.iinfo(x.dtype.numpy).min)
     if (around or 0) != least:
-        raise Objection(f"the padding is {around or 0:g}, the least {x.dtype} is {least:g}")
+        raise Objection(f"the padding value is {around or 0:g}, the least {x.dtype} is {least:g}")
     window = _joined(x, amounts, axes, attrs)
     return Because(o.max_pool(x, **window), _saving(x, window["pads"]))
 
@@ -182,14 +182,14 @@ def pad_into_max_pool_of_relu(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Zeros around what a relu gives change no maximum, as long as each window meets the image.
+    """Fold zero padding of a relu's result into a max pool, when every window meets the image.
 
-    No element is below them. A window that lay in the padding altogether would be 0, and is the
-    least number without it.
+    A relu gives no negative elements, so zeros never win. A window that lies entirely in the
+    padding would give 0 before and the least value of the type after.
     """
     _need_zero(around)
     if not x.dtype.is_float:
-        raise Objection(f"{x.dtype} has no least number that stands for nothing")
+        raise Objection(f"{x.dtype} has no least value that is neutral for a maximum")
     window = _joined(x, amounts, axes, attrs)
     pads, n = window["pads"], x.rank - 2
     if objection := empty_window(window):
@@ -235,13 +235,13 @@ def pad_into_average_pool(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Zeros around an image are padding that counts in the mean.
+    """Fold zero padding into an average pool that counts its padding.
 
-    A pool that pads by itself, and does not count that, cannot pad in both ways.
+    A pool whose own pads are excluded from the mean cannot express both kinds.
     """
     _need_zero(around)
     if any(attrs["pads"]) and attrs["auto_pad"] == "notset" and not attrs["count_include_pad"]:
-        raise Objection(f"its own pads {list(attrs['pads'])} do not count in the mean")
+        raise Objection(f"its own pads {list(attrs['pads'])} are excluded from the mean")
     window = _joined(x, amounts, axes, attrs)
     made = o.average_pool(x, **{**window, "count_include_pad": True})
     return Because(made, _saving(x, window["pads"]))
@@ -281,7 +281,7 @@ def pad_into_lp_pool(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Zeros around an image add nothing to a norm, as the pool's own padding adds nothing."""
+    """Fold zero padding into an Lp pool: zeros add nothing to a norm."""
     _need_zero(around)
     window = _joined(x, amounts, axes, attrs)
     return Because(o.lp_pool(x, **window), _saving(x, window["pads"]))
@@ -294,4 +294,4 @@ PAD_RULES: list[Rule] = [
     pad_into_average_pool,
     pad_into_lp_pool,
 ]
-"""Rules of `fold_affine` about padding, in the order they are tried."""
+"""Rules of `fold_affine` for padding, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that fold a change of sign into weights: the negative of a sum of products, to the bit."""
+"""Rules that fold a negation into weights. Results stay bit-identical."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from compiler.passes.rules.affine_parts import (
     Objection,
     attributes,
     channels,
+    counted,
     or_skip,
     outputs_of,
     shifted,
@@ -29,9 +30,9 @@ FLAGS = attributes("transpose_a", "transpose_b")
 
 
 def negative(c: ConstTensor) -> Constant:
-    """The constant with every sign changed; Objection for types that have no negatives."""
+    """Negate a constant; Objection for types without negatives."""
     if not c.dtype.is_float:
-        raise Objection(f"the negative of a {c.dtype} may not be a {c.dtype}")
+        raise Objection(f"the negative of a {c.dtype} may overflow {c.dtype}")
     return combined(np.negative, c.stored)
 
 
@@ -66,9 +67,9 @@ def negative(c: ConstTensor) -> Constant:
 def negation_into_conv(
     x: Tensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """The negative of a convolution is that with the negative weights and bias.
+    """Fold the negation of a convolution into its weights and bias.
 
-    Rounding is the same for both signs, so every bit stays.
+    Rounding is symmetric in the sign, so results are bit-identical.
     """
     return _negated(o.conv, x, w, bias, attrs)
 
@@ -106,7 +107,7 @@ def negation_into_conv(
 def negation_into_conv_transpose(
     x: Tensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """The negative of a transposed convolution is that with the negative weights and bias."""
+    """Fold the negation of a transposed convolution into its weights and bias."""
     return _negated(o.conv_transpose, x, w, bias, attrs)
 
 
@@ -152,7 +153,7 @@ def _negated(
 def negation_into_matmul(
     x: Tensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """The negative of a product is the product with the negative weights."""
+    """Fold the negation of a product into its weights."""
     return o.matmul(x, negative(w), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
@@ -190,9 +191,9 @@ def negation_into_matmul(
 def constant_minus_matmul(
     c: ConstTensor, x: Tensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """A constant less a product is the product with the negative weights, and a bias.
+    """Rewrite a constant minus a product as the product with negated weights, plus a bias.
 
-    Not cheaper by itself: as a bias it is found by other rules, and added at the store.
+    Not cheaper by itself: other rules match the bias, and the store of the product adds it.
     """
     weights = negative(w)
     return o.add(o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b), c)
@@ -239,12 +240,13 @@ def constant_minus_conv(
     t: Anything,
     **attrs: Anything,
 ) -> Operand:
-    """A shift of each channel less a convolution is that with negative weights, and a bias."""
+    """Rewrite a per-channel shift minus a convolution as one with negated weights, and a bias."""
     n = outputs_of(w, attrs["groups"], transposed=False)
     shift = channels(c, w.rank, 1, n)
     made = shifted(None if bias is None else negative(bias), shift)
     return Because(
-        o.conv(x, negative(w), made, **attrs), f"{n} shifts become the bias; {traffic(x, t)}"
+        o.conv(x, negative(w), made, **attrs),
+        f"{counted(n, 'shift')} stored as the bias; {traffic(x, t)}",
     )
 
 
@@ -255,4 +257,4 @@ SIGN_RULES: list[Rule] = [
     constant_minus_matmul,
     constant_minus_conv,
 ]
-"""Rules of `fold_affine` about signs, in the order they are tried."""
+"""Rules of `fold_affine` for negations, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that fold arithmetic on looked-up rows into the table: embeddings above all."""
+"""Rules that fold arithmetic on gathered rows into the table, above all for embeddings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.passes.rules.calls import o
 
 TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
 LIMIT_BYTES = 1 << 22
-"""Another reader of the table keeps the old one alive, so larger ones stay as they are."""
+"""Limit in bytes of a table: another reader keeps the original alive beside the folded one."""
 
 
 @rule(
@@ -52,9 +52,9 @@ LIMIT_BYTES = 1 << 22
 def scale_of_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> Operand:
-    """Rows that are looked up and scaled are looked up in the scaled table.
+    """Fold a scale of gathered rows into the table.
 
-    Each element is multiplied once, now, by the same number.
+    Each table element is scaled once, at compile time, by the same number.
     """
     return _changed(o.mul, table, rows, c, axis, t)
 
@@ -94,7 +94,7 @@ def scale_of_table(
 def shift_of_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> Operand:
-    """Rows that are looked up and shifted are looked up in the shifted table."""
+    """Fold a shift of gathered rows into the table."""
     return _changed(o.add, table, rows, c, axis, t)
 
 
@@ -105,31 +105,35 @@ def _changed(
         raise Objection(f"the rank of {rows.name} is not known")
     held = table.stored.type.nbytes
     if held > LIMIT_BYTES:
-        raise Objection(f"the table holds {held:,} bytes, and others may read it")
+        raise Objection(
+            f"the table has {held:,} bytes, and other readers may keep the original alive"
+        )
     fn = np.multiply if operator.name == "mul" else np.add
     made = combined(fn, table.stored, reshaped(c.stored, _in_table(table, rows, c, axis, t)))
     check_kept(made, table.stored, c.stored)
     return Because(
         o.gather(made, rows, axis=axis),
-        f"{held:,} bytes of table are computed once; {traffic(rows, t)}",
+        f"a table of {held:,} bytes is rewritten once, at compile time; {traffic(rows, t)}",
     )
 
 
 def _in_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> tuple[int, ...]:
-    """The shape of a constant beside the result, beside the table; Objection when it has none."""
+    """Return the constant's shape relative to the table; Objection when it has none."""
     at = axis % table.rank
     sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
     found = sizes[at : at + rows.rank]
     if any(n != 1 for n in found):
-        raise Objection(f"{c.name} varies with the place at which a row is put")
+        raise Objection(f"{c.name} varies along the axes of the indices")
     made = (*sizes[:at], 1, *sizes[at + rows.rank :])
     for n, size in zip(made, table.stored.type.static_shape, strict=True):
         if n not in (1, size):
-            raise Objection(f"{c.name} is {c.type}, the table {table.type}")
+            raise Objection(
+                f"{c.name} is {c.type}, which does not broadcast to the table, a {table.type}"
+            )
     return made
 
 
 TABLE_RULES: list[Rule] = [scale_of_table, shift_of_table]
-"""Rules of `fold_affine` about tables, in the order they are tried."""
+"""Rules of `fold_affine` for tables, in the order they are tried."""

@@ -1,6 +1,6 @@
-"""The rules of arithmetic, logic and choice of all families, in the order they are tried.
+"""Rules of arithmetic, logic and selection of all families, in the order they are tried.
 
-Of rules with the same operator at the root the more special one comes first.
+Of two rules with the same root operator, the more specific one comes first.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ ARITHMETIC: list[Rule] = [
     *GATHER,
     *DISTRIBUTE,
 ]
-"""Rules about numbers, element by element."""
+"""Rules for elementwise arithmetic."""
 
 CONDITIONS: list[Rule] = [*LOGIC, *BITS, *COMPARISONS, *CHOICES, *SELECTIONS]
-"""Rules about conditions and what they choose."""
+"""Rules for conditions and selections."""
 
 SUMS: list[Rule] = [*REDUCTIONS, *SCALED_SUMS, *PRODUCT_ORDER, *PRODUCTS]
-"""Rules about reductions and matrix products."""
+"""Rules for reductions and matrix products."""
 
 ALGEBRA: list[Rule] = [*ARITHMETIC, *CONDITIONS, *SUMS]
-"""All of them."""
+"""All rules of `algebraic_simplification`, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Arithmetic on constants inside rules: in f64, rounded once, and splats stay splats."""
+"""Constant arithmetic for rules: computed in f64, rounded once, splats preserved."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from compiler.passes.engine.rule import Skip
 Array = np.ndarray[Any, np.dtype[Any]]
 
 EXACT_BY_ROUNDING = (np.add, np.subtract, np.multiply)
-"""What f32 gives to the bit as f64 rounded once: that holds all digits of what is rounded."""
+"""Operators whose f32 result equals the f64 result rounded once: f64 holds every digit."""
 
 
 def scalar(value: float, dtype: DType) -> Constant:
-    """A constant of rank 0."""
+    """Return a constant of rank 0."""
     return Constant.of(np.asarray(value).astype(dtype.numpy))
 
 
 def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
-    """An elementwise function of constants of one element type, under broadcasting.
+    """Apply an elementwise function to constants of one element type, with broadcasting.
 
-    Floating point numbers are computed in f64 and rounded once. When every operand is one number,
-    so is the result, whatever its size.
+    Floating point values are computed in f64 and rounded once. Splat operands give a splat,
+    whatever its size.
     """
     dtype = constants[0].type.dtype
     numbers = [uniform(c) for c in constants]
@@ -44,7 +44,7 @@ def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
 
 
 def widened(x: Array) -> Array:
-    """Floats as f64, in which constants are computed; whole numbers as they are."""
+    """Widen floats to f64, in which constants are computed; integers stay as they are."""
     return x.astype(np.float64) if x.dtype.kind not in "biu" else x
 
 
@@ -53,7 +53,7 @@ def _narrow(x: Any, dtype: DType) -> Array:
 
 
 def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
-    """The same elements in another shape, without a copy where the storage allows it."""
+    """Reshape a constant, without a copy where its storage allows."""
     t = TensorType(c.type.dtype, tuple(shape))
     if c.is_splat:
         return Constant(t, c.storage, c.origins)
@@ -61,38 +61,38 @@ def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
 
 
 def filled(value: int, t: TensorType) -> Constant | Skip:
-    """A number as a constant of a type; not where that is open."""
+    """Return a constant of a type with equal elements; raises for an open shape."""
     if not t.is_static:
-        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
+        return Skip(f"the shape {t} is open, so a constant of that shape does not exist")
     return Constant.splat(value, t)
 
 
 def unless_long(x: Tensor) -> Skip | None:
-    """An objection to floats in whose type ordinary numbers may overflow on the way."""
+    """Return an objection for float types in which intermediate values may overflow."""
     if not x.dtype.is_float or x.dtype in (DType.f32, DType.f64, DType.bf16):
         return None
-    return Skip(f"on the way a number may be too large for {x.dtype}")
+    return Skip(f"an intermediate value may overflow {x.dtype}")
 
 
 def is_finite(c: Constant) -> bool:
-    """Whether no element is infinite or NaN."""
+    """Whether every element is finite."""
     if c.is_splat:
         return bool(np.isfinite(np.asarray(uniform(c))))
     values = c.array()
     if c.type.dtype not in (DType.f32, DType.f64):
         return bool(np.isfinite(values).all())
-    # A NaN is the least and the largest of all.
+    # A NaN is both the minimum and the maximum of an array.
     return bool(np.isfinite(values.min(initial=0.0)) and np.isfinite(values.max(initial=0.0)))
 
 
 def objection_to(made: Constant, *parts: Constant) -> str:
-    """Why a constant made of others is no good: too large, or numbers lost; empty when it is."""
+    """Return why a combined constant grows or overflows; empty when it is usable."""
     largest = max(p.type.n_elements for p in parts)
     if not made.is_splat and made.type.n_elements > largest:
         return (
-            f"together they would have {made.type.n_elements:,} elements, "
-            f"the larger one has {largest:,}"
+            f"combined they would have {made.type.n_elements:,} elements, the larger one has "
+            f"{largest:,}"
         )
     if all(is_finite(p) for p in parts) and not is_finite(made):
-        return f"a number would be too large for {made.type.dtype}"
+        return f"a value would overflow {made.type.dtype}"
     return ""

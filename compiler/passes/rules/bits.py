@@ -1,7 +1,7 @@
-"""Rules about neutral and deciding operands of logic, on truth values and on the bits of integers.
+"""Rules for identity and absorbing elements of logic, on booleans and on the bits of integers.
 
-The rows of two tables become the rules: what is the case for `logical_and` with true is the case
-for `bit_or` with 0, under other names.
+The rows of two tables become the rules: the rule for `logical_and` with true is also the rule for
+`bit_or` with 0, under other names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ X = Any("x")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A rule about `op(x, number)`, and words; `other` is a number that decides nothing."""
+    """A rule about `op(x, number)` and its title; `other` is a number that is no such element."""
 
     name: str
     op: str
@@ -39,7 +39,7 @@ class _Row:
 
     @property
     def behind(self) -> str:
-        """An operator that reads the result, so that it is not a result under its own name."""
+        """An operator that reads the result, so that the result is not an output of the graph."""
         return "logical_xor" if self.dtype == "bool" else "add"
 
     def graph(self, number: int) -> str:
@@ -62,7 +62,7 @@ def _graph_after(row: _Row, body: str) -> str:
 
 
 def _neutral(row: _Row) -> Rule:
-    """op(x, number) is x."""
+    """Return the rule op(x, number) -> x."""
 
     def body(x: Tensor) -> Tensor:
         return x
@@ -72,7 +72,7 @@ def _neutral(row: _Row) -> Rule:
 
 
 def _deciding(row: _Row, result: int) -> Rule:
-    """op(x, number) is one number whatever x is."""
+    """Return the rule op(x, number) -> constant."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         return filled(result, t)
@@ -94,16 +94,16 @@ def _declared(row: _Row, body: Callable[..., Operand], after: str, result: str) 
 
 
 BITS: list[Rule] = [
-    _neutral(_Row("drop_and_true", "logical_and", 1, 0, "And with true changes nothing.")),
-    _deciding(_Row("and_false", "logical_and", 0, 1, "And with false is false."), 0),
-    _neutral(_Row("drop_or_false", "logical_or", 0, 1, "Or with false changes nothing.")),
-    _deciding(_Row("or_true", "logical_or", 1, 0, "Or with true is true."), 1),
-    _neutral(_Row("drop_xor_false", "logical_xor", 0, 1, "Exclusive or with false: no change.")),
-    _neutral(_Row("drop_and_all_bits", "bit_and", -1, 1, "All bits let all bits through.")),
-    _deciding(_Row("and_no_bits", "bit_and", 0, 1, "No bits let no bit through."), 0),
-    _neutral(_Row("drop_or_no_bits", "bit_or", 0, 1, "No bits add none.")),
-    _neutral(_Row("drop_xor_no_bits", "bit_xor", 0, 1, "No bits turn none round.")),
-    _neutral(_Row("drop_shift_left", "shift_left", 0, 1, "A shift by no place does nothing.")),
-    _neutral(_Row("drop_shift_right", "shift_right", 0, 1, "A shift by no place does nothing.")),
+    _neutral(_Row("drop_and_true", "logical_and", 1, 0, "Fold `x and true` to `x`.")),
+    _deciding(_Row("and_false", "logical_and", 0, 1, "Fold `x and false` to false."), 0),
+    _neutral(_Row("drop_or_false", "logical_or", 0, 1, "Fold `x or false` to `x`.")),
+    _deciding(_Row("or_true", "logical_or", 1, 0, "Fold `x or true` to true."), 1),
+    _neutral(_Row("drop_xor_false", "logical_xor", 0, 1, "Fold `x xor false` to `x`.")),
+    _neutral(_Row("drop_and_all_bits", "bit_and", -1, 1, "Fold `x & ~0` to `x`.")),
+    _deciding(_Row("and_no_bits", "bit_and", 0, 1, "Fold `x & 0` to 0."), 0),
+    _neutral(_Row("drop_or_no_bits", "bit_or", 0, 1, "Fold `x | 0` to `x`.")),
+    _neutral(_Row("drop_xor_no_bits", "bit_xor", 0, 1, "Fold `x ^ 0` to `x`.")),
+    _neutral(_Row("drop_shift_left", "shift_left", 0, 1, "Fold `x << 0` to `x`.")),
+    _neutral(_Row("drop_shift_right", "shift_right", 0, 1, "Fold `x >> 0` to `x`.")),
 ]
-"""Rules of `algebraic_simplification` about such operands, in the order they are tried."""
+"""Rules of `algebraic_simplification` for such operands, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about lower and upper bounds: relu, clip, and minima of maxima."""
+"""Rules for lower and upper bounds: relu, clip, and minima of maxima."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LO, _HI = Number("lo", optional=True), Number("hi", optional=True)
     """,
 )
 def clip_of_relu(x: Tensor, lo: float | None, hi: float | None) -> Operand:
-    """A clip takes over the lower bound 0 of the relu before it."""
+    """Merge a relu into the clip that reads it."""
     return clip_to(x, max(lo or 0, 0), hi)
 
 
@@ -72,7 +72,7 @@ def clip_of_relu(x: Tensor, lo: float | None, hi: float | None) -> Operand:
     """,
 )
 def relu_of_clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
-    """A clip takes over the lower bound 0 of the relu behind it."""
+    """Merge a relu into the clip before it."""
     return clip_to(x, max(lo or 0, 0), None if hi is None else max(hi, 0))
 
 
@@ -114,9 +114,9 @@ def relu_of_clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
 def merge_clips(
     x: Tensor, a: float | None, b: float | None, c: float | None, d: float | None
 ) -> Operand:
-    """Two clips in a row are one: the second clips the bounds of the first.
+    """Merge two consecutive clips by clipping the bounds of the first with the second.
 
-    That holds even where a lower bound lies above the upper one, since a clip never falls.
+    This holds even if a lower bound exceeds the upper one, since a clip is monotonic.
     """
     if any(bound is not None and bound != bound for bound in (a, b, c, d)):
         return Skip("a bound is NaN, which makes every result NaN")
@@ -159,7 +159,7 @@ def _clamped(v: float, lo: float | None, hi: float | None) -> float:
     """,
 )
 def min_of_max(x: Tensor, lo: float, hi: float) -> Operand:
-    """A lower and an upper bound together are a clip."""
+    """Combine a lower and an upper bound into a clip."""
     return clip_to(x, lo, hi)
 
 
@@ -192,9 +192,9 @@ def min_of_max(x: Tensor, lo: float, hi: float) -> Operand:
     """,
 )
 def max_of_min(x: Tensor, lo: float, hi: float) -> Operand:
-    """An upper and a lower bound together are a clip, as long as they do not cross.
+    """Combine an upper and a lower bound into a clip, when they do not cross.
 
-    Crossed, the bound that is applied last wins, and a clip applies the upper one last.
+    With crossed bounds the last one applied wins, and a clip applies its upper bound last.
     """
     if not lo <= hi:
         return Skip(f"the bounds {lo:g} and {hi:g} cross, or one of them is NaN")
@@ -228,7 +228,7 @@ def max_of_min(x: Tensor, lo: float, hi: float) -> Operand:
     """,
 )
 def min_of_relu(x: Tensor, hi: float) -> Operand:
-    """A relu that is cut off above is a clip."""
+    """Combine a relu and an upper bound into a clip."""
     return clip_to(x, 0, hi)
 
 
@@ -258,7 +258,7 @@ def min_of_relu(x: Tensor, hi: float) -> Operand:
     """,
 )
 def relu_of_min(x: Tensor, hi: float) -> Operand:
-    """A relu behind an upper bound is a clip."""
+    """Combine an upper bound and a relu behind it into a clip."""
     return Skip("the bound is NaN") if hi != hi else clip_to(x, 0, max(hi, 0))
 
 
@@ -271,4 +271,4 @@ BOUNDS: list[Rule] = [
     min_of_relu,
     relu_of_min,
 ]
-"""Rules of `algebraic_simplification` about bounds, in the order they are tried."""
+"""Rules of `algebraic_simplification` for bounds, in the order they are tried."""

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from compiler.ir.operator import OPERATORS, Operator
 
-import_module("compiler.ops")  # declares the operators
+import_module("compiler.ops")  # Importing it declares the operators.
 
 
 class Operators:

@@ -1,4 +1,4 @@
-"""Rules about changes of the element type."""
+"""Rules for conversions of the element type."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ X = Any("x")
     """,
 )
 def merge_casts(x: Tensor, p: DType, q: DType) -> Operand:
-    """Two casts are one when the type between them can hold every number of the first.
+    """Merge two consecutive casts when the intermediate type represents every value of the first.
 
-    Integers through floats are such a case when the float has the digits, i32 through f64 say; and
-    integers that only lose high bits may lose them all at once.
+    Integers through floats qualify when the mantissa holds all digits, such as i32 through f64.
+    Consecutive truncations of integers merge into a single truncation.
     """
     if not _holds(p, x.dtype) and not _keeps_low_bits(x.dtype, p, q):
-        return Skip(f"{p} cannot hold every {x.dtype}, so the first cast changes numbers")
+        return Skip(f"{p} cannot represent every {x.dtype}, so the first cast changes values")
     return x if x.dtype is q else o.cast(x, to=q)
 
 
@@ -49,7 +49,7 @@ _FLOAT_EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether every value of one type is a value of the other."""
+    """Whether one type represents every value of the other."""
     if wide is narrow or narrow is DType.bool:
         return wide is narrow or wide.is_integer or wide.label in _FLOAT_DIGITS
     if narrow.is_integer:
@@ -67,10 +67,10 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _keeps_low_bits(x: DType, p: DType, q: DType) -> bool:
-    """Whether the bits that end up in q go through p: integers only lose high bits."""
+    """Whether all bits of q pass through p: integer truncations only."""
     integers = all(t.is_integer and not t.is_storage for t in (x, p, q))
     return integers and p.bits >= q.bits
 
 
 CASTS: list[Rule] = [merge_casts]
-"""Rules of `algebraic_simplification` about casts, in the order they are tried."""
+"""Rules of `algebraic_simplification` for casts, in the order they are tried."""

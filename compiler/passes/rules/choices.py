@@ -1,4 +1,4 @@
-"""Rules about choices between conditions, numbers 0 and 1, and bounds."""
+"""Rules for selections between conditions, the numbers 0 and 1, and bounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ C, X, Y, Z = Any("c"), Any("x"), Any("y"), Any("z")
     result="t",
 )
 def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
-    """1 where a condition holds and 0 elsewhere is that condition as a number."""
+    """Fold `where(c, 1, 0)` to the condition cast to a number."""
     return c if t.dtype is DType.bool else o.cast(c, to=t.dtype)
 
 
@@ -67,9 +67,9 @@ def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
     result="t",
 )
 def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
-    """False where a condition holds and true elsewhere is its opposite."""
+    """Fold `where(c, false, true)` to `not c`."""
     if t.dtype is not DType.bool:
-        return Skip(f"the opposite as {t.dtype} would be two nodes")
+        return Skip(f"the negation as {t.dtype} would take two nodes")
     return o.logical_not(c)
 
 
@@ -96,9 +96,9 @@ def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
     """,
 )
 def where_or_false(c: Tensor, x: Tensor) -> Operand:
-    """A truth value where a condition holds and false elsewhere: both must hold."""
+    """Fold `where(c, x, false)` to `c and x`."""
     if x.dtype is not DType.bool:
-        return Skip(f"{x.dtype} is not a truth value")
+        return Skip(f"{x.dtype} is not boolean")
     return o.logical_and(c, x)
 
 
@@ -125,9 +125,9 @@ def where_or_false(c: Tensor, x: Tensor) -> Operand:
     """,
 )
 def where_true_or(c: Tensor, x: Tensor) -> Operand:
-    """True where a condition holds and a truth value elsewhere: one of both must hold."""
+    """Fold `where(c, true, x)` to `c or x`."""
     if x.dtype is not DType.bool:
-        return Skip(f"{x.dtype} is not a truth value")
+        return Skip(f"{x.dtype} is not boolean")
     return o.logical_or(c, x)
 
 
@@ -137,4 +137,4 @@ CHOICES: list[Rule] = [
     where_or_false,
     where_true_or,
 ]
-"""Rules of `algebraic_simplification` about such choices, in the order they are tried."""
+"""Rules of `algebraic_simplification` for such selections, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about quantizing and dequantizing: pairs that cancel, bounds that saturating keeps anyway.
+"""Rules for quantize and dequantize: pairs that cancel, and bounds implied by saturation.
 
 Source: DoubleQDQPairsRemover, ReluQuantFusion, ClipQuantFusion and QDQFinalCleanup of ONNX Runtime.
 """
@@ -90,9 +90,9 @@ def drop_quantize_of_dequantize(
     z: ConstTensor | None,
     **given: Anything,
 ) -> Operand:
-    """Quantizing what was just dequantized gives the codes back, when the steps are the same.
+    """Remove a dequantize and quantize pair with equal scales and zero points.
 
-    Every code is tried with these constants, so that no rounding is overlooked.
+    Every code is evaluated with these constants, so that rounding is taken into account.
     """
     attrs = _attrs(given)
     if x.dtype is not attrs["to"]:
@@ -100,14 +100,14 @@ def drop_quantize_of_dequantize(
     blocks = attrs["block_size"]
     n = max(need_steps(s1, z1, rising=False), need_steps(s, z, blocks=blocks, rising=False))
     if n > 1 and _axis(along, x) != _axis(attrs["axis"], x):
-        return Skip(f"scales along axis {along} and along axis {attrs['axis']} are not the same")
+        return Skip(f"the scales along axis {along} and along axis {attrs['axis']} differ")
     given_codes = codes(x.dtype, n)
     numbers = dequantized(given_codes, s1, z1, {"to": number, "block_size": 0})
     again = quantized(numbers, s, z, attrs)
     changed = int(np.count_nonzero(again != given_codes))
     if changed:
-        return Skip(f"{changed:,} of {again.size:,} codes would become others")
-    return Because(x, f"each of {again.size:,} codes comes back as it was")
+        return Skip(f"{changed:,} of {again.size:,} codes would change")
+    return Because(x, f"all {again.size:,} codes round-trip unchanged")
 
 
 def _axis(axis: int, x: Tensor) -> int:
@@ -146,9 +146,9 @@ def _axis(axis: int, x: Tensor) -> int:
 def relu_before_quantize(
     x: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """Where 0 is the lowest code, saturating does what a relu before it does.
+    """Remove a relu before a quantize whose lowest code represents 0.
 
-    All that is below 0 becomes that code; NaN becomes what it became.
+    Saturation maps negative values to that code; NaN maps to the same code as before.
     """
     _need_kept(x, s, z, _attrs(given), 0.0, None)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
@@ -201,7 +201,7 @@ def clip_before_quantize(
     z: ConstTensor | None,
     **given: Anything,
 ) -> Operand:
-    """Bounds that become the lowest and the highest code are kept by saturating anyway."""
+    """Remove a clip before a quantize when its bounds are the lowest and the highest code."""
     _need_kept(x, s, z, _attrs(given), lo, hi)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
 
@@ -214,23 +214,23 @@ def _need_kept(
     lo: float | None,
     hi: float | None,
 ) -> None:
-    """Objection unless quantizing saturates at two bounds: it never falls where numbers grow."""
+    """Raise Objection unless saturation implies the two bounds. Quantization is monotonic."""
     if not x.dtype.is_float:
-        raise Objection(f"bounds of {x.dtype} are left as they are")
+        raise Objection(f"bounds of type {x.dtype} are not examined")
     n = need_steps(s, z, blocks=attrs["block_size"])
     row = codes(attrs["to"], 1)[0]
     if lo is not None and hi is not None and not lo <= hi:
-        raise Objection(f"the bounds {lo:g} and {hi:g} are crossed")
+        raise Objection(f"the bounds {lo:g} and {hi:g} cross")
     for bound, needed in ((lo, row[0]), (hi, row[-1])):
         if bound is None:
             continue
         if np.isnan(bound):
-            raise Objection("a bound is no number")
+            raise Objection("a bound is NaN")
         numbers = np.full((n, 1), bound).astype(x.dtype.numpy)
         found = quantized(numbers, s, z, attrs)
         if (found != needed).any():
             code = found[found != needed][0]
-            raise Objection(f"{bound:g} becomes the code {code}, and not {needed}")
+            raise Objection(f"{bound:g} is quantized to {code}, not to {needed}")
 
 
 @rule(
@@ -273,25 +273,29 @@ def scale_of_dequantized(
     axis: int,
     c: ConstTensor,
 ) -> Operand:
-    """A scale behind dequantizing becomes part of the scales."""
+    """Fold a scale behind a dequantize into its scales."""
     if s.dtype is not DType.f32 or to is not DType.f32:
-        return Skip(f"scales of {s.dtype} for numbers of {to} would be rounded once more")
+        return Skip(f"scales of {s.dtype} for values of {to} would be rounded once more")
     at = _axis(axis, x)
     if is_single(s) and uniform(c.stored) is None:
-        return Skip(f"one scale would become {c.stored.type.n_elements}, in another operator")
+        return Skip(
+            f"a single scale would become {c.stored.type.n_elements}, which needs a per-axis "
+            "operator"
+        )
     n = s.stored.type.n_elements
     factor = channels(c, x.rank, at, n) if not is_single(s) else _one(c)
     made = combined(np.multiply, s.stored, factor)
     check_kept(made, s.stored, c.stored)
     return Because(
         o.dequantize(x, *_steps(made, z), to=to, axis=axis),
-        f"{n} {'scale is' if n == 1 else 'scales are'} multiplied once; {traffic(x, x.type)}",
+        f"{n} {'scale is' if n == 1 else 'scales are'} folded at compile time; "
+        f"{traffic(x, x.type)}",
     )
 
 
 def _one(c: ConstTensor) -> Constant:
     if c.rank and c.stored.type.n_elements != 1:
-        raise Objection(f"{c.name} is {c.type}, larger than the scale")
+        raise Objection(f"{c.name} is {c.type}, which does not broadcast to the scale")
     return Constant.of(c.stored.array().reshape(()), c.dtype)
 
 
@@ -331,9 +335,9 @@ def _one(c: ConstTensor) -> Constant:
 def requantize_sums(
     x: Tensor, c: ConstTensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """Sums that are scaled and quantized are multiplied by one scale, and not divided.
+    """Fold the scale of integer sums and the quantization scale into a single multiplier.
 
-    As the operators of ONNX for quantized products do it.
+    ONNX's quantized matrix products do the same: a multiplication replaces the division.
     """
     attrs = _attrs(given)
     objection = _objection_to_product(x.dtype, DType.i32, s, z, attrs)
@@ -347,7 +351,7 @@ def requantize_sums(
     check_kept(made, c.stored, s.stored)
     return Because(
         o.requantize(x, *_steps(made, z), to=attrs["to"]),
-        f"{made.type.n_elements} scales are divided by {float(step):.6g} beforehand",
+        f"{made.type.n_elements} scales are divided by {float(step):.6g} at compile time",
     )
 
 
@@ -385,9 +389,9 @@ def requantize_sums(
 def quantize_sum_by_product(
     x: Tensor, other: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """A sum, such as a residual, is multiplied by one over its scale, and not divided by it.
+    """Quantize a sum, such as a residual, with the reciprocal of its scale instead of a division.
 
-    A division takes as long as all else that happens to a sum of codes as it is stored.
+    A division takes as long as all other work at the store of an integer sum.
     """
     objection = _objection_to_product(x.dtype, DType.f32, s, z, _attrs(given))
     if objection:
@@ -405,12 +409,12 @@ def _objection_to_product(
     z: ConstTensor | None,
     attrs: dict[str, Anything],
 ) -> str:
-    """Why quantizing is no product with one scale; "" when it can be."""
+    """Return why quantizing is not a product with a single scale; "" when it is."""
     is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
     if found is not needed or not is_short:
-        return f"{found} quantized to {attrs['to']} in {attrs['precision']} is divided"
+        return f"{found} quantized to {attrs['to']} in {attrs['precision']} needs an exact division"
     if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
-        return f"{s.name} is {s.type}, and one scale is needed"
+        return f"{s.name} is {s.type}, and a single scale is needed"
     return ""
 
 
@@ -429,8 +433,8 @@ cleanup_qdq = rules_pass(
     RULES,
     """Remove quantize and dequantize pairs that cancel, and clips that quantization implies.
 
-    Tools that quantize a model put a pair around every operator. Many of the pairs meet, and many
-    activations only cut off what has no code.
+    Quantization tools wrap every operator in a pair. Many adjacent pairs cancel, and many
+    activations only remove values that saturation removes anyway.
     """,
     needs=["constants"],
     aliases=("clean_quantization",),

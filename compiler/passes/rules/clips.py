@@ -1,4 +1,4 @@
-"""Rules that make clips of bounds, and take bounds out of clips."""
+"""Rules that form clips from bounds, and remove bounds from clips."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LO, _HI = Number("lo", optional=True), Number("hi", optional=True)
 
 
 def clip_to(x: Tensor, lo: float | None, hi: float | None) -> Operand:
-    """A clip with bounds of x's type; None leaves one out."""
+    """Build a clip with bounds of x's type; None omits a bound."""
     bounds = [None if b is None else scalar(b, x.dtype) for b in (lo, hi)]
     return o.clip(x, *bounds[: 1 if hi is None else 2])
 
@@ -46,9 +46,9 @@ def clip_to(x: Tensor, lo: float | None, hi: float | None) -> Operand:
     """,
 )
 def relu_of_max(x: Tensor) -> Operand:
-    """The larger of a number and 0 is its relu."""
+    """Fold `max(x, 0)` to relu."""
     if x.dtype.label[0] == "u":
-        return Skip(f"{x.dtype} has no negative numbers")
+        return Skip(f"{x.dtype} has no negative values")
     return o.relu(x)
 
 
@@ -78,16 +78,16 @@ def relu_of_max(x: Tensor) -> Operand:
     """,
 )
 def drop_bounds_that_bind_nothing(x: Tensor, lo: float | None, hi: float | None) -> Operand:
-    """Bounds that no number of the type lies beyond are left out, of clips without any the clip.
+    """Remove clip bounds outside the range of the type, and clips without bounds.
 
-    Exporters write infinity, or the largest number of the type, for a bound that is not there.
+    Exporters write infinity, or the largest value of the type, for an absent bound.
     """
     low = None if lo == least(x.dtype) else lo
     high = None if hi == greatest(x.dtype) else hi
     if low is None and high is None:
         return x
     if (low, high) == (lo, hi) or low != low or high != high:
-        return Skip(f"the bounds {lo} and {hi} bind")
+        return Skip(f"the bounds {lo} and {hi} may change elements")
     return clip_to(x, low, high)
 
 
@@ -114,9 +114,9 @@ def drop_bounds_that_bind_nothing(x: Tensor, lo: float | None, hi: float | None)
     """,
 )
 def relu_of_lower_bound(x: Tensor) -> Operand:
-    """A clip at 0 without an upper bound is a relu."""
+    """Fold a clip at 0 without an upper bound to relu."""
     if x.dtype.label[0] == "u":
-        return Skip(f"{x.dtype} has no negative numbers")
+        return Skip(f"{x.dtype} has no negative values")
     return o.relu(x)
 
 
@@ -149,9 +149,9 @@ def relu_of_lower_bound(x: Tensor) -> Operand:
     """,
 )
 def drop_lower_bound_of_positive(x: Tensor, lo: float, hi: float | None) -> Operand:
-    """Where no element is negative, a lower bound of 0 or less binds nothing."""
+    """Remove a lower bound of 0 or less when no element is negative."""
     if not -math.inf < lo <= 0:
-        return Skip(f"the bound {lo:g} may bind")
+        return Skip(f"the lower bound {lo:g} may change elements")
     return clip_to(x, None, hi)
 
 
@@ -161,4 +161,4 @@ CLIPS: list[Rule] = [
     drop_lower_bound_of_positive,
     relu_of_max,
 ]
-"""Rules of `algebraic_simplification` about single bounds, in the order they are tried."""
+"""Rules of `algebraic_simplification` for single bounds, in the order they are tried."""

@@ -1,7 +1,7 @@
-"""What quantizing and dequantizing do to each code and number: tried out, since there are so few.
+"""Quantization and dequantization of every code, by exhaustive evaluation.
 
-A quantized type of 8 bits has 256 codes. What holds for each of them under given constants holds
-for every tensor, whatever is rounded on the way.
+A quantized type of 8 bits has 256 codes. A property of all of them under given constants holds for
+every tensor, whatever the rounding.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from compiler.passes.engine.pattern import ConstTensor
 from compiler.passes.rules.affine_parts import Objection
 
 MOST_CODES = 1 << 18
-"""As many codes are tried, counting those of each channel."""
+"""Limit on the number of codes evaluated, over all channels."""
 
 
 def is_single(parameter: ConstTensor) -> bool:
-    """Whether a scale or zero point stands for the whole tensor."""
+    """Whether a scale or zero point is per tensor."""
     return parameter.stored.type.n_elements == 1 and parameter.rank <= 1
 
 
 def need_steps(
     scale: ConstTensor, zero: ConstTensor | None, *, blocks: int = 0, rising: bool = True
 ) -> int:
-    """The number of channels that have a scale; Objection unless all are plain numbers.
+    """Return the number of channels with a scale; Objection unless all scales are normal numbers.
 
     With `rising` they must be positive, so that larger numbers have larger codes.
 
-    A list of scales that have one zero point, or the other way round, is as long as the longer.
+    A single scale or zero point broadcasts to the length of the other.
     """
     if blocks:
-        raise Objection(f"blocks of {blocks} numbers have scales of their own")
+        raise Objection(f"each block of {blocks} numbers has its own scale")
     values = scale.stored.array().astype(np.float64)
     least = float(np.finfo(np.float32).smallest_normal)
     if not (np.isfinite(values).all() and (np.abs(values) >= least).all()):
@@ -45,18 +45,18 @@ def need_steps(
         raise Objection(f"the scales {scale.name} are not all positive")
     parameters = [p for p in (scale, zero) if p is not None]
     if any(not is_single(p) and p.rank != 1 for p in parameters):
-        raise Objection(f"the scales {scale.type} are not one number or one per channel")
+        raise Objection(f"the scales {scale.type} are neither per tensor nor per channel")
     return max(p.stored.type.n_elements for p in parameters)
 
 
 def codes(dtype: DType, n_channels: int) -> Array:
-    """Every code of an integer type, for each channel a row; Objection where they are too many."""
+    """Return every code of an integer type, a row per channel; Objection for too many."""
     if dtype not in QUANTIZED or not dtype.is_integer:
-        raise Objection(f"{dtype} has no codes that can all be tried")
+        raise Objection(f"{dtype} has too many codes to enumerate")
     low, high = limits(dtype)
     n = n_channels * int(high - low + 1)
     if n > MOST_CODES:
-        raise Objection(f"{n:,} codes are too many to try")
+        raise Objection(f"{n:,} codes are too many to enumerate")
     row = np.arange(int(low), int(high) + 1).astype(dtype.numpy)
     return np.broadcast_to(row, (n_channels, row.size))
 
@@ -64,14 +64,14 @@ def codes(dtype: DType, n_channels: int) -> Array:
 def dequantized(
     x: Array, scale: ConstTensor, zero: ConstTensor | None, attrs: Mapping[str, Any]
 ) -> Array:
-    """The numbers that codes stand for, channels along the first axis."""
+    """Dequantize codes, channels along the first axis."""
     return _by_reference("dequantize", x, scale, zero, {**attrs, "axis": 0})
 
 
 def quantized(
     x: Array, scale: ConstTensor, zero: ConstTensor | None, attrs: Mapping[str, Any]
 ) -> Array:
-    """The codes of numbers, channels along the first axis."""
+    """Quantize numbers, channels along the first axis."""
     return _by_reference("quantize", x, scale, zero, {**attrs, "axis": 0})
 
 

@@ -1,4 +1,4 @@
-"""Rules about comparisons."""
+"""Rules for comparisons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X, Y = Any("x"), Any("y")
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
-    """x compared with x; where NaN has a say, only for types without NaN."""
+    """Return the rule that compares x with itself; for types without NaN where NaN would differ."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:
@@ -49,16 +49,16 @@ def _with_itself(op: str, answer: bool, words: str) -> Rule:
 
 
 _ITSELF = [
-    _with_itself("equal", True, "Whole numbers and truth values are equal to themselves."),
-    _with_itself("less_equal", True, "No whole number is larger than itself."),
-    _with_itself("greater_equal", True, "No whole number is smaller than itself."),
-    _with_itself("less", False, "Nothing is smaller than itself, NaN included."),
-    _with_itself("greater", False, "Nothing is larger than itself, NaN included."),
+    _with_itself("equal", True, "Fold `x == x` to true, for integers and booleans."),
+    _with_itself("less_equal", True, "Fold `x <= x` to true, for integers."),
+    _with_itself("greater_equal", True, "Fold `x >= x` to true, for integers."),
+    _with_itself("less", False, "Fold `x < x` to false, NaN included."),
+    _with_itself("greater", False, "Fold `x > x` to false, NaN included."),
 ]
 
 
 def _opposite(op: str, other: str, words: str) -> Rule:
-    """not op(x, y) is other(x, y), where no NaN answers no to both."""
+    """Return the rule not op(x, y) -> other(x, y), for types without NaN."""
 
     def body(x: Tensor, y: Tensor) -> Operand:
         if x.dtype.is_float:
@@ -89,10 +89,10 @@ def _opposite(op: str, other: str, words: str) -> Rule:
 
 
 _OPPOSITES = [
-    _opposite("less", "greater_equal", "Whole numbers that are not smaller are larger or equal."),
-    _opposite("greater", "less_equal", "Whole numbers that are not larger are smaller or equal."),
-    _opposite("less_equal", "greater", "Whole numbers neither smaller nor equal are larger."),
-    _opposite("greater_equal", "less", "Whole numbers neither larger nor equal are smaller."),
+    _opposite("less", "greater_equal", "Fold `not (x < y)` to `x >= y`, for integers."),
+    _opposite("greater", "less_equal", "Fold `not (x > y)` to `x <= y`, for integers."),
+    _opposite("less_equal", "greater", "Fold `not (x <= y)` to `x > y`, for integers."),
+    _opposite("greater_equal", "less", "Fold `not (x >= y)` to `x < y`, for integers."),
 ]
 
 
@@ -121,7 +121,7 @@ _OPPOSITES = [
     """,
 )
 def equal_to_true(x: Tensor) -> Operand:
-    """A truth value that is compared with true is that truth value."""
+    """Fold a comparison of a boolean with true to that boolean."""
     return x if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
 
 
@@ -151,7 +151,7 @@ def equal_to_true(x: Tensor) -> Operand:
     """,
 )
 def equal_to_false(x: Tensor) -> Operand:
-    """A truth value that is compared with false is the opposite one."""
+    """Fold a comparison of a boolean with false to its negation."""
     if x.dtype is not DType.bool:
         return Skip(f"{x.dtype} has more than two values")
     return o.logical_not(x)
@@ -186,7 +186,7 @@ def equal_to_false(x: Tensor) -> Operand:
     result="t",
 )
 def positive_below_zero(x: Tensor, t: TensorType) -> Constant | Skip:
-    """What is never negative is nowhere smaller than 0; unsigned integers are such."""
+    """Fold `x < 0` to false for non-negative x, such as unsigned integers."""
     return filled(False, t)
 
 
@@ -197,4 +197,4 @@ COMPARISONS: list[Rule] = [
     equal_to_false,
     positive_below_zero,
 ]
-"""Rules of `algebraic_simplification` about comparisons, in the order they are tried."""
+"""Rules of `algebraic_simplification` for comparisons, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that take out movements of elements which leave every element where it is."""
+"""Rules that remove data movement that leaves every element in place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ X = Any("x")
     """,
 )
 def drop_concat_of_one(x: Tensor, axis: int) -> Tensor:
-    """A concatenation of a single tensor gives that tensor."""
+    """Remove a concatenation of a single tensor."""
     return x
 
 
@@ -74,7 +74,7 @@ def drop_concat_of_one(x: Tensor, axis: int) -> Tensor:
 def drop_pad_by_nothing(
     x: Tensor, pads: ConstTensor, value: Tensor | None, axes: Tensor | None, mode: str
 ) -> Tensor | Skip:
-    """Padding by 0 elements on every side does nothing."""
+    """Remove a pad of 0 elements on every side."""
     amounts = pads.stored.array()
     if not amounts.any():
         return x
@@ -119,12 +119,12 @@ def drop_slice_of_all(
     steps: Tensor | None,
     t: TensorType,
 ) -> Tensor | Skip:
-    """A slice that takes every element in order does nothing."""
+    """Remove a slice that takes every element in order."""
     if steps is not None:
         if steps.value is None or steps.value.dtype == np.object_:
             return Skip("its steps are computed at run time")
         if (steps.value < 1).any():
-            return Skip("a negative step turns an axis round")
+            return Skip("a negative step reverses an axis")
     return same_shape(x, t)
 
 
@@ -154,9 +154,9 @@ def drop_slice_of_all(
 def drop_split_into_one(
     x: Tensor, axis: int, sizes: tuple[int, ...], t: TensorType
 ) -> Tensor | Skip:
-    """A cut into a single piece gives the whole."""
+    """Remove a split into a single piece."""
     if len(sizes) > 1:
-        return Skip(f"it is cut into {len(sizes)} pieces")
+        return Skip(f"the split has {len(sizes)} pieces")
     return same_shape(x, t)
 
 
@@ -203,17 +203,17 @@ def drop_resize_to_same(
     nearest: str,
     t: TensorType,
 ) -> Tensor | Skip:
-    """Enlarging by a factor of 1 does nothing.
+    """Remove a resize by a factor of 1.
 
-    The sizes alone do not tell: 5 pixels enlarged by 1.125 are 5 pixels, at other places.
+    Equal sizes are not sufficient: 5 pixels scaled by 1.125 are 5 pixels at other positions.
     """
     if coordinates not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
         return Skip(f"coordinates by {coordinates} may move every pixel")
     if scales is not None:
         if scales.value is None or scales.value.dtype == np.object_:
-            return Skip("the factors are computed at run time")
+            return Skip("the scale factors are computed at run time")
         if (scales.value != 1).any():
-            return Skip(f"the factors are {scales.value.tolist()}")
+            return Skip(f"the scale factors are {scales.value.tolist()}")
     return same_shape(x, t)
 
 
@@ -224,4 +224,4 @@ COPIES_OF_ALL: list[Rule] = [
     drop_split_into_one,
     drop_resize_to_same,
 ]
-"""Rules of `remove_noops` about movements, in the order they are tried."""
+"""Rules of `remove_noops` for data movement, in the order they are tried."""

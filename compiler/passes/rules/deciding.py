@@ -1,4 +1,4 @@
-"""Rules about operands that decide the result, whatever the other one is."""
+"""Rules for absorbing elements: operands that determine the result alone."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ X = Any("x")
     result="t",
 )
 def multiply_by_zero(x: Tensor, t: TensorType) -> Constant | Skip:
-    """Whole numbers times 0 are 0.
+    """Fold `x * 0` to 0, for integers.
 
-    Not so for floating point numbers: infinity times 0 and NaN times 0 are NaN.
+    Illegal for floating point: infinity times 0 and NaN times 0 are NaN.
     """
     if not t.dtype.is_integer:
         return Skip(f"NaN times 0 and infinity times 0 are NaN, so {t} * 0 is not always 0")
@@ -76,7 +76,7 @@ def multiply_by_zero(x: Tensor, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def power_zero(x: Tensor, t: TensorType) -> Constant | Skip:
-    """To the power of 0 everything is 1, even 0 and NaN.
+    """Fold `x ** 0` to 1, even for 0 and NaN.
 
     Source: IEEE 754-2019, 9.2.1, pow.
     """
@@ -108,9 +108,9 @@ def power_zero(x: Tensor, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def subtract_itself(x: Tensor, t: TensorType) -> Constant | Skip:
-    """A whole number minus itself is 0.
+    """Fold `x - x` to 0, for integers.
 
-    Not so for floating point numbers: infinity minus infinity and NaN minus NaN are NaN.
+    Illegal for floating point: infinity minus infinity and NaN minus NaN are NaN.
     """
     if not t.dtype.is_integer:
         return Skip("infinity minus infinity is NaN, so x - x is not always 0")
@@ -144,7 +144,7 @@ def subtract_itself(x: Tensor, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def remainder_by_one(x: Tensor, fmod: bool, t: TensorType) -> Constant | Skip:
-    """Dividing whole numbers by 1 leaves no remainder."""
+    """Fold `x mod 1` to 0, for integers."""
     if not t.dtype.is_integer:
         return Skip(f"the remainder of a {t.dtype} is its fraction")
     return filled(0, t)
@@ -177,9 +177,9 @@ def remainder_by_one(x: Tensor, fmod: bool, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def zero_divided(x: Tensor, t: TensorType) -> Constant | Skip:
-    """The whole number 0 divided by anything is 0, even by 0 as division is defined here.
+    """Fold `0 / x` to 0, for integers; the IR defines 0 / 0 as 0.
 
-    Not so for floating point numbers: 0/0 is NaN.
+    Illegal for floating point: 0/0 is NaN.
     """
     if not t.dtype.is_integer:
         return Skip("0/0 is NaN, so 0/x is not always 0")
@@ -193,4 +193,4 @@ DECIDING: list[Rule] = [
     remainder_by_one,
     zero_divided,
 ]
-"""Rules of `remove_noops` about deciding operands, in the order they are tried."""
+"""Rules of `remove_noops` for absorbing elements, in the order they are tried."""

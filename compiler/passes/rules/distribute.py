@@ -1,7 +1,7 @@
-"""Rules of the distributive law: common factors go out of sums, and in where they merge.
+"""Distributive rules: factor out common factors, and distribute factors that then merge.
 
-Infinity decides which way is allowed: infinity times 2 minus infinity times 1 is NaN, infinity
-times (2 - 1) is not. So floats share a factor only where it is a finite constant.
+Infinity determines which direction is legal: infinity times 2 minus infinity times 1 is NaN,
+infinity times (2 - 1) is not. Floats therefore share a factor only if it is a finite constant.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _PLAIN_X, _PLAIN_Y = Known("x", NO_PRODUCT), Known("y", NO_PRODUCT)
     """,
 )
 def sum_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
-    """Two terms scaled alike are added first: a x + a y = a (x + y).
+    """Factor out a common scale: a x + a y = a (x + y).
 
-    Not the results of convolutions and matrix products: their factors go into the weights.
+    Excludes results of convolutions and matrix products: their scales fold into the weights.
     """
     return _factored(o.add, x, y, a)
 
@@ -90,15 +90,15 @@ def sum_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def difference_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
-    """The difference of two numbers scaled alike is scaled: a x - a y = a (x - y)."""
+    """Factor out a common scale of a difference: a x - a y = a (x - y)."""
     return _factored(o.sub, x, y, a)
 
 
 def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
     if x.dtype is DType.f16:
-        return Skip("the sum may be too large for f16 where the scaled numbers are not")
+        return Skip("the sum may overflow f16 where the scaled terms do not")
     if x.dtype.is_float and not is_finite(a.stored):
-        return Skip(f"{a.name} holds infinity or NaN")
+        return Skip(f"{a.name} contains infinity or NaN")
     return o.mul(operator(x, y), a)
 
 
@@ -129,7 +129,7 @@ def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Opera
     """,
 )
 def common_whole_factor(x: Tensor, y: Tensor, z: Tensor) -> Operand:
-    """A common factor of whole numbers is taken out: x y + x z = x (y + z), one product less."""
+    """Factor out a common integer factor: x y + x z = x (y + z), saving a multiplication."""
     if x.dtype.is_float:
         return Skip("infinity * 2 + infinity * -1 is NaN, infinity * (2 + -1) is not")
     return o.mul(x, o.add(y, z))
@@ -167,7 +167,7 @@ def common_whole_factor(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """,
 )
 def sum_of_multiples(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two multiples of the same add up to one: a x + b x = (a + b) x."""
+    """Add two multiples of a value: a x + b x = (a + b) x."""
     return _multiple(x, a.stored, b.stored)
 
 
@@ -199,7 +199,7 @@ def sum_of_multiples(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def sum_with_multiple(x: Tensor, a: ConstTensor) -> Operand:
-    """A number and a multiple of it are a multiple: x + a x = (1 + a) x."""
+    """Add a value to a multiple of it: x + a x = (1 + a) x."""
     one = Constant.of(np.ones((), a.dtype.numpy))
     return _multiple(x, a.stored, one)
 
@@ -208,7 +208,9 @@ def _multiple(x: Tensor, a: Constant, b: Constant) -> Operand:
     both = combined(np.add, a, b)
     objection = objection_to(both, a, b)
     if not objection and x.dtype.is_float and not _same_sign(a, b):
-        objection = "the factors have different signs, so an infinity minus itself would be lost"
+        objection = (
+            "the factors have different signs, so infinity minus infinity would no longer be NaN"
+        )
     return Skip(objection) if objection else o.mul(x, both)
 
 
@@ -251,15 +253,15 @@ def _same_sign(a: Constant, b: Constant) -> bool:
     """,
 )
 def scaled_line(x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor) -> Operand:
-    """A scaled straight line is a straight line: (a x + b) c = (a c) x + b c.
+    """Distribute a constant over an affine expression: (a x + b) c = (a c) x + b c.
 
-    A factor goes into a sum only where it meets another one there: else the sum of products would
-    be no less work than the product of the sum.
+    A factor is distributed only where it merges with another constant: otherwise the sum of
+    products would be as much work as the product of the sum.
     """
     scale, shift = (combined(np.multiply, k.stored, c.stored) for k in (a, b))
     objection = objection_to(scale, a.stored, c.stored) or objection_to(shift, b.stored, c.stored)
     if not objection and x.dtype.is_float and not all(is_finite(k.stored) for k in (a, b, c)):
-        objection = "a constant holds infinity or NaN"
+        objection = "a constant contains infinity or NaN"
     return Skip(objection) if objection else o.add(o.mul(x, scale), shift)
 
 

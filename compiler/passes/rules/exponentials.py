@@ -1,4 +1,4 @@
-"""Rules about exponentials and logarithms, and what is made of them."""
+"""Rules for exponentials, logarithms and functions built from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X = Any("x")
 
 
 THROUGH_LOGARITHM = 1e-5
-"""Error budget of what goes through a logarithm: its error grows with the exponent, up to 88."""
+"""Error budget of a rewrite through a logarithm: its error grows with the exponent, up to 88."""
 
 
 @rule(
@@ -44,7 +44,7 @@ THROUGH_LOGARITHM = 1e-5
     """,
 )
 def exp_of_log(x: Tensor) -> Operand:
-    """The exponential undoes the logarithm, where nothing is negative."""
+    """Fold `exp(log(x))` to `x`, for non-negative x."""
     return x
 
 
@@ -76,9 +76,9 @@ def exp_of_log(x: Tensor) -> Operand:
     """,
 )
 def log_of_exp(x: Tensor) -> Operand:
-    """The logarithm undoes the exponential, where that cannot overflow.
+    """Fold `log(exp(x))` to `x`, where exp cannot overflow.
 
-    exp(89) is infinite as an f32, and so is the logarithm of it.
+    exp(89) is infinite in f32, and so is its logarithm.
     """
     return unless_long(x) or x
 
@@ -115,13 +115,15 @@ def log_of_exp(x: Tensor) -> Operand:
     """,
 )
 def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
-    """The product of two exponentials is one, of the sum, where none can overflow.
+    """Merge two exponentials: exp(x) exp(y) = exp(x + y), where neither can overflow.
 
-    Of 1000 and -1000 the product is infinity times 0, the exponential of the sum 1.
+    For 1000 and -1000 the product is infinity times 0 = NaN; the exponential of the sum is 1.
     """
     t = o.add(x, y).type
     if t not in (x.type.logical, y.type.logical):
-        return Skip(f"{t.n_elements if t.is_static else t} sums are more than either operand has")
+        return Skip(
+            f"{t.n_elements if t.is_static else t} sums exceed the elements of either operand"
+        )
     return unless_long(x) or o.exp(o.add(x, y))
 
 
@@ -156,7 +158,7 @@ def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def tanh_by_sigmoid(x: Tensor) -> Operand:
-    """2 sigmoid(2x) - 1 is the hyperbolic tangent."""
+    """Recognise `2 sigmoid(2x) - 1` as tanh."""
     return o.tanh(x)
 
 
@@ -194,7 +196,7 @@ def tanh_by_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def sigmoid_by_tanh(x: Tensor) -> Operand:
-    """(tanh(x/2) + 1)/2 is the sigmoid."""
+    """Recognise `(tanh(x/2) + 1) / 2` as sigmoid."""
     return o.sigmoid(x)
 
 
@@ -224,10 +226,10 @@ def sigmoid_by_tanh(x: Tensor) -> Operand:
     """,
 )
 def log_of_sigmoid(x: Tensor) -> Operand:
-    """log(sigmoid(x)) is -softplus(-x), which has no sigmoid that could underflow.
+    """Rewrite `log(sigmoid(x))` as `-softplus(-x)`, in which no sigmoid can underflow.
 
     Exporters write LogSigmoid as the two. Below -104 the sigmoid is 0 in f32 and its logarithm
-    -infinity, where x is right.
+    -infinity; the exact result there is x.
     """
     return o.neg(o.softplus(o.neg(x)))
 
@@ -261,7 +263,7 @@ def log_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
-    """log(1-sigmoid(x)) is -softplus(x): from 17 on the sigmoid is 1 in f32."""
+    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: from 17 on the sigmoid is 1 in f32."""
     return o.neg(o.softplus(x))
 
 
@@ -289,7 +291,7 @@ def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_softmax(x: Tensor, axis: int) -> Operand:
-    """log(softmax(x)) is log_softmax(x), which stays finite where a probability underflows."""
+    """Rewrite `log(softmax(x))` as log_softmax(x), finite where a probability underflows."""
     return o.log_softmax(x, axis=axis)
 
 
@@ -303,4 +305,4 @@ EXPONENTIALS: list[Rule] = [
     log_of_exp,
     product_of_exponentials,
 ]
-"""Rules of `algebraic_simplification` about exponentials, in the order they are tried."""
+"""Rules of `algebraic_simplification` for exponentials, in the order they are tried."""

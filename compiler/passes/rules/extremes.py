@@ -1,4 +1,4 @@
-"""Rules about the larger and the smaller of several numbers."""
+"""Rules for maxima and minima."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
 
 
 def least(dtype: DType) -> float:
-    """What no number of a type is smaller than."""
+    """Return the least value of a type."""
     return int(np.iinfo(dtype.numpy).min) if _is_plain_integer(dtype) else -math.inf
 
 
 def greatest(dtype: DType) -> float:
-    """What no number of a type is larger than."""
+    """Return the greatest value of a type."""
     return int(np.iinfo(dtype.numpy).max) if _is_plain_integer(dtype) else math.inf
 
 
@@ -55,7 +55,7 @@ def _is_plain_integer(dtype: DType) -> bool:
     """,
 )
 def drop_max_with_least(x: Tensor, bound: float) -> Operand:
-    """Nothing is smaller than minus infinity, or than the least number of a type."""
+    """Remove a maximum with the least value of the type."""
     return x if bound == least(x.dtype) else Skip(f"{bound:g} is not the least {x.dtype}")
 
 
@@ -84,7 +84,7 @@ def drop_max_with_least(x: Tensor, bound: float) -> Operand:
     """,
 )
 def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
-    """Nothing is larger than infinity, or than the greatest number of a type."""
+    """Remove a minimum with the greatest value of the type."""
     return x if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the greatest {x.dtype}")
 
 
@@ -117,7 +117,7 @@ def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
     """,
 )
 def merge_maxima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two lower bounds are one, the larger of them."""
+    """Merge two lower bounds into the larger one."""
     return _merged(o.max, np.maximum, x, a, b)
 
 
@@ -150,7 +150,7 @@ def merge_maxima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def merge_minima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two upper bounds are one, the smaller of them."""
+    """Merge two upper bounds into the smaller one."""
     return _merged(o.min, np.minimum, x, a, b)
 
 
@@ -185,7 +185,7 @@ def _merged(operator: Operator, fn: np.ufunc, x: Tensor, a: ConstTensor, b: Cons
     """,
 )
 def repeated_max(x: Tensor, y: Tensor, m: Tensor) -> Operand:
-    """What went into a maximum already does not make it larger."""
+    """Fold `max(max(x, y), x)` to `max(x, y)`."""
     return m
 
 
@@ -214,7 +214,7 @@ def repeated_max(x: Tensor, y: Tensor, m: Tensor) -> Operand:
     """,
 )
 def repeated_min(x: Tensor, y: Tensor, m: Tensor) -> Operand:
-    """What went into a minimum already does not make it smaller."""
+    """Fold `min(min(x, y), x)` to `min(x, y)`."""
     return m
 
 
@@ -226,4 +226,4 @@ EXTREMES: list[Rule] = [
     repeated_max,
     repeated_min,
 ]
-"""Rules of `algebraic_simplification` about maxima and minima, in the order they are tried."""
+"""Rules of `algebraic_simplification` for maxima and minima, in the order they are tried."""

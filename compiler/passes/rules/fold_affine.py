@@ -1,4 +1,4 @@
-"""Folding scales and shifts of channels, batch normalisation above all, into weights."""
+"""Folding of per-channel scales and shifts, above all batch normalisation, into weights."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def batch_norm_is_affine(
     v: ConstTensor,
     epsilon: float,
 ) -> Operand:
-    """Batch normalisation with known statistics is one scale and one shift per channel.
+    """Rewrite batch normalisation with known statistics as one scale and one shift per channel.
 
-    scale/sqrt(variance+epsilon) is computed once, now. The two nodes that are left can be folded
+    scale/sqrt(variance+epsilon) is computed at compile time. The two remaining nodes can be folded
     into a convolution before them.
     """
     parts = [p.stored for p in (s, b, m, v)]
@@ -83,7 +83,8 @@ def batch_norm_is_affine(
     shape = (s.stored.type.n_elements, *(1,) * (x.rank - 2))
     return Because(
         o.add(o.mul(x, reshaped(scales, shape)), reshaped(shifts, shape)),
-        f"{shape[0]} channels: 5 operations per element become 2, and both can be folded further",
+        f"{shape[0]} channels: 2 operations per element instead of 5, and both can be folded "
+        "into weights",
     )
 
 
@@ -126,7 +127,7 @@ def batch_norm_is_affine(
 def scale_through_affine(
     x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor, t: TensorType
 ) -> Operand:
-    """A scale behind a scale and a shift is folded into both: (x*a+b)*c = x*(a*c) + b*c."""
+    """Fold a scale behind a scale and a shift into both: (x*a+b)*c = x*(a*c) + b*c."""
     if not x.dtype.is_float:
         return Skip(f"products of {x.dtype} may overflow")
     scale = combined(np.multiply, a.stored, c.stored)
@@ -134,7 +135,9 @@ def scale_through_affine(
     for made, old in ((scale, a), (shift, b)):
         if objection := objection_to(made, old.stored, c.stored):
             return Skip(objection)
-    return Because(o.add(o.mul(x, scale), shift), f"one multiplication less; {traffic(x, t)}")
+    return Because(
+        o.add(o.mul(x, scale), shift), f"saves a multiplication per element; {traffic(x, t)}"
+    )
 
 
 RULES: list[Rule] = [
@@ -159,8 +162,8 @@ fold_affine = rules_pass(
     """Fold constant scales and shifts into neighbouring weights.
 
     Batch normalisation becomes a scale and a shift; these become part of the weights and the bias
-    of a convolution or product before or behind them, or of a table of embeddings. Zeros around an
-    image become padding of what reads it. Weights are computed in f64 and rounded once; results
+    of an adjacent convolution or product, or of an embedding table. Zero padding becomes the
+    padding of the operator that reads it. Weights are computed in f64 and rounded once; results
     differ by about one rounding.
     """,
     needs=["constants", "single uses"],

@@ -1,4 +1,4 @@
-"""Rules that gather the constants of products and sums of several operands."""
+"""Rules that combine the constants of products and sums across operands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
     """,
 )
 def gather_factors(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of a product of several factors are multiplied beforehand."""
+    """Combine the constants of a product of several factors at compile time."""
     return unless_long(x) or gathered(np.multiply, a, b, lambda both: o.mul(o.mul(x, y), both))
 
 
@@ -84,7 +84,7 @@ def gather_factors(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Oper
     """,
 )
 def gather_terms(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of a sum of several terms are added beforehand."""
+    """Combine the constants of a sum of several terms at compile time."""
     return gathered(np.add, a, b, lambda both: o.add(o.add(x, y), both))
 
 
@@ -121,7 +121,7 @@ def gather_terms(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operan
     """,
 )
 def product_of_scaled(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The factors of two factors are multiplied beforehand."""
+    """Multiply the constant scales of two factors at compile time."""
     return unless_long(x) or gathered(np.multiply, a, b, lambda both: o.mul(o.mul(x, y), both))
 
 
@@ -159,7 +159,7 @@ def product_of_scaled(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> O
     """,
 )
 def sum_of_shifted(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of two terms are added beforehand."""
+    """Add the constant shifts of two terms at compile time."""
     return gathered(np.add, a, b, lambda both: o.add(o.add(x, y), both))
 
 
@@ -169,4 +169,4 @@ GATHER: list[Rule] = [
     product_of_scaled,
     sum_of_shifted,
 ]
-"""Rules of `algebraic_simplification` that gather constants of operands, in the order tried."""
+"""Rules of `algebraic_simplification` that combine constants of operands, in the order tried."""

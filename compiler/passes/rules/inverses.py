@@ -1,4 +1,4 @@
-"""Rules about constants over something: what scales the quotient or the divisor goes into them."""
+"""Rules for quotients with a constant numerator: scales fold into the numerator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
     """,
 )
 def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A factor behind a/x goes into a."""
+    """Fold a scale of `a/x` into the constant a."""
     if not x.dtype.is_float:
         return Skip(f"quotients of {x.dtype} are rounded before they are multiplied")
     both = combined(np.multiply, a.stored, b.stored)
@@ -84,7 +84,7 @@ def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A factor of the divisor goes into the constant that is divided."""
+    """Fold a scale of the divisor into the constant numerator."""
     return _inverse(x, a, b, o.div)
 
 
@@ -118,7 +118,7 @@ def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def inverse_of_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A constant divided by b/x is x times a constant: no division is left."""
+    """Replace a constant divided by b/x with x times a constant, without a division."""
     return _inverse(x, a, b, lambda ratio, x: o.mul(x, ratio))
 
 

@@ -1,4 +1,4 @@
-"""Rules about operands whose sign is known, or that are known to be whole."""
+"""Rules for operands with a known sign, or with known integral values."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ X = Any("x")
     """,
 )
 def drop_relu_of_positive(x: Tensor) -> Operand:
-    """Where no element is negative, a relu finds none to take out.
+    """Remove the relu of a non-negative operand.
 
-    A relu, an exponential, a sigmoid, a sum of squares: what they give needs no relu.
+    Results of relu, exponential, sigmoid and sums of squares are non-negative.
     """
     return x
 
@@ -67,7 +67,7 @@ def drop_relu_of_positive(x: Tensor) -> Operand:
     """,
 )
 def drop_abs_of_positive(x: Tensor) -> Operand:
-    """Where no element is negative, there is no sign to remove."""
+    """Remove the absolute value of a non-negative operand."""
     return x
 
 
@@ -97,7 +97,7 @@ def drop_abs_of_positive(x: Tensor) -> Operand:
     """,
 )
 def drop_floor_of_whole(x: Tensor) -> Operand:
-    """Whole numbers are their own floor."""
+    """Remove the floor of an integral operand."""
     return x
 
 
@@ -126,7 +126,7 @@ def drop_floor_of_whole(x: Tensor) -> Operand:
     """,
 )
 def drop_ceil_of_whole(x: Tensor) -> Operand:
-    """Whole numbers are their own ceiling."""
+    """Remove the ceiling of an integral operand."""
     return x
 
 
@@ -157,7 +157,7 @@ def drop_ceil_of_whole(x: Tensor) -> Operand:
     """,
 )
 def drop_round_of_whole(x: Tensor) -> Operand:
-    """Whole numbers are round already."""
+    """Remove the rounding of an integral operand."""
     return x
 
 
@@ -168,4 +168,4 @@ KNOWN_SIGNS: list[Rule] = [
     drop_ceil_of_whole,
     drop_round_of_whole,
 ]
-"""Rules of `algebraic_simplification` about such operands, in the order they are tried."""
+"""Rules of `algebraic_simplification` for such operands, in the order they are tried."""

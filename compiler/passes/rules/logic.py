@@ -1,4 +1,4 @@
-"""Rules about conditions combined with and, or, exclusive or and not."""
+"""Rules for conditions combined with and, or, exclusive or and not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ X, Y = Any("x"), Any("y")
     """,
 )
 def drop_double_not(x: Tensor) -> Tensor:
-    """Not of not is the condition itself."""
+    """Fold `not not c` to `c`."""
     return x
 
 
@@ -66,7 +66,7 @@ def drop_double_not(x: Tensor) -> Tensor:
     """,
 )
 def drop_double_bit_not(x: Tensor) -> Tensor:
-    """Bits turned round twice are as they were."""
+    """Fold `~~x` to `x`."""
     return x
 
 
@@ -94,7 +94,7 @@ def drop_double_bit_not(x: Tensor) -> Tensor:
     """,
 )
 def condition_with_itself(x: Tensor) -> Tensor:
-    """A condition and itself, or one or the other of it, is that condition."""
+    """Fold `x and x`, and `x or x`, to `x`."""
     return x
 
 
@@ -123,7 +123,7 @@ def condition_with_itself(x: Tensor) -> Tensor:
     result="t",
 )
 def difference_to_itself(x: Tensor, t: TensorType) -> Constant | Skip:
-    """Nothing differs from itself."""
+    """Fold `x xor x` to 0."""
     return filled(0, t)
 
 
@@ -153,7 +153,7 @@ def difference_to_itself(x: Tensor, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def contradiction(x: Tensor, t: TensorType) -> Constant | Skip:
-    """Nothing is and is not."""
+    """Fold `c and not c` to false."""
     return filled(0, t)
 
 
@@ -183,7 +183,7 @@ def contradiction(x: Tensor, t: TensorType) -> Constant | Skip:
     result="t",
 )
 def excluded_middle(x: Tensor, t: TensorType) -> Constant | Skip:
-    """Everything is or is not."""
+    """Fold `c or not c` to true."""
     return filled(1, t)
 
 
@@ -216,7 +216,7 @@ def excluded_middle(x: Tensor, t: TensorType) -> Constant | Skip:
     """,
 )
 def absorbed_condition(x: Tensor, y: Tensor) -> Tensor:
-    """A condition together with a weaker one is that condition."""
+    """Remove the weaker of two conditions by absorption: a and (a or b) = a or (a and b) = a."""
     return x
 
 
@@ -247,7 +247,7 @@ def absorbed_condition(x: Tensor, y: Tensor) -> Tensor:
     """,
 )
 def neither(x: Tensor, y: Tensor) -> Operand:
-    """Not the one and not the other: neither, with one not instead of two (De Morgan)."""
+    """Rewrite `not a and not b` as `not (a or b)`, with one negation instead of two (De Morgan)."""
     return o.logical_not(o.logical_or(x, y))
 
 
@@ -277,7 +277,7 @@ def neither(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def not_both(x: Tensor, y: Tensor) -> Operand:
-    """Not the one or not the other: not both, with one not instead of two (De Morgan)."""
+    """Rewrite `not a or not b` as `not (a and b)`, with one negation instead of two (De Morgan)."""
     return o.logical_not(o.logical_and(x, y))
 
 
@@ -292,4 +292,4 @@ LOGIC: list[Rule] = [
     neither,
     not_both,
 ]
-"""Rules of `algebraic_simplification` about conditions, in the order they are tried."""
+"""Rules of `algebraic_simplification` for conditions, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about absolute values and signs, and about operands whose sign is known."""
+"""Rules for absolute values and signs, and for operands with a known sign."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ X = Any("x")
     """,
 )
 def magnitude_times_sign(x: Tensor) -> Operand:
-    """A number is its magnitude times its sign."""
+    """Fold `abs(x) * sign(x)` to `x`."""
     return x
 
 
@@ -63,7 +63,7 @@ def magnitude_times_sign(x: Tensor) -> Operand:
     """,
 )
 def times_its_sign(x: Tensor) -> Operand:
-    """A number times its sign is its magnitude."""
+    """Fold `x * sign(x)` to `abs(x)`."""
     return o.abs(x)
 
 
@@ -90,7 +90,7 @@ def times_its_sign(x: Tensor) -> Operand:
     """,
 )
 def square_of_abs(x: Tensor) -> Operand:
-    """A square does not depend on the sign."""
+    """Fold the square of `abs(x)` to the square of x."""
     return o.mul(x, x)
 
 
@@ -117,7 +117,7 @@ def square_of_abs(x: Tensor) -> Operand:
     """,
 )
 def larger_of_both_signs(x: Tensor) -> Operand:
-    """The larger of a number and its negative is its magnitude."""
+    """Fold `max(x, -x)` to `abs(x)`."""
     return o.abs(x)
 
 
@@ -148,7 +148,7 @@ def larger_of_both_signs(x: Tensor) -> Operand:
     """,
 )
 def sum_of_both_parts(x: Tensor) -> Operand:
-    """The positive and the negative part of a number add up to its magnitude."""
+    """Fold `relu(x) + relu(-x)` to `abs(x)`."""
     if not x.dtype.is_float:
         return Skip(f"the least {x.dtype} is its own negative")
     return o.abs(x)
@@ -182,7 +182,7 @@ def sum_of_both_parts(x: Tensor) -> Operand:
     """,
 )
 def difference_of_both_parts(x: Tensor) -> Operand:
-    """The positive part of a number minus its negative part is the number."""
+    """Fold `relu(x) - relu(-x)` to `x`."""
     if not x.dtype.is_float:
         return Skip(f"the least {x.dtype} is its own negative")
     return x
@@ -196,4 +196,4 @@ MAGNITUDES: list[Rule] = [
     sum_of_both_parts,
     difference_of_both_parts,
 ]
-"""Rules of `algebraic_simplification` about magnitudes, in the order they are tried."""
+"""Rules of `algebraic_simplification` for magnitudes, in the order they are tried."""

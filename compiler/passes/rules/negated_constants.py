@@ -1,4 +1,4 @@
-"""Rules that put changes of sign into constants."""
+"""Rules that fold negations into constants."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ X, Y, A = Any("x"), Any("y"), Const("a")
     """,
 )
 def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
-    """Subtracting a constant is adding its negative.
+    """Canonicalise `x - constant` to `x + (-constant)`.
 
-    Not cheaper by itself: it leaves one form, an addition, for the rules that look for shifts.
+    Not cheaper by itself: rules that match shifts see a single form, an addition.
     """
     if not x.dtype.is_float:
-        return Skip(f"the negative of a {x.dtype} may not be a {x.dtype}")
+        return Skip(f"the negative of a {x.dtype} may overflow {x.dtype}")
     return o.add(x, combined(np.negative, a.stored))
 
 
@@ -69,7 +69,7 @@ def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def multiply_by_minus_one(x: Tensor) -> Operand:
-    """Multiplying by -1 changes the sign, for which other rules look."""
+    """Canonicalise `x * -1` to `-x`, which other rules match."""
     return o.neg(x)
 
 
@@ -100,7 +100,7 @@ def multiply_by_minus_one(x: Tensor) -> Operand:
     """,
 )
 def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
-    """A change of sign goes into the factor behind it."""
+    """Fold a negation into the scale behind it."""
     return o.mul(x, combined(np.negative, a.stored))
 
 
@@ -131,7 +131,7 @@ def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
-    """A change of sign goes into the factor before it."""
+    """Fold a negation into the scale before it."""
     return o.mul(x, combined(np.negative, a.stored))
 
 
@@ -161,7 +161,7 @@ def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def negated_shift(x: Tensor, a: ConstTensor) -> Operand:
-    """The negative of x + c is -c - x: one operation instead of two."""
+    """Rewrite `-(x + c)` as `-c - x`: one operation instead of two."""
     return o.sub(combined(np.negative, a.stored), x)
 
 

@@ -1,4 +1,4 @@
-"""Rules about neutral elements, and about operands that decide the result whatever the other is."""
+"""Rules for identity elements, and for operations on two equal operands."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ X = Any("x")
     """,
 )
 def drop_add_zero(x: Tensor) -> Tensor:
-    """Adding 0 gives the same numbers.
+    """Fold `x + 0` to `x`.
 
-    The one difference is the sign of a zero: -0 + 0 is +0, and stays -0 without the addition.
+    Only the sign of a zero differs: -0 + 0 is +0, but x keeps its -0.
     """
     return x
 
@@ -67,7 +67,7 @@ def drop_add_zero(x: Tensor) -> Tensor:
     """,
 )
 def drop_subtract_zero(x: Tensor) -> Tensor:
-    """Subtracting 0 gives the same numbers."""
+    """Fold `x - 0` to `x`."""
     return x
 
 
@@ -96,7 +96,7 @@ def drop_subtract_zero(x: Tensor) -> Tensor:
     """,
 )
 def drop_multiply_by_one(x: Tensor) -> Tensor:
-    """Multiplying by 1 gives the same numbers."""
+    """Fold `x * 1` to `x`."""
     return x
 
 
@@ -125,7 +125,7 @@ def drop_multiply_by_one(x: Tensor) -> Tensor:
     """,
 )
 def drop_divide_by_one(x: Tensor) -> Tensor:
-    """Dividing by 1 gives the same numbers."""
+    """Fold `x / 1` to `x`."""
     return x
 
 
@@ -154,7 +154,7 @@ def drop_divide_by_one(x: Tensor) -> Tensor:
     """,
 )
 def drop_power_one(x: Tensor) -> Tensor:
-    """The first power of a number is that number."""
+    """Fold `x ** 1` to `x`."""
     return x
 
 
@@ -181,7 +181,7 @@ def drop_power_one(x: Tensor) -> Tensor:
     """,
 )
 def max_with_itself(x: Tensor) -> Tensor:
-    """The larger of a number and itself is that number."""
+    """Fold `max(x, x)` to `x`."""
     return x
 
 
@@ -208,7 +208,7 @@ def max_with_itself(x: Tensor) -> Tensor:
     """,
 )
 def min_with_itself(x: Tensor) -> Tensor:
-    """The smaller of a number and itself is that number."""
+    """Fold `min(x, x)` to `x`."""
     return x
 
 
@@ -221,4 +221,4 @@ NEUTRAL: list[Rule] = [
     max_with_itself,
     min_with_itself,
 ]
-"""Rules of `remove_noops` about neutral and deciding operands, in the order they are tried."""
+"""Rules of `remove_noops` for identity elements and equal operands, in the order they are tried."""

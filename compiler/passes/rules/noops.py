@@ -1,4 +1,4 @@
-"""Rules that take out views and conversions which hand on what they were given."""
+"""Rules that remove views and conversions equal to their operand."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ X = Any("x")
     """,
 )
 def drop_identity(x: Tensor) -> Tensor:
-    """An identity gives what it got.
+    """Remove an identity.
 
-    Left in, it would copy its operand through memory.
+    It would copy its operand through memory.
     """
     return x
 
@@ -64,8 +64,8 @@ def drop_identity(x: Tensor) -> Tensor:
     """,
 )
 def drop_cast_to_same(x: Tensor, to: object) -> Tensor | Skip:
-    """A cast to the type that the elements already have does nothing."""
-    return x if x.dtype is to else Skip(f"the elements change from {x.dtype} to {to}")
+    """Remove a cast to the same element type."""
+    return x if x.dtype is to else Skip(f"the element type changes from {x.dtype} to {to}")
 
 
 @rule(
@@ -94,7 +94,7 @@ def drop_cast_to_same(x: Tensor, to: object) -> Tensor | Skip:
     result="t",
 )
 def drop_reshape_to_same(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType) -> Tensor | Skip:
-    """A reshape to the shape that the tensor already has does nothing."""
+    """Remove a reshape to the same shape."""
     return same_shape(x, t)
 
 
@@ -124,7 +124,7 @@ def drop_reshape_to_same(x: Tensor, shape: Tensor, allowzero: bool, t: TensorTyp
     result="t",
 )
 def drop_expand_to_same(x: Tensor, shape: Tensor, t: TensorType) -> Tensor | Skip:
-    """Broadcasting to the shape that the tensor already has does nothing."""
+    """Remove a broadcast to the same shape."""
     return same_shape(x, t)
 
 
@@ -154,7 +154,7 @@ def drop_expand_to_same(x: Tensor, shape: Tensor, t: TensorType) -> Tensor | Ski
     result="t",
 )
 def drop_tile_once(x: Tensor, repeats: Tensor, t: TensorType) -> Tensor | Skip:
-    """Repeating a tensor once along every axis does nothing."""
+    """Remove a tile that repeats every axis once."""
     return same_shape(x, t)
 
 
@@ -182,7 +182,7 @@ def drop_tile_once(x: Tensor, repeats: Tensor, t: TensorType) -> Tensor | Skip:
     result="t",
 )
 def drop_squeeze_of_nothing(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Tensor | Skip:
-    """A squeeze that names no axis does nothing."""
+    """Remove a squeeze without axes."""
     return same_shape(x, t)
 
 
@@ -209,10 +209,10 @@ def drop_squeeze_of_nothing(x: Tensor, axes: tuple[int, ...], t: TensorType) -> 
     """,
 )
 def drop_transpose_in_order(x: Tensor, perm: tuple[int, ...]) -> Tensor | Skip:
-    """A transpose that keeps the axes in order does nothing."""
+    """Remove a transpose that keeps the order of the axes."""
     if perm and list(perm) == sorted(perm):
         return x
-    return Skip(f"the axes change places: {list(perm)}")
+    return Skip(f"the axes are permuted: {list(perm)}")
 
 
 @rule(
@@ -239,7 +239,7 @@ def drop_transpose_in_order(x: Tensor, perm: tuple[int, ...]) -> Tensor | Skip:
     result="t",
 )
 def drop_unsqueeze_of_nothing(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Tensor | Skip:
-    """An unsqueeze that names no axis does nothing."""
+    """Remove an unsqueeze without axes."""
     return same_shape(x, t)
 
 
@@ -267,12 +267,12 @@ def drop_unsqueeze_of_nothing(x: Tensor, axes: tuple[int, ...], t: TensorType) -
     result="t",
 )
 def drop_flatten_to_same(x: Tensor, axis: int, t: TensorType) -> Tensor | Skip:
-    """Making a matrix of what is that very matrix does nothing."""
+    """Remove the flatten of a matrix to the same matrix."""
     return same_shape(x, t)
 
 
 def same_shape(x: Tensor, t: TensorType) -> Tensor | Skip:
-    """The operand where the result has its type, else why it has not."""
+    """Return the operand if the result has its type, else the reason why it has not."""
     if t.shape is None:
         return Skip("two shapes of open rank may differ")
     return x if x.type.logical == t else Skip(f"the shape changes: {x.type} becomes {t}")
@@ -289,4 +289,4 @@ VIEWS_OF_ALL: list[Rule] = [
     drop_flatten_to_same,
     drop_transpose_in_order,
 ]
-"""Rules of `remove_noops` about views, in the order they are tried."""
+"""Rules of `remove_noops` for views, in the order they are tried."""

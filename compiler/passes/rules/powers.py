@@ -1,4 +1,4 @@
-"""Rules about powers, roots and exponentials."""
+"""Rules for powers, roots and exponentials."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ X = Any("x")
     """,
 )
 def square(x: Tensor) -> Operand:
-    """The second power is a product: a multiplication, not a logarithm and an exponential."""
+    """Rewrite `x ** 2` as `x * x`: a multiplication instead of a logarithm and an exponential."""
     return o.mul(x, x)
 
 
@@ -65,7 +65,7 @@ def square(x: Tensor) -> Operand:
     """,
 )
 def cube(x: Tensor) -> Operand:
-    """The third power is two products, which take a tenth of the time of a power."""
+    """Rewrite `x ** 3` as two multiplications, which take a tenth of the time of a power."""
     return o.mul(o.mul(x, x), x)
 
 
@@ -93,7 +93,7 @@ def cube(x: Tensor) -> Operand:
     """,
 )
 def power_minus_one(x: Tensor) -> Operand:
-    """To the power of -1 is the reciprocal."""
+    """Rewrite `x ** -1` as the reciprocal of x."""
     return o.reciprocal(x) if x.dtype.is_float else Skip(f"{x.dtype} has no reciprocals")
 
 
@@ -125,7 +125,7 @@ def power_minus_one(x: Tensor) -> Operand:
     """,
 )
 def power_one_half(x: Tensor) -> Operand:
-    """To the power of 1/2 is the square root, where nothing is negative.
+    """Rewrite `x ** 0.5` as the square root of x, for non-negative x.
 
     The power of minus infinity is infinity, its square root NaN.
     Source: IEEE 754-2019, 9.2.1, pow.
@@ -167,9 +167,9 @@ def power_one_half(x: Tensor) -> Operand:
     """,
 )
 def power_minus_one_half(x: Tensor) -> Operand:
-    """To the power of -1/2 is the reciprocal of the square root, where everything is positive.
+    """Rewrite `x ** -0.5` as the reciprocal of the square root, for positive x.
 
-    Of -0 the power is infinity and the reciprocal of the root minus infinity.
+    For -0 the power is infinity and the reciprocal of the root -infinity.
     """
     return o.reciprocal(o.sqrt(x))
 
@@ -203,9 +203,9 @@ def power_minus_one_half(x: Tensor) -> Operand:
     """,
 )
 def root_of_square(x: Tensor) -> Operand:
-    """The square root of a square is the magnitude, where no square is infinite.
+    """Fold `sqrt(x * x)` to `abs(x)`, where no square overflows.
 
-    Squares of f32 are infinite from 2e19 on, of f16 from 256 on.
+    Squares overflow in f32 from 2e19 on, in f16 from 256 on.
     """
     return unless_long(x) or o.abs(x)
 
@@ -238,7 +238,7 @@ def root_of_square(x: Tensor) -> Operand:
     """,
 )
 def square_of_root(x: Tensor) -> Operand:
-    """The square of a square root is the number itself, where it is not negative."""
+    """Fold `sqrt(x) ** 2` to `x`, for non-negative x."""
     return x
 
 
@@ -251,4 +251,4 @@ POWERS: list[Rule] = [
     root_of_square,
     square_of_root,
 ]
-"""Rules of `algebraic_simplification` about powers and roots, in the order they are tried."""
+"""Rules of `algebraic_simplification` for powers and roots, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about the order of matrix products: work is counted in multiplications."""
+"""Rules for the order of matrix chain products; the cost is the number of multiplications."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.passes.rules.products import SUMS_OF_PRODUCTS
 A, B, C = Any("a"), Any("b"), Any("c")
 
 MERGE_LIMIT = 100_000_000
-"""Multiplications that merging two matrices may cost at compile time."""
+"""Limit on compile-time multiplications for merging two matrices."""
 
 
 @rule(
@@ -46,16 +46,16 @@ MERGE_LIMIT = 100_000_000
     """,
 )
 def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """A product of three matrices begins on the right where that is less work: (a b) c = a (b c).
+    """Multiply a chain of three matrices from the right where cheaper: (a b) c = a (b c).
 
-    A narrow matrix at the right end keeps everything narrow.
+    A narrow matrix at the right end keeps every intermediate product narrow.
     """
     left, right = _orders(a, b, c)
     if left is None or right is None:
         return Skip("the operands are not three matrices of known size")
     if right >= left:
-        return Skip(f"{left:,} products from the left, {right:,} from the right")
-    return Because(o.matmul(a, o.matmul(b, c)), f"{right:,} products instead of {left:,}")
+        return Skip(f"{left:,} multiplications from the left, {right:,} from the right")
+    return Because(o.matmul(a, o.matmul(b, c)), f"{right:,} multiplications instead of {left:,}")
 
 
 @rule(
@@ -87,17 +87,17 @@ def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
     """,
 )
 def begin_on_the_left(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """A product of three matrices begins on the left where that is less work: a (b c) = (a b) c."""
+    """Multiply a chain of three matrices from the left where cheaper: a (b c) = (a b) c."""
     left, right = _orders(a, b, c)
     if left is None or right is None:
         return Skip("the operands are not three matrices of known size")
     if left >= right:
-        return Skip(f"{left:,} products from the left, {right:,} from the right")
-    return Because(o.matmul(o.matmul(a, b), c), f"{left:,} products instead of {right:,}")
+        return Skip(f"{left:,} multiplications from the left, {right:,} from the right")
+    return Because(o.matmul(o.matmul(a, b), c), f"{left:,} multiplications instead of {right:,}")
 
 
 def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
-    """Multiplications of (a b) c and of a (b c)."""
+    """Return the multiplications of (a b) c and of a (b c)."""
     if not all(x.type.is_static and x.type.rank == 2 for x in (a, b, c)):
         return None, None
     (m, k), (_, n), (_, p) = (x.type.static_shape for x in (a, b, c))
@@ -134,9 +134,9 @@ def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
     """,
 )
 def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
-    """Two constant matrices in a row are one, their product, unless they lead through few columns.
+    """Merge two consecutive constant matrices into their product, unless their inner size is small.
 
-    A product through few columns (an adapter of low rank) is less work than the whole matrix.
+    A low-rank product, such as a LoRA adapter, takes fewer multiplications than the full matrix.
     """
     t, u = b.type, c.type
     if not (t.rank == u.rank == 2):
@@ -144,14 +144,14 @@ def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
     (k, n), (_, p) = t.static_shape, u.static_shape
     apart, merged = n * (k + p), k * p
     if merged >= apart:
-        return Skip(f"{apart:,} products for each row, {merged:,} with one matrix")
+        return Skip(f"{apart:,} multiplications per row with two matrices, {merged:,} with one")
     if k * n * p > MERGE_LIMIT:
-        return Skip(f"{k * n * p:,} products are too much to compute beforehand")
+        return Skip(f"{k * n * p:,} multiplications are too many at compile time")
     left, right = (widened(m.stored.array()) for m in (b, c))
     both = Constant.of((left @ right).astype(b.dtype.numpy))
     if not is_finite(both):
-        return Skip(f"a number would be too large for {b.dtype}")
-    return Because(o.matmul(a, both), f"{merged:,} products for each row instead of {apart:,}")
+        return Skip(f"a value would overflow {b.dtype}")
+    return Because(o.matmul(a, both), f"{merged:,} multiplications per row instead of {apart:,}")
 
 
 PRODUCT_ORDER: list[Rule] = [
@@ -159,4 +159,4 @@ PRODUCT_ORDER: list[Rule] = [
     begin_on_the_right,
     begin_on_the_left,
 ]
-"""Rules of `algebraic_simplification` about the order of products, in the order tried."""
+"""Rules of `algebraic_simplification` for the order of products, in the order tried."""

@@ -1,6 +1,7 @@
-"""Rules about matrix products: their order, shared operands, and factors before them.
+"""Rules for matrix products: shared operands, and scales of operands.
 
-Work is counted in multiplications; a product of constants is done beforehand and counts nothing.
+The cost is the number of multiplications; products of constants are computed at compile time and
+cost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FLAGS = {"transpose_a": AnyAttr("ta"), "transpose_b": AnyAttr("tb")}
 
 
 SUMS_OF_PRODUCTS = 2e-5
-"""Error budget of sums of products in another order: as of any other way to add them up."""
+"""Error budget of sums of products in another order, as for any reordered summation."""
 
 
 @rule(
@@ -48,9 +49,9 @@ SUMS_OF_PRODUCTS = 2e-5
     """,
 )
 def sum_of_products_of_same_left(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: bool) -> Operand:
-    """Two products with the same left operand are one: a b + a c = a (b + c).
+    """Merge two products with the same left operand: a b + a c = a (b + c).
 
-    Half the multiplications; when b and c are constants, their sum is made beforehand.
+    This halves the multiplications. If b and c are constants, their sum is constant too.
     """
     objection = _different(b, c)
     if objection:
@@ -86,9 +87,9 @@ def sum_of_products_of_same_left(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: 
     """,
 )
 def sum_of_products_of_same_right(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: bool) -> Operand:
-    """Two products with the same right operand are one: b a + c a = (b + c) a.
+    """Merge two products with the same right operand: b a + c a = (b + c) a.
 
-    Half the multiplications, for an addition of two operands instead of two results.
+    This halves the multiplications, at the cost of adding operands instead of results.
     """
     objection = _different(b, c)
     if objection:
@@ -97,7 +98,7 @@ def sum_of_products_of_same_right(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb:
 
 
 def _different(b: Tensor, c: Tensor) -> str:
-    """Why two operands cannot be added in place of the results; empty when they can."""
+    """Return why the operands cannot be added in place of the results; empty when they can."""
     same = b.type.logical == c.type.logical and b.type.shape is not None
     return "" if same else f"{b.type} and {c.type} are not added element by element"
 
@@ -134,21 +135,22 @@ def _different(b: Tensor, c: Tensor) -> str:
 def scale_after_product(
     a: Tensor, n: float, b: Tensor, ta: bool, tb: bool, t: TensorType
 ) -> Operand:
-    """A number that scales an operand scales the result, where that has fewer elements.
+    """Scale the result of a product instead of its left operand, when the result is smaller.
 
-    Multiplied there, it is applied while the product is stored.
+    The store of the product applies the scale.
     """
     return _after(a, n, o.matmul(a, b, transpose_a=ta, transpose_b=tb), t)
 
 
 def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand:
     if not (scaled.dtype.is_float and scaled.type.is_static and t.is_static):
-        return Skip("sizes are open, so it is not known what is less work")
+        return Skip("sizes are open, so the amounts of work cannot be compared")
     if scaled.dtype.bits < 32:
-        return Skip(f"without the factor, a {scaled.dtype} may be too large for the type")
+        return Skip(f"without the scale, a value may overflow {scaled.dtype}")
     if t.n_elements > scaled.type.n_elements:
         return Skip(
-            f"the result has {t.n_elements:,} elements, what is scaled {scaled.type.n_elements:,}"
+            f"the result has {t.n_elements:,} elements, the scaled operand "
+            f"{scaled.type.n_elements:,}"
         )
     return o.mul(product, scalar(n, scaled.dtype))
 
@@ -185,7 +187,7 @@ def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand
 def scale_after_product_of_right(
     a: Tensor, b: Tensor, n: float, ta: bool, tb: bool, t: TensorType
 ) -> Operand:
-    """A number that scales the right operand scales the result, where that has fewer elements."""
+    """Scale the result of a product instead of its right operand, when the result is smaller."""
     return _after(b, n, o.matmul(a, b, transpose_a=ta, transpose_b=tb), t)
 
 
@@ -195,4 +197,4 @@ PRODUCTS: list[Rule] = [
     scale_after_product,
     scale_after_product_of_right,
 ]
-"""Rules of `algebraic_simplification` about matrix products, in the order they are tried."""
+"""Rules of `algebraic_simplification` for matrix products, in the order they are tried."""

@@ -1,4 +1,7 @@
-"""Rules about quotients and reciprocals: a division takes several times as long as a product."""
+"""Rules for quotients and reciprocals.
+
+A division takes several times as long as a multiplication.
+"""
 
 from __future__ import annotations
 
@@ -38,21 +41,21 @@ X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
     """,
 )
 def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
-    """Dividing by a power of two is multiplying by its reciprocal, which is exact.
+    """Replace a division by a power of two with a multiplication by its exact reciprocal.
 
     A division takes several times as long as a multiplication.
     """
     if not x.dtype.is_float:
         return Skip(f"{x.dtype} has no reciprocals")
     if a.stored.type.n_elements > 1 << 16:
-        return Skip(
-            f"{a.name} holds {a.stored.type.n_elements:,} elements, too many to look through"
-        )
+        return Skip(f"{a.name} holds {a.stored.type.n_elements:,} elements, too many to examine")
     number = uniform(a.stored)
     sample = a.stored.array() if number is None else number
     mantissa, exponent = np.frexp(np.asarray(sample, np.float64))
     if not (np.abs(mantissa) == 0.5).all() or (np.abs(exponent) > 14).any():
-        return Skip(f"{a.name} is not made of powers of two, so a reciprocal would be rounded")
+        return Skip(
+            f"{a.name} holds other numbers than powers of two, so a reciprocal would be rounded"
+        )
     return o.mul(x, combined(np.reciprocal, a.stored))
 
 
@@ -81,7 +84,7 @@ def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def divide_by_constant(x: Tensor, a: ConstTensor) -> Operand:
-    """Dividing by a constant is multiplying by its reciprocal, up to one rounding."""
+    """Replace a division by a constant with a multiplication by its reciprocal, rounded once."""
     if not x.dtype.is_float:
         return Skip(f"{x.dtype} has no reciprocals")
     reciprocal = combined(np.reciprocal, a.stored)
@@ -115,7 +118,7 @@ def divide_by_constant(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def drop_double_reciprocal(x: Tensor) -> Tensor:
-    """The reciprocal of the reciprocal is the number itself."""
+    """Fold `1/(1/x)` to `x`."""
     return x
 
 
@@ -144,7 +147,7 @@ def drop_double_reciprocal(x: Tensor) -> Tensor:
     """,
 )
 def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
-    """The reciprocal of a quotient is the quotient the other way round."""
+    """Fold `1/(x/y)` to `y/x`."""
     return o.div(y, x)
 
 
@@ -175,15 +178,15 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
     result="t",
 )
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
-    """Multiplying by a reciprocal is dividing: one operation instead of two.
+    """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    Only where there are as many divisors as results: a few reciprocals spare many divisions.
+    Requires as many divisors as results: a few broadcast reciprocals replace many divisions.
     Source: DivMulFusion of ONNX Runtime.
     """
     if not t.dtype.is_float:
-        return Skip(f"quotients of {t.dtype} are cut off")
+        return Skip(f"quotients of {t.dtype} are truncated")
     if y.type.logical != t:
-        return Skip(f"{y.type} are fewer reciprocals than {t} are divisions")
+        return Skip(f"{y.type} has fewer reciprocals than {t} has divisions")
     return o.div(x, y)
 
 
@@ -213,20 +216,20 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """,
 )
 def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
-    """Dividing twice is dividing once, by the product of the divisors.
+    """Fold `(x / y) / z` to `x / (y * z)`.
 
-    Where these are broadcast, there are fewer of their products than there were quotients.
+    With broadcast divisors, their products are fewer than the quotients.
     """
     objection = _objection(x)
     if objection is not None:
         return objection
     quotients, products = o.div(x, y).type, o.mul(y, z).type
     if not (quotients.is_static and products.is_static):
-        return Skip("sizes are open, so it is not known what is less work")
+        return Skip("sizes are open, so the amounts of work cannot be compared")
     n, m = quotients.n_elements, products.n_elements
     if m > n:
-        return Skip(f"{m:,} products of divisors instead of {n:,} quotients")
-    return Because(o.div(x, o.mul(y, z)), f"{m:,} products take the place of {n:,} divisions")
+        return Skip(f"{m:,} products of divisors would replace {n:,} quotients: nothing is saved")
+    return Because(o.div(x, o.mul(y, z)), f"{m:,} multiplications replace {n:,} divisions")
 
 
 @rule(
@@ -256,21 +259,21 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     result="t",
 )
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
-    """Dividing by a quotient is multiplying by its divisor: one division instead of two.
+    """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    Only where there are as many quotients as results: a few quotients cost less than many products.
+    Requires as many quotients as results: a few quotients cost less than many products.
     """
     objection = _objection(x)
     if objection is not None:
         return objection
     divisors = o.div(y, z).type
     if divisors != t:
-        return Skip(f"{divisors} are fewer divisions than {t} are products")
+        return Skip(f"{divisors} has fewer divisions than {t} has multiplications")
     return o.div(o.mul(x, z), y)
 
 
 def _objection(x: Tensor) -> Skip | None:
-    return unless_long(x) if x.dtype.is_float else Skip(f"quotients of {x.dtype} are cut off")
+    return unless_long(x) if x.dtype.is_float else Skip(f"quotients of {x.dtype} are truncated")
 
 
 QUOTIENTS: list[Rule] = [
@@ -282,4 +285,4 @@ QUOTIENTS: list[Rule] = [
     reciprocal_of_quotient,
     times_reciprocal,
 ]
-"""Rules of `algebraic_simplification` about quotients, in the order they are tried."""
+"""Rules of `algebraic_simplification` for quotients, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that gather constants: chains of products and sums keep one constant each."""
+"""Reassociation rules: chains of products and sums keep a single constant each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
     """,
 )
 def merge_multiplications(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two multiplications by constants are one, by their product."""
+    """Merge two multiplications by constants: (x a) b = x (a b)."""
     return _merged(o.mul, np.multiply, x, a, b)
 
 
@@ -80,7 +80,7 @@ def merge_multiplications(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def merge_additions(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two additions of constants are one, of their sum."""
+    """Merge two additions of constants: (x + a) + b = x + (a + b)."""
     return _merged(o.add, np.add, x, a, b)
 
 
@@ -91,7 +91,7 @@ def _merged(operator: Operator, fn: np.ufunc, x: Tensor, a: ConstTensor, b: Cons
 def gathered(
     fn: Callable[..., object], a: ConstTensor, b: ConstTensor, made: Callable[[Constant], Operand]
 ) -> Operand:
-    """What is made of two constants combined; not where that grows or overflows."""
+    """Combine two constants and build the result; Skip if the constant grows or overflows."""
     both = combined(fn, a.stored, b.stored)
     objection = objection_to(both, a.stored, b.stored)
     return Skip(objection) if objection else made(both)
@@ -127,7 +127,7 @@ def gathered(
     """,
 )
 def subtract_shifted(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A constant minus x + b is a constant minus x."""
+    """Fold `a - (x + b)` to `(a - b) - x`, for constants a and b."""
     return gathered(np.subtract, a, b, lambda both: o.sub(both, x))
 
 
@@ -160,7 +160,7 @@ def subtract_shifted(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def shift_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A constant minus x, plus a constant, is a constant minus x."""
+    """Fold `(a - x) + b` to `(a + b) - x`, for constants a and b."""
     return gathered(np.add, a, b, lambda both: o.sub(both, x))
 
 
@@ -194,7 +194,7 @@ def shift_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def difference_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A constant minus b - x is x plus a constant."""
+    """Fold `a - (b - x)` to `x + (a - b)`, for constants a and b."""
     return gathered(np.subtract, a, b, lambda both: o.add(x, both))
 
 
@@ -227,9 +227,12 @@ def difference_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Opera
     """,
 )
 def merge_subtractions(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Two subtractions of whole constants are one, of their sum; wrapping around does no harm."""
+    """Merge two subtractions of integer constants: (x - a) - b = x - (a + b).
+
+    Overflow wraps around, so both forms agree.
+    """
     if not x.dtype.is_integer:
-        return Skip("constants that are subtracted from floats become terms of a sum")
+        return Skip("a subtraction of a float constant becomes an addition first")
     return gathered(np.add, a, b, lambda both: o.sub(x, both))
 
 
@@ -241,4 +244,4 @@ REASSOCIATE: list[Rule] = [
     difference_of_difference,
     merge_subtractions,
 ]
-"""Rules of `algebraic_simplification` that gather constants, in the order they are tried."""
+"""Reassociation rules of `algebraic_simplification`, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about reductions: over nothing, one after the other, of scaled and of repeated elements."""
+"""Rules for reductions: over axes of size 1, consecutive, of scaled and of repeated elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INNER = {"axes": AnyAttr("inner"), "keepdims": AnyAttr("inner_kept")}
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A reduction that can be done in two steps, and its error then."""
+    """A reduction that can be done in two steps, and the error of that."""
 
     name: str
     noun: str
@@ -41,15 +41,15 @@ _ROWS = [
 
 
 def _of_nothing(row: _Row) -> Rule:
-    """A reduction over axes of size 1 is a view."""
+    """Return the rule for a reduction over axes of size 1, which is a view."""
 
     def body(x: Tensor, axes: Axes, keepdims: bool) -> Operand:
         if x.type.shape is None or any(x.shape[a] != 1 for a in axes):
-            return Skip("an axis that it reduces has more than one element")
+            return Skip("a reduced axis has more than one element")
         return x if keepdims or not axes else o.squeeze(x, axes=axes)
 
     body.__name__ = f"drop_{row.name}_of_one"
-    body.__doc__ = f"The {row.noun} of a single element is that element."
+    body.__doc__ = f"Rewrite the {row.noun} of a single element as that element."
     example = f"""
     graph g(x: f32[2,1,3]) {{
       a: f32[2,3] = {row.op}(x, axes=[1], keepdims=false)
@@ -74,24 +74,24 @@ def _of_nothing(row: _Row) -> Rule:
 
 
 def _of_same(row: _Row) -> Rule:
-    """A reduction of a reduction of the same kind is one."""
+    """Return the rule for a reduction of a reduction of the same kind."""
 
     def body(x: Tensor, axes: Axes, keepdims: bool, inner: Axes, inner_kept: bool) -> Operand:
         if x.type.shape is None:
             return Skip("the rank is open")
         if row.name == "mean" and not x.dtype.is_float:
-            return Skip(f"means of {x.dtype} are cut off, and their sums may wrap around")
+            return Skip(f"means of {x.dtype} are truncated, and their sums may wrap around")
         left = [d for d in range(x.rank) if inner_kept or d not in inner]
         outer = tuple(left[a] for a in axes)
         if inner_kept and not keepdims and not set(inner) <= set(outer):
-            return Skip("the inner axes stay with size 1, the outer ones go")
+            return Skip("the inner reduction keeps its axes with size 1, the outer one drops them")
         if not inner_kept and keepdims:
-            return Skip("the inner axes go, the outer ones stay with size 1")
+            return Skip("the inner reduction drops its axes, the outer one keeps them with size 1")
         both = tuple(sorted({*inner, *outer}))
         return o[row.op](x, axes=both, keepdims=keepdims)
 
     body.__name__ = f"merge_{row.name}s"
-    body.__doc__ = f"The {row.noun} along one axis after another is the {row.noun} along all."
+    body.__doc__ = f"Merge two consecutive {row.noun} reductions."
     example = f"""
     graph g(x: f32[2,3,5,4]) {{
       a: f32[2,5,4] = {row.op}(x, axes=[1], keepdims=false)
@@ -118,7 +118,7 @@ def _of_same(row: _Row) -> Rule:
 
 
 def _of_transposed(row: _Row) -> Rule:
-    """A reduction of everything does not care for the order."""
+    """Return the rule for a full reduction of a transpose: order does not matter."""
 
     def body(x: Tensor, perm: Axes, axes: Axes, keepdims: bool) -> Operand:
         if x.type.shape is None or len(axes) != x.rank:
@@ -126,7 +126,7 @@ def _of_transposed(row: _Row) -> Rule:
         return o[row.op](x, axes=axes, keepdims=keepdims)
 
     body.__name__ = f"{row.name}_of_transposed"
-    body.__doc__ = f"The {row.noun} of all elements does not depend on their order."
+    body.__doc__ = f"Remove a transpose before the {row.noun} of all elements."
     example = f"""
     graph g(x: f32[2,3]) {{
       a: f32[3,2] = transpose(x, perm=[1,0])
@@ -151,17 +151,17 @@ def _of_transposed(row: _Row) -> Rule:
 
 
 def _of_reshaped(row: _Row) -> Rule:
-    """A reduction of everything does not care for the shape."""
+    """Return the rule for a full reduction of a reshape: shape does not matter."""
 
     def body(
         x: Tensor, shape: Tensor, allowzero: bool, axes: Axes, keepdims: bool, t: TensorType
     ) -> Operand:
         if x.type.shape is None or keepdims or t.shape != ():
-            return Skip("it does not reduce everything to one number")
+            return Skip("it does not reduce all elements to a single one")
         return o[row.op](x, axes=tuple(range(x.rank)), keepdims=False)
 
     body.__name__ = f"{row.name}_of_reshaped"
-    body.__doc__ = f"The {row.noun} of all elements does not depend on the shape they have."
+    body.__doc__ = f"Remove a reshape before the {row.noun} of all elements."
     example = f"""
     graph g(x: f32[2,3,5]) {{
       const s: i64[2] = literal(6,5)
@@ -193,7 +193,7 @@ _OF_ALL = [made for r in _ROWS for made in (_of_transposed(r), _of_reshaped(r))]
 
 
 def _negated(outer: str, made: str, words: str, attrs: dict[str, AnyAttr], text: str) -> Rule:
-    """A reduction of negatives."""
+    """Return the rule for a reduction of negatives."""
 
     def body(x: Tensor, **given: object) -> Operand:
         if not x.dtype.is_float:
@@ -233,30 +233,30 @@ _OVER = "axes=[1], keepdims=false"
 _ALONG = {k: AnyAttr(k) for k in ("axis", "keepdims", "last")}
 _NEGATED = [
     _negated(
-        "reduce_sum", "reduce_sum", "Fewer signs change behind a sum than before it.", _ATTRS, _OVER
+        "reduce_sum", "reduce_sum", "Move a negation behind a sum.", _ATTRS, _OVER
     ),
     _negated(
-        "reduce_mean", "reduce_mean", "Fewer signs change behind a mean.", _ATTRS, _OVER
+        "reduce_mean", "reduce_mean", "Move a negation behind a mean.", _ATTRS, _OVER
     ),
     _negated(
-        "reduce_max", "reduce_min", "The largest negative is that of the least.", _ATTRS, _OVER
+        "reduce_max", "reduce_min", "Rewrite `max(-x)` as `-min(x)`.", _ATTRS, _OVER
     ),
     _negated(
-        "reduce_min", "reduce_max", "The least negative is that of the largest.", _ATTRS, _OVER
+        "reduce_min", "reduce_max", "Rewrite `min(-x)` as `-max(x)`.", _ATTRS, _OVER
     ),
     _negated(
-        "argmax", "argmin", "The largest of the negatives stands where the least stands.",
+        "argmax", "argmin", "Rewrite `argmax(-x)` as `argmin(x)`.",
         _ALONG, "axis=1, keepdims=false",
     ),
     _negated(
-        "argmin", "argmax", "The least of the negatives stands where the largest stands.",
+        "argmin", "argmax", "Rewrite `argmin(-x)` as `argmax(x)`.",
         _ALONG, "axis=1, keepdims=false",
     ),
 ]  # fmt: skip
 
 
 def _repeated(row: _Row) -> Rule:
-    """A reduction along an axis on which all elements are the same."""
+    """Return the rule for a reduction along an axis of equal elements."""
 
     def body(x: Tensor, shape: Tensor, axes: Axes, keepdims: bool, t: TensorType) -> Operand:
         if not (x.type.is_static and t.is_static) or shape.value is None:
@@ -265,22 +265,22 @@ def _repeated(row: _Row) -> Rule:
             return Skip("the expanded tensor has more axes")
         sizes = np.broadcast_shapes(x.type.static_shape, tuple(map(int, shape.value)))
         if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
-            return Skip("it does not reduce just the axes along which elements repeat")
+            return Skip("it does not reduce exactly the expanded axes")
         if row.name == "mean" and not x.dtype.is_float:
             return Skip(f"the sum of so many {x.dtype} may wrap around")
         kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
         if row.name != "sum":
             return kept
         if x.dtype.is_float and x.dtype.bits < 32:
-            return Skip(f"the number of elements may be too large for {x.dtype}")
+            return Skip(f"the number of elements may overflow {x.dtype}")
         n = int(np.prod([sizes[a] for a in axes], dtype=np.int64))
         return o.mul(kept, scalar(n, x.dtype))
 
     body.__name__ = f"{row.name}_of_repeated"
     body.__doc__ = (
-        "A sum of n equal elements is n times one of them."
+        "Rewrite the sum of n equal elements as n times an element."
         if row.name == "sum"
-        else f"The {row.noun} of equal elements is one of them."
+        else f"Rewrite the {row.noun} of equal elements as an element."
     )
     if row.name == "sum":
         after = """
@@ -327,4 +327,4 @@ REDUCTIONS: list[Rule] = [
     *_NEGATED,
     *_REPEATED,
 ]
-"""Rules of `algebraic_simplification` about reductions, in the order they are tried."""
+"""Rules of `algebraic_simplification` for reductions, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about choosing elements by a condition."""
+"""Rules for selections by a condition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ C, X, Y, Z = Any("c"), Any("x"), Any("y"), Any("z")
     """,
 )
 def where_not(c: Tensor, x: Tensor, y: Tensor) -> Operand:
-    """Choosing by the opposite condition is choosing the other way round."""
+    """Fold `where(not c, x, y)` to `where(c, y, x)`."""
     return o.where(c, y, x)
 
 
@@ -69,7 +69,7 @@ def where_not(c: Tensor, x: Tensor, y: Tensor) -> Operand:
     result="t",
 )
 def where_decided(n: bool, x: Tensor, y: Tensor, t: TensorType) -> Operand:
-    """A choice that is known beforehand is no choice."""
+    """Fold a selection by a constant condition to the selected operand."""
     return _as_large_as(t, x if n else y)
 
 
@@ -97,7 +97,7 @@ def where_decided(n: bool, x: Tensor, y: Tensor, t: TensorType) -> Operand:
     result="t",
 )
 def where_both_same(c: Tensor, x: Tensor, t: TensorType) -> Operand:
-    """A choice between twice the same is no choice."""
+    """Fold `where(c, x, x)` to `x`."""
     return _as_large_as(t, x)
 
 
@@ -105,7 +105,7 @@ def _as_large_as(t: TensorType, x: Tensor) -> Operand:
     if x.type.logical == t:
         return x
     if not t.is_static:
-        return Skip(f"{x.name} would have to grow to {t}, whose shape is open")
+        return Skip(f"{x.name} would have to be broadcast to {t}, whose shape is open")
     return o.expand(x, np.array(t.static_shape, np.int64))
 
 
@@ -132,7 +132,7 @@ def _as_large_as(t: TensorType, x: Tensor) -> Operand:
     """,
 )
 def where_of_same_first(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
-    """Where a condition holds, a choice by the same condition is made."""
+    """Fold `where(c, where(c, x, y), z)` to `where(c, x, z)`."""
     return o.where(c, x, z)
 
 
@@ -161,12 +161,12 @@ def where_of_same_first(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """,
 )
 def where_of_same_second(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
-    """Where a condition does not hold, a choice by the same condition is made."""
+    """Fold `where(c, x, where(c, y, z))` to `where(c, x, z)`."""
     return o.where(c, z, y)
 
 
 def _bound(op: str, made: str, words: str) -> Rule:
-    """where(op(x, n), n, x) is made(x, n); NaN is not smaller than n, so it stays in both."""
+    """Return the rule where(op(x, n), n, x) -> made(x, n); both forms keep a NaN of x."""
 
     def body(x: Tensor, n: float) -> Operand:
         return Skip("the bound is NaN") if n != n else o[made](x, scalar(n, x.dtype))
@@ -199,10 +199,10 @@ def _bound(op: str, made: str, words: str) -> Rule:
 
 
 _BOUNDS = [
-    _bound("less", "max", "What is smaller than a number and becomes it has it as lower bound."),
-    _bound("less_equal", "max", "What is up to a number and becomes it has it as lower bound."),
-    _bound("greater", "min", "What is larger than a number and becomes it has it as upper bound."),
-    _bound("greater_equal", "min", "What is from a number on and becomes it is bounded by it."),
+    _bound("less", "max", "Fold `where(x < n, n, x)` to `max(x, n)`."),
+    _bound("less_equal", "max", "Fold `where(x <= n, n, x)` to `max(x, n)`."),
+    _bound("greater", "min", "Fold `where(x > n, n, x)` to `min(x, n)`."),
+    _bound("greater_equal", "min", "Fold `where(x >= n, n, x)` to `min(x, n)`."),
 ]
 
 
@@ -214,4 +214,4 @@ SELECTIONS: list[Rule] = [
     where_of_same_second,
     *_BOUNDS,
 ]
-"""Rules of `algebraic_simplification` about choices, in the order they are tried."""
+"""Rules of `algebraic_simplification` for selections, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that give windows fewer taps: no taps off the image, long windows in several passes."""
+"""Rules that shorten windows: drop taps outside the image, and separate large windows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Passes over one axis each move an intermediate image; fewer taps must outweigh that."""
+"""Least ratio of taps before to taps after: each pass over an axis moves an intermediate image."""
 LEAST_TAPS = 16
-"""Shorter windows stay in registers."""
+"""Least number of taps worth separating: shorter windows stay in registers."""
 
 
 def _image(x: Tensor) -> tuple[Dim, ...]:
@@ -47,12 +47,12 @@ def _numbers(x: Tensor) -> list[int]:
 
 
 def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Sizes, places and window of a pool. Errors: Objection where sizes are open or zero."""
+    """Return sizes, positions and window of a pool. Errors: Objection for open or zero sizes."""
     return _placed(x, pooling_of(attrs), _numbers(x))
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """As `_known`, with a number for each open size: four windows fit beside each other."""
+    """Return the same with an estimate for each open size, at least four windows."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -69,13 +69,13 @@ def _placed(x: Tensor, pooling: Pooling, sizes: list[int]) -> tuple[list[int], l
     return sizes, places, pooling.window(sizes)
 
 
-# One window for the whole image
+# Global windows
 
 
 def _everything(x: Tensor, attrs: Attrs) -> tuple[tuple[int, ...], list[int], Window]:
     sizes, places, window = _known(x, attrs)
     if not covers_all(sizes, places, window):
-        raise Objection(f"windows of {list(window.kernel)} leave parts of {sizes} out")
+        raise Objection(f"windows of {list(window.kernel)} do not cover all of {sizes}")
     return tuple(range(2, x.rank)), places, window
 
 
@@ -90,7 +90,7 @@ def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
 
 def _said(x: Tensor, places: list[int]) -> str:
     n = math.prod(places)
-    return f"each of {n:,} places sees all of {list(x.shape[2:])}"
+    return f"each of {n:,} positions sees all of {list(x.shape[2:])}"
 
 
 @rule(
@@ -116,7 +116,7 @@ def _said(x: Tensor, places: list[int]) -> str:
 )
 @or_skip
 def max_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
-    """Windows that all see the whole image have one largest element."""
+    """Replace a max pool whose windows all cover the image with a maximum reduction."""
     axes, places, _ = _everything(x, attrs)
     return Because(_at_all_places(x, o.reduce_max(x, axes=axes), places), _said(x, places))
 
@@ -146,25 +146,25 @@ def max_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
 )
 @or_skip
 def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
-    """Windows that all see the whole image have the mean of the image."""
+    """Replace an average pool whose windows all cover the image with a mean reduction."""
     axes, places, window = _everything(x, attrs)
     if attrs["count_include_pad"] and any((*window.pads_begin, *window.pads_end)):
-        raise Objection("its padding counts in the mean")
+        raise Objection("the mean counts its padding")
     return Because(_at_all_places(x, o.reduce_mean(x, axes=axes), places), _said(x, places))
 
 
-# One axis after the other
+# Separation by axes
 
 
 def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Operand:
-    """A pass of the pool for each axis with a window of its own, and the reason.
+    """Return a pass of the pool for each axis with a window, and the reason.
 
-    Each axis has as many places in a pass of its own as in the whole, whatever its size is.
+    The number of positions along an axis depends on that axis alone, so open sizes are correct.
     """
     sizes, places, window = _estimated(x, attrs)
     taps = list(clipped(sizes, places, window).kernel)
     if sum(t > 1 for t in taps) < 2:
-        raise Objection(f"windows of {taps} run along one axis")
+        raise Objection(f"windows of {taps} span a single axis")
     if math.prod(taps) < LEAST_TAPS:
         raise Objection(f"windows of {taps} have fewer than {LEAST_TAPS} taps")
     before, after = math.prod((*taps, *places)), 0
@@ -174,21 +174,21 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
         made = pool(made, **_along(d, x.shape[2 + d], attrs, window))
     image = _estimate_of(x, sizes)
     if after * LEAST_GAIN > before:
-        raise Objection(f"{after:,} taps {image} axis by axis, {before:,} at once")
+        raise Objection(f"{after:,} taps {image} axis by axis, {before:,} at once: gain too small")
     return Because(made, f"{after:,} taps {image} instead of {before:,}")
 
 
 def _estimate_of(x: Tensor, sizes: list[int]) -> str:
-    """The image that numbers of taps are for, as reasons call it."""
+    """Return the words for the image that a number of taps belongs to."""
     if x.shape[2:] == tuple(sizes):
-        return "an image"
-    return f"an image of {'x'.join(map(str, sizes))}"
+        return "per image"
+    return f"per image of {'x'.join(map(str, sizes))}"
 
 
 def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
-    """The attributes of a window that spans axis d alone.
+    """Return the attributes of a window along axis d alone.
 
-    Where the padding follows from an open size, the pass finds it by itself.
+    Padding that depends on an open size stays an attribute of the pass.
     """
     kept = {k: v for k, v in attrs.items() if k in ("count_include_pad", "p")}
     axes = w.kernel
@@ -209,7 +209,7 @@ def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
 
 
 def _only(d: int, value: int, axes: Sequence[int], otherwise: int) -> tuple[int, ...]:
-    """A number for each axis: the value for axis d."""
+    """Return a number for each axis: the value for axis d."""
     return tuple(value if i == d else otherwise for i in range(len(axes)))
 
 
@@ -238,13 +238,13 @@ def _only(d: int, value: int, axes: Sequence[int], otherwise: int) -> tuple[int,
 )
 @or_skip
 def max_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
-    """The largest element of a box is the largest of its rows' largest."""
+    """Separate a max pool into a pass per axis."""
     return _axis_by_axis(x, attrs, o.max_pool)
 
 
 def _need_wide(x: Tensor) -> None:
     if x.dtype.nbytes < 4:
-        raise Objection(f"what lies between the passes would be rounded to {x.dtype}")
+        raise Objection(f"intermediate results would be rounded to {x.dtype}")
 
 
 @rule(
@@ -275,9 +275,9 @@ def _need_wide(x: Tensor) -> None:
 )
 @or_skip
 def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
-    """The mean of a box is the mean of the means of its rows, which all count alike.
+    """Separate an average pool into a pass per axis, when all elements have equal weight.
 
-    How many elements count is a product over axes too, with padding and at the edges.
+    The number of elements is a product over axes too, with padding and at the borders.
     """
     _need_wide(x)
     return _axis_by_axis(x, attrs, o.average_pool)
@@ -309,12 +309,12 @@ def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 )
 @or_skip
 def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
-    """The norm of a box is the norm of the norms of its rows."""
+    """Separate an Lp pool into a pass per axis."""
     _need_wide(x)
     return _axis_by_axis(x, attrs, o.lp_pool)
 
 
-# Two short windows for a long one
+# Composition of two short windows
 
 
 @rule(
@@ -340,10 +340,10 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 )
 @or_skip
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
-    """The largest of many neighbours is the largest of overlapping runs of few.
+    """Compose a long max window from two passes of short, overlapping windows.
 
-    Runs of about the root of the window's taps need the fewest.
-    Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running ends.
+    A first window of about the square root of the taps needs the fewest taps. Source: the idea of
+    van Herk 1992 and Gil and Werman 1993, with windows instead of running maxima.
     """
     sizes, places, window = _estimated(x, attrs)
     fewer = _fewer(x, attrs, sizes, places, window)
@@ -357,7 +357,9 @@ def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     between = sizes[d] + begin + end - (run - 1) * step
     before, after = n_taps * places[d], run * between + count * places[d]
     if after * LEAST_GAIN > before:
-        raise Objection(f"{after:,} taps a row in two passes, {before:,} in one")
+        raise Objection(
+            f"{after:,} taps per row in two passes, {before:,} in one: the gain is too small"
+        )
     made = o.max_pool(
         x,
         kernel=_only(d, run, sizes, 1),
@@ -372,27 +374,27 @@ def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
         pads=tuple(0 if i % len(sizes) == d else pad for i, pad in enumerate(fewer.pads)),
         dilations=_only(d, apart * step, sizes, 1),
     )
-    return Because(made, f"{after:,} taps a row instead of {before:,}")
+    return Because(made, f"{after:,} taps per row instead of {before:,}")
 
 
 def _fewer(x: Tensor, attrs: Attrs, sizes: list[int], places: list[int], window: Window) -> Trimmed:
-    """The window cut to a known image, or as its attributes say it for every size.
+    """Return the window clipped to a known image, or the original window for open sizes.
 
-    Errors: Objection where pads cannot say it.
+    Errors: Objection for windows that pads cannot express.
     """
     if x.shape[2:] == tuple(sizes):
         found = trimmed(sizes, places, window)
         if found is None:
-            raise Objection(f"pads cannot say the part of the window inside {sizes}")
+            raise Objection(f"pads cannot express the part of the window inside {sizes}")
         return found
     if attrs["ceil_mode"] or attrs["auto_pad"] in ("same_upper", "same_lower"):
-        raise Objection(f"where windows end depends on the size of {x.name}, which is open")
+        raise Objection(f"the end of the windows depends on the open size of {x.name}")
     pads = (*window.pads_begin, *window.pads_end)
     return Trimmed((0,) * len(sizes), window.kernel, window.strides, pads)
 
 
 def _runs(n_taps: int) -> tuple[int, int, int]:
-    """Taps of a run, runs, and steps between them: as few taps as cover `n_taps` exactly."""
+    """Split a window of `n_taps`: taps of the first window, taps and dilation of the second."""
     root = math.isqrt(n_taps)
     found: list[tuple[int, int, int]] = []
     for run in range(root, 2 * root + 1):
@@ -403,7 +405,7 @@ def _runs(n_taps: int) -> tuple[int, int, int]:
     return min(found, key=lambda f: f[0] + f[1])
 
 
-# Taps of a convolution
+# Taps of a convolution outside the image
 
 
 @rule(
@@ -443,9 +445,9 @@ def taps_off_the_image(
         raise Objection(f"{x.name} or its convolution has no elements")
     fewer = trimmed(sizes, places, window)
     if fewer is None:
-        raise Objection(f"pads cannot say the part of the window inside {sizes}")
+        raise Objection(f"pads cannot express the part of the window inside {sizes}")
     if fewer.kernel == kernel:
-        raise Objection("each tap sees the image at some place")
+        raise Objection("each tap reads the image at some position")
     kept = (slice(f, f + n) for f, n in zip(fewer.first, fewer.kernel, strict=True))
     made = o.conv(
         x,
@@ -474,8 +476,8 @@ shorten_windows = rules_pass(
     SHORTER_WINDOWS,
     """Shrink the windows of pools and convolutions.
 
-    A window that sees all of the image is a reduction; large boxes are slid axis by axis; weights
-    that meet only padding are left out.
+    A window that covers the whole image is a reduction. Large windows are separated by axis.
+    Weights that meet only padding are dropped.
     """,
     needs=["constants"],
     for_code=True,

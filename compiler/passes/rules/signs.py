@@ -1,4 +1,4 @@
-"""Rules about signs: negatives, absolute values and signs undo and absorb each other."""
+"""Rules for negatives and absolute values, which cancel and absorb each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ X, Y, A = Any("x"), Any("y"), Const("a")
     """,
 )
 def drop_double_negation(x: Tensor) -> Tensor:
-    """Two changes of sign cancel."""
+    """Fold `-(-x)` to `x`."""
     return x
 
 
@@ -64,7 +64,7 @@ def drop_double_negation(x: Tensor) -> Tensor:
     """,
 )
 def add_negated(x: Tensor, y: Tensor) -> Operand:
-    """Adding the negative is subtracting."""
+    """Fold `x + (-y)` to `x - y`."""
     return o.sub(x, y)
 
 
@@ -91,7 +91,7 @@ def add_negated(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def subtract_negated(x: Tensor, y: Tensor) -> Operand:
-    """Subtracting the negative is adding."""
+    """Fold `x - (-y)` to `x + y`."""
     return o.add(x, y)
 
 
@@ -119,7 +119,7 @@ def subtract_negated(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def abs_of_negated(x: Tensor) -> Operand:
-    """The absolute value does not depend on the sign."""
+    """Fold `abs(-x)` to `abs(x)`."""
     return o.abs(x)
 
 
@@ -147,7 +147,7 @@ def abs_of_negated(x: Tensor) -> Operand:
     """,
 )
 def product_of_negated(x: Tensor, y: Tensor) -> Operand:
-    """Minus times minus is plus."""
+    """Fold `(-x) * (-y)` to `x * y`."""
     return o.mul(x, y)
 
 
@@ -176,9 +176,9 @@ def product_of_negated(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
-    """Minus divided by minus is plus.
+    """Fold `(-x) / (-y)` to `x / y`.
 
-    Not so for integers: -128 of i8 is its own negative.
+    Illegal for integers: -128 of i8 is its own negative.
     """
     if not x.dtype.is_float:
         return Skip(f"the least {x.dtype} is its own negative")
@@ -210,7 +210,7 @@ def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
     """,
 )
 def negated_difference(x: Tensor, y: Tensor) -> Operand:
-    """The negative of a difference is the difference the other way round."""
+    """Fold `-(x - y)` to `y - x`."""
     return o.sub(y, x)
 
 
@@ -223,4 +223,4 @@ SIGNS: list[Rule] = [
     quotient_of_negated,
     negated_difference,
 ]
-"""Rules of `algebraic_simplification` about negatives, in the order they are tried."""
+"""Rules of `algebraic_simplification` for negatives, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""The passes made of rules without weights: no-ops, arithmetic, recognition, all together."""
+"""Passes of rules that leave weights alone: no-ops, arithmetic, recognition, and all together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ remove_noops = rules_pass(
     """Remove nodes that return an operand unchanged.
 
     Exporters leave identities, casts to the same type, reshapes to the same shape and additions of
-    zero behind. Each would be a copy of a tensor.
+    zero. Each would copy a tensor.
     """,
     needs=["constants"],
     known_as={"ONNX Runtime": "EliminateIdentity, NoopElimination"},
@@ -28,9 +28,9 @@ remove_noops = rules_pass(
 algebraic_simplification = rules_pass(
     "algebraic_simplification",
     [*VIEWS, *ALGEBRA],
-    """Replace expressions with cheaper equal ones.
+    """Replace expressions with cheaper equivalents.
 
-    Rules that change the rounding are marked, and can be switched off with `inexact=false`.
+    Rules that change rounding are marked; `inexact=false` switches them off.
     """,
     needs=["constants"],
     aliases=("algebra",),
@@ -40,10 +40,10 @@ algebraic_simplification = rules_pass(
 recognise = rules_pass(
     "recognise",
     RECOGNISE,
-    """Recognise activations, normalisations, softmax and positions in their primitives.
+    """Recognise activations, normalisations, softmax and rotary embeddings in their primitives.
 
-    A named operator is one loop with one formula; an activation can be applied while a convolution
-    stores its result, and a normalisation reads a row once and keeps it near.
+    A recognised operator is one loop with one formula. The store of a convolution can apply an
+    activation; a normalisation reads a row once and keeps it in the cache.
     """,
     needs=["constants"],
     known_as={"LLVM": "LoopIdiomRecognize", "ONNX Runtime": "GeluFusion, LayerNormFusion"},
@@ -54,8 +54,7 @@ simplify = rules_pass(
     [*NOOPS, *RECOGNISE, *VIEWS, *ALGEBRA],
     """Remove no-ops, recognise operators and simplify arithmetic, together.
 
-    One rule's result is often what another looks for, so all of them are tried until nothing
-    changes.
+    The result of a rule often matches another rule, so rules are applied until a fixed point.
     """,
     needs=["constants"],
 )

@@ -1,4 +1,4 @@
-"""Rules about sums and means that are written out or scaled, and about places of elements."""
+"""Rules for scaled sums and means, and for argmax and argmin of a single element."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ATTRS = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
 def place_of_one(
     x: Tensor, axis: int, keepdims: bool, last: bool, t: TensorType
 ) -> Constant | Skip:
-    """Of one element, the first is the largest and the least."""
+    """Fold argmax and argmin over a single element to 0."""
     if x.type.shape is None or x.shape[axis] != 1 or not t.is_static:
         return Skip("there is more than one element, or the shape is open")
     return Constant.splat(0, t)
@@ -85,12 +85,12 @@ def place_of_one(
 def sum_of_scaled_elements(
     x: Tensor, n: float, axes: Axes, keepdims: bool, t: TensorType
 ) -> Operand:
-    """A number that scales all terms scales the sum: one product instead of many."""
+    """Scale a sum instead of its terms: one multiplication instead of many."""
     if x.dtype.is_float and (x.dtype.bits < 32 or not np.isfinite(n)):
-        return Skip(f"a sum of unscaled {x.dtype} may be too large for the type")
+        return Skip(f"a sum of unscaled {x.dtype} may overflow the type")
     if not (x.type.is_static and t.is_static) or x.type.n_elements <= t.n_elements:
-        return Skip(f"{t} has not fewer elements than {x.type}")
-    because = f"{t.n_elements:,} products instead of {x.type.n_elements:,}"
+        return Skip(f"{t} has as many elements as {x.type}")
+    because = f"{t.n_elements:,} multiplications instead of {x.type.n_elements:,}"
     return Because(
         o.mul(o.reduce_sum(x, axes=axes, keepdims=keepdims), scalar(n, x.dtype)), because
     )
@@ -123,15 +123,15 @@ def sum_of_scaled_elements(
     """,
 )
 def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
-    """The mean of n elements times n is their sum."""
+    """Rewrite the mean of n elements times n as their sum."""
     count = _count(x, axes)
     if not x.dtype.is_float or x.dtype.bits < 32 or count is None or n != count:
-        return Skip(f"the factor {n:g} is not the number of elements, or these are short floats")
+        return Skip(f"the factor {n:g} is not the number of elements, or the type is a short float")
     return o.reduce_sum(x, axes=axes, keepdims=keepdims)
 
 
 def _count(x: Tensor, axes: Axes) -> int | None:
-    """How many elements go into one; None where that is open."""
+    """Return the number of elements per result; None where that is open."""
     if not x.type.is_static:
         return None
     return int(np.prod([x.type.static_shape[a] for a in axes], dtype=np.int64))
@@ -142,4 +142,4 @@ SCALED_SUMS: list[Rule] = [
     sum_by_mean,
     sum_of_scaled_elements,
 ]
-"""Rules of `algebraic_simplification` about sums and means, in the order they are tried."""
+"""Rules of `algebraic_simplification` for scaled sums and means, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""The attributes of sliding windows as patterns take them: each a placeholder of its own name."""
+"""Window attributes as placeholders of patterns, each under its own name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_POOL = attributes("kernel", "strides", "pads", "dilations", "ceil_mode", "au
 
 
 def empty_window(attrs: Mapping[str, Any]) -> str:
-    """Why a window of a pool may lie in the padding altogether; nothing when none does."""
+    """Return why a pool window may lie entirely in the padding; nothing when none does."""
     kernel, n = attrs["kernel"], len(attrs["kernel"])
     pads = attrs["pads"] if attrs["auto_pad"] == "notset" else (0,) * (2 * n)
     for d, size in enumerate(kernel):
@@ -23,5 +23,5 @@ def empty_window(attrs: Mapping[str, Any]) -> str:
         if widest >= size:
             return f"windows of {size} fit into {widest} rows of padding"
         if attrs["dilations"][d] != 1 and (widest or attrs["auto_pad"] != "notset"):
-            return f"windows with dilation {attrs['dilations'][d]} may step over the image"
+            return f"windows with dilation {attrs['dilations'][d]} may skip over the image"
     return ""

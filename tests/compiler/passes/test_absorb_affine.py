@@ -119,11 +119,16 @@ STAYS = {
         "q: f32[2,4,7,6] = exp(d) r: f32[...] = add(a, q)",
         "mul",
         {},
-        "passes exp",
+        "before exp",
     ),
-    "read as it is": ("r: f32[...] = add(a, d)", "mul", {"rest": ", a"}, "read elsewhere"),
-    "twice the same": ("r: f32[...] = add(a, a)", "mul", {}, "read twice"),
-    "along the image": ("r: f32[...] = add(a, d)", "mul", {"c": "f32[7,1]"}, "none of conv's"),
+    "read as it is": ("r: f32[...] = add(a, d)", "mul", {"rest": ", a"}, "other readers"),
+    "twice the same": ("r: f32[...] = add(a, a)", "mul", {}, "twice"),
+    "along the image": (
+        "r: f32[...] = add(a, d)",
+        "mul",
+        {"c": "f32[7,1]"},
+        "not the channel axis of conv",
+    ),
     "two axes": ("r: f32[...] = add(a, d)", "mul", {"c": "f32[4,7,1]"}, "varies along 2 axes"),
     "a negative scale": (
         "r: f32[...] = relu(a)",
@@ -136,14 +141,14 @@ STAYS = {
         f"r: f32[...] = average_pool(a, {POOL}, count_include_pad=true)",
         "add",
         {},
-        "are not shifted",
+        "the shift does not apply",
     ),
     "a shifted sum": ("r: f32[...] = reduce_sum(a, axes=[2,3])", "add", {}, "several times"),
     "the axis that is summed": (
         "r: f32[2,1,7,6] = reduce_sum(a, axes=[1])",
         "mul",
         {"c": "f32[7,1]"},
-        "none of conv's",
+        "not the channel axis of conv",
     ),
     "broadcast": (
         "m: f32[2,4,1,1] = reduce_mean(d, axes=[2,3]) r: f32[...] = add(a, m)",
@@ -157,7 +162,7 @@ STAYS = {
         " r: f32[...] = add(a, d)",
         "mul",
         {"rest": ", o"},
-        "others read v too",
+        "v, an operand of a, has other readers",
     ),
 }
 
@@ -215,7 +220,7 @@ def test_products_of_matrices_take_scales_up() -> None:
     )
     after, log = ran(g)
     assert [n.op for n in after.nodes] == ["matmul", "add", "matmul", "concat"]
-    assert "p, q, r take it up" in log.steps[-1].because
+    assert "p, q, r absorb it" in log.steps[-1].because
 
 
 ATTENTION = """
@@ -244,7 +249,7 @@ def test_the_scale_of_attention_goes_into_the_queries() -> None:
     g = randomised(graph(ATTENTION.replace("NUMBER", "0.3")))
     log = Log()
     after = PASSES["absorb_affine"].run(g, log)
-    assert "p, r take it up" in log.steps[-1].because
+    assert "p, r absorb it" in log.steps[-1].because
     assert len(after.nodes) == len(g.nodes) - 1
     for seed in range(3):
         assert_same_results(g, after, random_inputs(g, seed), error=1e-5)

@@ -123,10 +123,22 @@ def test_a_scale_goes_into_weights_on_the_left(
 
 
 BEYOND = {
-    "rows": ("f32[5,2,3]", "f32[5,3,4]", "f32[5,2,4]", "f32[2,1]", "lines of the other operand"),
+    "rows": (
+        "f32[5,2,3]",
+        "f32[5,3,4]",
+        "f32[5,2,4]",
+        "f32[2,1]",
+        "axis that the other operand contributes",
+    ),
     "a batch of x alone": ("f32[5,2,3]", "f32[3,4]", "f32[5,2,4]", "f32[5,1,1]", "varies along a"),
-    "a batch of one": ("f32[5,2,3]", "f32[1,3,4]", "f32[5,2,4]", "f32[5,1,4]", "only f32[1,3,4]"),
-    "columns that are one": ("f32[2,3]", "f32[3,1]", "f32[2,4]", "f32[4]", "only f32[3,1]"),
+    "a batch of one": (
+        "f32[5,2,3]",
+        "f32[1,3,4]",
+        "f32[5,2,4]",
+        "f32[5,1,4]",
+        "not broadcast to w",
+    ),
+    "columns that are one": ("f32[2,3]", "f32[3,1]", "f32[2,4]", "f32[4]", "not broadcast to w"),
     "another axis": ("f32[2,3]", "f32[3,4]", "f32[5,2,4]", "f32[5,1,4]", "varies along a batch"),
 }
 
@@ -158,11 +170,11 @@ def test_a_scale_that_is_not_one_of_the_weights_is_declined(
 @pytest.mark.parametrize(
     ("w", "c", "dtype", "says"),
     [
-        ("1000.0,2.0", "100.0,1.0", "f16", "too large for f16"),
+        ("1000.0,2.0", "100.0,1.0", "f16", "overflow f16"),
         ("0.001,0.0001", "0.001,0.01", "f16", "would lose digits in f16"),
-        ("1.0,2.0", "inf,1.0", "f32", "infinities and NaN"),
-        ("1.0,2.0", "nan,1.0", "f32", "infinities and NaN"),
-        ("nan,2.0", "3.0,1.0", "f32", "infinities and NaN"),
+        ("1.0,2.0", "inf,1.0", "f32", "infinities or NaN"),
+        ("1.0,2.0", "nan,1.0", "f32", "infinities or NaN"),
+        ("nan,2.0", "3.0,1.0", "f32", "infinities or NaN"),
         ("1e-30,1e-31", "1e-12,1e-11", "f32", "would lose digits in f32"),
     ],
 )
@@ -223,7 +235,7 @@ def test_a_shift_goes_behind_a_product_where_that_is_less(
     else:
         assert after is g
         assert declined(log.steps, "shift_behind_matmul") == [
-            f"behind it there are {columns} columns to add to, before it {rows}"
+            f"{columns} columns behind the product against {rows} before it: nothing is saved"
         ]
     assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
@@ -311,7 +323,7 @@ def test_padding_becomes_the_windows_own_to_the_bit(kind: str, ceil: str, own: s
     after, log = fold(g)
     if kind == "average" and own != "0,0,0,0":
         assert after is g
-        assert "do not count" in declined(log.steps, "pad_into_average_pool")[0]
+        assert "are excluded from the mean" in declined(log.steps, "pad_into_average_pool")[0]
     elif kind != "conv" and ceil:
         pass  # a last window may start in the padding of the one and not of the other
     else:
@@ -324,7 +336,7 @@ def test_padding_becomes_the_windows_own_to_the_bit(kind: str, ceil: str, own: s
 @pytest.mark.parametrize(
     ("amounts", "mode", "says"),
     [
-        ("0,0,-1,0,0,0,0,1", "constant", "axis 2 is cut"),
+        ("0,0,-1,0,0,0,0,1", "constant", "axis 2 is cropped"),
         ("0,1,0,0,0,0,0,0", "constant", "axis 1 is padded"),
         ("0,0,1,0,0,0,0,1", "reflect", ""),
     ],

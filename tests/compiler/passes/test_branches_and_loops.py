@@ -404,12 +404,12 @@ def ops(g: Graph) -> list[str]:
 
 
 DEAR = {
-    "a product": ("", "a: f32[2,4] = matmul(x, w) return a", ZERO, "element by element"),
+    "a product": ("", "a: f32[2,4] = matmul(x, w) return a", ZERO, "not elementwise"),
     "integers that may not be divided": (
         "const one: i64[2,4] = splat(1) v: f32[2,4] = matmul(x, w) k: i64[2,4] = cast(v, to=i64)",
         "a: i64[2,4] = div(one, k) b: f32[2,4] = cast(a, to=f32) return b",
         ZERO,
-        "may fail",
+        "may trap",
     ),
 }
 
@@ -438,7 +438,7 @@ def test_large_branches_stay() -> None:
     )
     after, steps = ran(g, "if_conversion")
     assert after is g
-    assert "48.0 us at least, choosing takes 1.0 us" in reasons(steps)[0]
+    assert "at least 48.0 us, branching costs 1.0 us" in reasons(steps)[0]
 
 
 MIXED = """

@@ -57,7 +57,7 @@ def test_a_large_image_is_computed_in_small_tiles() -> None:
         ("winograd2", "applied"),
     ]
     assert "its error of 2e-05 is above 2e-06" in steps[0].because
-    assert "3,360 products for each pair of channels instead of 7,560" in steps[1].because
+    assert "3,360 products per pair of channels instead of 7,560" in steps[1].because
     assert steps[1].error == 2e-6
 
 
@@ -83,8 +83,8 @@ def test_no_budget_leaves_everything_as_it_is() -> None:
         ({"window": "strides=[1,1], pads=[1,0,1,0], dilations=[1,1]",
           "weights": "const v: f32[48,32,3,1] = splat(0.25)"}, "its window is 3x1"),
         ({"weights": "v: f32[48,32,3,3]"}, "its weights are computed"),
-        ({"layouts": (LAID, "")}, "its result lies in plain order"),
-        ({"layouts": ("{c16}", "{c16}")}, "there are no zeros around its image"),
+        ({"layouts": (LAID, "")}, "its result is in plain order"),
+        ({"layouts": ("{c16}", "{c16}")}, "its image has no padding"),
     ],
 )  # fmt: skip
 def test_what_tiles_do_not_suit_is_declined(changes: dict[str, str], because: str) -> None:
@@ -104,7 +104,7 @@ def test_an_image_in_plain_order_is_copied_into_blocks(pads: str) -> None:
     halo = "1x1" if pads[0] == "1" else "2x2"
     assert str(copy.types[0]) == f"{IMAGE}{{c16,halo={halo}}}"
     assert [s.rule for s in log.steps if s.outcome == "applied"] == ["winograd2", "relayout"]
-    assert "its image copied into blocks" in log.steps[-2].because
+    assert "including a copy of the image into blocks" in log.steps[-2].because
     x = {"x": np.random.default_rng(3).standard_normal((1, 32, 30, 28)).astype(np.float32)}
     made, wanted = (compiler.compile(each, pipeline="none").run(x)["y"] for each in (after, g))
     assert np.abs(made - wanted).max() < 1e-5 * np.abs(wanted).max()
@@ -142,7 +142,7 @@ def test_few_channels_in_plain_order_stay_there() -> None:
 def test_open_sizes_are_declined() -> None:
     text = str(network()).replace("[1,32,", "[N,32,").replace("[1,48,", "[N,48,")
     _, (step,) = chosen(graph(text))
-    assert "known only when the program runs" in step.because
+    assert "known only at run time" in step.because
 
 
 def test_small_images_do_not_pay_for_weights_that_grow() -> None:

@@ -83,8 +83,8 @@ def test_dead_steps_say_what_is_saved() -> None:
     )
     _, log = run("dead_code_elimination", g)
     assert [(s.at, s.because) for s in log.steps] == [
-        ("b", "nothing reads it; 24 bytes less are written"),
-        ("a", "its 1 readers are dead too; 24 bytes less are written"),
+        ("b", "it has no readers; saves 24 bytes of writes"),
+        ("a", "its reader is dead too; saves 24 bytes of writes"),
         ("w", "no node reads this constant of 12 bytes"),
     ]
 

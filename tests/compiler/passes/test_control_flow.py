@@ -132,7 +132,7 @@ def test_what_depends_on_nothing_inside_leaves_with_its_constants() -> None:
 def test_a_long_loop_stays_and_a_short_one_is_written_out() -> None:
     long, steps = ran("unroll_loops", graph(LOOP.replace("STEPS", "9")))
     assert "onnx.Loop" in ops(long)
-    assert "45 nodes" in steps[-1].because or "9 steps of 5 nodes" in steps[-1].because
+    assert "45 nodes" in steps[-1].because or "9 iterations of 5 nodes" in steps[-1].because
     g = graph(LOOP.replace("STEPS", "3"))
     short, _ = ran("unroll_loops", g)
     assert "onnx.Loop" not in ops(short)
@@ -147,7 +147,7 @@ def test_a_loop_that_may_end_early_is_not_written_out() -> None:
     )
     after, steps = ran("unroll_loops", graph(text))
     assert "onnx.Loop" in ops(after)
-    assert "known only when the program runs" in steps[-1].because
+    assert "known only at run time" in steps[-1].because
 
 
 def test_a_state_of_unknown_rank_is_not_written_out() -> None:
@@ -167,7 +167,7 @@ def test_a_state_of_unknown_rank_is_not_written_out() -> None:
     """)
     after, steps = ran("unroll_loops", g)
     assert ops(after) == ops(g)
-    assert steps[-1].because == "it begins with states of unknown rank"
+    assert steps[-1].because == "it has initial states of unknown rank"
 
 
 def test_slices_that_grow_with_the_step_get_sizes() -> None:

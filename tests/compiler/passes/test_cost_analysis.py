@@ -36,7 +36,7 @@ def test_the_finding_is_told_to_the_log_and_the_graph_stays() -> None:
     assert PASSES["cost_analysis"].run(g, log) is g
     (step,) = log.steps
     assert "70 operations" in step.because
-    assert "1 nodes have open sizes" in step.because
+    assert "1 node has open sizes" in step.because
 
 
 def test_what_is_inside_a_group_does_not_touch_memory() -> None:

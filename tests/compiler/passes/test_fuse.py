@@ -56,7 +56,7 @@ def test_a_product_takes_bias_residual_and_activation() -> None:
     assert node.origins == ("one", "two", "three", "four", "five")
     (step,) = log.steps
     assert step.because == (
-        "4 nodes in one kernel (matmul, add, add, relu); 240 bytes of traffic less"
+        "4 nodes in one kernel (matmul, add, add, relu); saves 240 bytes of traffic"
     )
     assert (step.took, step.made) == (("a", "c", "d", "e"), ("e",))
 
@@ -333,7 +333,7 @@ def test_a_cheap_node_is_computed_in_each_group_that_reads_it() -> None:
     kernels, log, after = fuse(COPY % "relu(x)")
     assert kernels == ["t: exp", "q: relu neg", "r: relu sqrt", "a: transpose", "b: transpose"]
     assert applied(log.steps)[0] == "copy_cheap_producer"
-    assert "computed in each of its 2 readers; 4,800 bytes" in log.steps[0].because
+    assert "computed in each of its 2 readers; saves 4,800 bytes" in log.steps[0].because
     relus = [n for n in all_nodes(after) if n.op == "relu"]
     assert [n.origins for n in relus] == [("p",), ("p",)]
     kernels, _, _ = fuse(COPY % "relu(x)", duplicate=False)
@@ -369,7 +369,7 @@ def test_a_group_has_at_most_as_many_nodes_as_allowed() -> None:
     lines = "".join(f"t{i + 1}: f32[2,3] = tanh(t{i})\n" for i in range(10))
     kernels, log, _ = fuse(f"graph g(t0: f32[2,3]) {{ {lines} return t10 }}", max_nodes=4)
     assert [k.count("tanh") for k in kernels] == [2, 4, 4]
-    assert any("has 4 nodes already" in s for s in declined(log.steps, "fuse"))
+    assert any("is full, with 4 nodes" in s for s in declined(log.steps, "fuse"))
 
 
 def test_opaque_nodes_and_those_of_open_rank_stay_alone_and_say_so() -> None:

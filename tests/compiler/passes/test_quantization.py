@@ -113,7 +113,7 @@ def test_pairs_with_other_steps_stay(s1: str, s2: str, code: str, z1: str, z2: s
     after, log = clean(g)
     assert after is g
     (reason,) = declined(log.steps, "drop_quantize_of_dequantize")
-    assert "codes would become others" in reason or "not all normal" in reason
+    assert "codes would change" in reason or "not all normal" in reason
 
 
 def test_half_precision_steps_cancel_only_where_they_do() -> None:
@@ -258,7 +258,7 @@ def test_quantizing_moves_before_a_transpose_towards_what_computes() -> None:
     after, log = down(g)
     assert [n.op for n in after.nodes] == ["exp", "quantize", "transpose", "reshape"]
     assert applied(log.steps) == ["quantize_earlier"] * 2
-    assert "72 bytes less" in log.steps[1].because or "bytes less" in log.steps[1].because
+    assert "saves" in log.steps[1].because
     same_for_special_numbers(g, after)
 
 
@@ -293,7 +293,7 @@ KEPT = {
     "a scale of each row": (
         "t: f32[6] = reshape(d, six) y: f32[2,3] = exp(x2)",
         "f32[2]",
-        "a scale of its own",
+        "per index along axis",
     ),
     "more elements": (
         "t: f32[5,3] = gather(d, five, axis=0) y: f32[2,3] = exp(x2)",
@@ -346,6 +346,6 @@ def test_scales_behind_dequantizing_need_the_same_channels() -> None:
     )
     after, log = clean(g)
     assert [n.op for n in after.nodes] == ["dequantize", "dequantize", "mul"]
-    assert "one scale would become 3" in declined(log.steps, "scale_of_dequantized")[0]
+    assert "a single scale would become 3" in declined(log.steps, "scale_of_dequantized")[0]
     assert_same_results(g, after, random_inputs(g), error=2e-6)
     assert_same_results(g, after, special_inputs(g), error=2e-6)

@@ -96,14 +96,14 @@ def test_two_steps_behind_each_other_keep_their_products() -> None:
 
 
 NEAR = {
-    "a gate that is read elsewhere": (step(split("ifgo"), results="y, fs"), "fs is read"),
+    "a gate that is read elsewhere": (step(split("ifgo"), results="y, fs"), "fs has another"),
     "a gate used twice": (
         step(split("ifgo"), _STEP.replace("sigmoid(o)", "sigmoid(i)")),
-        "the parts [0, 1, 2]",
+        "the slices [0, 1, 2]",
     ),
     "one part for two gates": (
         step(split("ifgo"), _STEP.replace("tanh(g)", "tanh(i)")),
-        "the parts [0, 1, 3]",
+        "the slices [0, 1, 3]",
     ),
     "a cell of another shape": (
         graph(
@@ -116,14 +116,14 @@ NEAR = {
             f"graph g(z: f32[3,8], o: f32[3,2], c: f32[3,2]) {{ "
             f"{split('ifgx')} {_STEP} return y }}"
         ),
-        "gate o, o, is no part",
+        "gate o, o, is not a slice",
     ),
     "more than four parts": (
         graph(
             f"graph g(z: f32[3,10], c: f32[3,2]) {{ "
             f"{split('ifgox').replace('2,2,2,2]', '2,2,2,2,2]')} {_STEP} return y }}"
         ),
-        "the gates are parts of f32[3,10]",
+        "the gates are slices of f32[3,10]",
     ),
 }  # fmt: skip
 

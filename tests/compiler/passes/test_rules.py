@@ -192,7 +192,7 @@ def test_inexact_rules_can_be_switched_off() -> None:
     g = graph(TWO)
     after, log = run(g, inexact, inexact=False)
     assert after is g
-    assert "inexact rules are switched off" in declined(log.steps, "tried")[0]
+    assert "inexact rules are disabled" in declined(log.steps, "tried")[0]
 
 
 def test_a_rule_without_end_stops_at_the_budget_and_says_so() -> None:
@@ -224,7 +224,7 @@ def test_a_further_output_that_is_read_keeps_its_node() -> None:
         """
     )
     _, log = run(g, first)
-    assert declined(log.steps, "tried") == ["the further output b of a is read"]
+    assert declined(log.steps, "tried") == ["the additional output b of a has readers"]
 
 
 def test_dead_nodes_are_left_to_dead_code_removal() -> None:

@@ -102,14 +102,14 @@ def test_what_keeps_the_order_follows_a_maximum(body: str, unary: str) -> None:
 
 
 TURNED = {
-    "neg(x)": "does not keep the order",
-    "sqrt(x)": "does not keep the order",
-    "abs(x)": "does not keep the order",
-    "leaky_relu(x, alpha=-0.1)": "turns the order round",
-    "hard_sigmoid(x, alpha=-0.3, beta=0.4)": "turns the order round",
-    "mul(x, less)": "turns the order round",
-    "mul(x, none)": "turns the order round",
-    "add(x, far)": "turns the order round",
+    "neg(x)": "is not monotonic",
+    "sqrt(x)": "is not monotonic",
+    "abs(x)": "is not monotonic",
+    "leaky_relu(x, alpha=-0.1)": "is decreasing",
+    "hard_sigmoid(x, alpha=-0.3, beta=0.4)": "is decreasing",
+    "mul(x, less)": "is decreasing",
+    "mul(x, none)": "is decreasing",
+    "add(x, far)": "is decreasing",
 }
 
 
@@ -136,7 +136,7 @@ def test_what_does_not_keep_the_order_stays(unary: str) -> None:
     ("window", "says"),
     [
         ("kernel=[2,2], strides=[2,2], pads=[2,0,0,0], dilations=[1,1]", "rows of padding"),
-        ("kernel=[2,2], strides=[2,2], pads=[1,0,0,0], dilations=[7,1]", "step over the image"),
+        ("kernel=[2,2], strides=[2,2], pads=[1,0,0,0], dilations=[7,1]", "skip over the image"),
     ],
 )
 def test_a_maximum_of_nothing_is_no_result(window: str, says: str) -> None:
@@ -147,9 +147,9 @@ def test_a_maximum_of_nothing_is_no_result(window: str, says: str) -> None:
 
 
 STAYS = {
-    "all elements are left": ("slice(r, zero, five)", "relu(x)", "", "elements are left"),
-    "more elements are read": ("gather(r, many, axis=0)", "relu(x)", "", "elements are left"),
-    "read twice": ("slice(r, zero, one)", "relu(x)", ", r", "read elsewhere"),
+    "all elements remain": ("slice(r, zero, five)", "relu(x)", "", "elements remain"),
+    "more elements are read": ("gather(r, many, axis=0)", "relu(x)", "", "elements remain"),
+    "read twice": ("slice(r, zero, one)", "relu(x)", ", r", "other readers"),
 }
 
 
@@ -186,7 +186,7 @@ def test_an_activation_stays_with_the_convolution_that_stores_it() -> None:
     )
     after, log = ran("sink_elementwise", g)
     assert after is g
-    assert "while h is stored" in declined(log.steps, "compute_what_is_left")[0]
+    assert "at the store of h" in declined(log.steps, "compute_what_is_left")[0]
 
 
 def test_chains_sink_together() -> None:
@@ -293,4 +293,4 @@ def test_casts_read_elsewhere_are_not_repeated() -> None:
     )
     after, log = ran("sink_casts", g)
     assert after is g
-    assert "read elsewhere" in declined(log.steps, "cast_later")[0]
+    assert "other readers" in declined(log.steps, "cast_later")[0]

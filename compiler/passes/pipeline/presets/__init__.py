@@ -1,7 +1,7 @@
-"""The pipelines that have names: our own, and those in the manner of other compilers.
+"""The named pipelines: our own presets, and presets modelled on other compilers.
 
-Their modules are read when they are first asked for: lines are checked against passes, which must
-all be declared by then.
+The modules are imported on first use: pipeline lines are checked against passes, which must all be
+declared by then.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ SYSTEMS = (
 """Modules of this folder that declare a `MANNER`."""
 
 DEFAULT = "O2"
-"""The preset that runs unless another is asked for."""
+"""The default preset."""
 
 
 @cache
 def manners() -> tuple[Manner, ...]:
-    """What other compilers run, in the words of our passes."""
+    """Return the pipelines modelled on other compilers, expressed in our passes."""
     return tuple(import_module(f"{__name__}.{system}").MANNER for system in SYSTEMS)
 
 
 @cache
 def presets() -> Mapping[str, Pipeline]:
-    """All presets by name."""
+    """Return all presets by name."""
     ours: tuple[Pipeline, ...] = import_module(f"{__name__}.ours").OURS
     named = {p.name: p for p in (*ours, *(m.pipeline for m in manners()))}
     default = named[DEFAULT]

@@ -1,4 +1,4 @@
-"""In the manner of Glow."""
+"""A preset modelled on Glow."""
 
 from compiler.passes.pipeline.pipeline import Repeat, line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,10 +6,10 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="glow",
     system="Glow (PyTorch), CPU back end",
-    words="Sink code, merge products, fold batch norms, and take transposes out, to a fixed point.",
+    words="Sink code, merge products, fold batch norms, and remove transposes, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs("DCE", line("dead_code_elimination", "each of Glow's passes may ask for it first")),
+        Theirs("DCE", line("dead_code_elimination", "each of Glow's passes may request it first")),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "
@@ -20,10 +20,14 @@ MANNER = Manner(
             "SinkCode, SinkConversions, SinkReshapes",
             Repeat(
                 (line("sink_transposes"), line("sink_elementwise"), line("sink_casts")),
-                because="Glow moves transposes, casts and quantisation down until pairs meet",
+                because="Glow sinks transposes, casts and quantization until pairs cancel",
             ),
         ),
-        Theirs("HoistCode", None, "undoes bad sinking; ours asks the cost before it moves"),
+        Theirs(
+            "HoistCode",
+            None,
+            "reverts unprofitable sinking; ours estimates the cost before it moves a node",
+        ),
         Theirs(
             "MergeMatMulOnLHS, MergeMatMulOnRHS, MergeBatchedAdd",
             line("combine_parallel_contractions", "products with a shared operand"),
@@ -31,11 +35,11 @@ MANNER = Manner(
         Theirs(
             "FoldArithmeticChainUnderConvIntoBN, FoldBatchNormalizationWithArithmeticChain, "
             "OptimizeBatchNorm, MergePadIntoConvolution, FoldMatMulAddIntoFullyConnected",
-            line("fold_affine", "scales, shifts and pads vanish into weights"),
+            line("fold_affine", "scales, shifts and pads fold into weights"),
         ),
         Theirs(
             "OptimizeConcatNodes, EliminateConcatSlice, EliminateSliceConcat",
-            line("fold_split_concat", "what is joined and cut again"),
+            line("fold_split_concat", "concatenations and slices that cancel"),
         ),
         Theirs("TransposeConstants, ConstantFold", line("fold_constants")),
         Theirs("CSE", line("common_subexpression_elimination")),
@@ -43,19 +47,20 @@ MANNER = Manner(
             "OptimizeQuantization, OptimizeSplat",
             line("cleanup_qdq", "pairs that cancel, ranges that agree"),
         ),
-        Theirs("DCE", line("dead_code_elimination", "what the others left unread")),
+        Theirs("DCE", line("dead_code_elimination", "code that the other passes left dead")),
         Theirs(
             "lowering to linear algebra, then to instructions",
-            line("fuse", "Glow stacks elementwise kernels only", policy="elementwise"),
-            "Glow's CPU back end stacks data-parallel instructions into one loop",
+            line("fuse", "Glow fuses elementwise kernels only", policy="elementwise"),
+            "Glow's CPU back end fuses data-parallel instructions into a single loop",
         ),
         Theirs(
             "DSE, ShareBuffers, HoistDealloc, SinkAllocas, PeepholeOptimizations",
             None,
-            "work on buffers; memory is planned after the passes",
+            "these passes work on buffers; our memory planner runs after the passes",
         ),
     ),
-    alike="Pipelines are data: an entry says once or to a fixed point, and what has to run first.",
+    alike="Pipelines are data: an entry is marked as run once or to a fixed point, and names its "
+    "prerequisites.",
     unlike="Glow lowers twice, from nodes to linear algebra and then to instructions that name "
-    "buffers; we go from nodes to computations without addresses.",
+    "buffers. We lower from nodes to computations without addresses.",
 )

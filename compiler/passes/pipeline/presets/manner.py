@@ -1,7 +1,7 @@
-"""Pipelines in the manner of other compilers: what each runs, in its order, and ours for it.
+"""Pipelines modelled on other compilers: their passes in order, and ours in their place.
 
-One file per system declares a `Manner`. Its pipeline, its words on the page and its section of
-docs/pipelines.md all come from that.
+A file per system declares a `Manner`. Its pipeline, its text on the page and its section of
+docs/pipelines.md derive from that declaration.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 
 @dataclass(frozen=True, slots=True)
 class Theirs:
-    """A pass of another compiler, or several that follow each other, and our line for it.
+    """Consecutive passes of another compiler, and our line for them.
 
-    `ours` is None where we have nothing of the kind, or need nothing; `words` say why, or what is
-    alike and what is not.
+    `ours` is None where we have no counterpart, or need none; `words` give the reason, or compare
+    the two.
     """
 
     names: str
@@ -28,9 +28,9 @@ class Theirs:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Another compiler's pipeline: its passes in order, and what is alike and what is not.
+    """Another compiler's pipeline: its passes in order, with similarities and differences.
 
-    `source` says where the order was read.
+    `source` is the file or document that gives the order.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Manner:
 
     @property
     def pipeline(self) -> Pipeline:
-        """Our lines in their order; the same line is not repeated right behind itself."""
+        """Our lines in order, without consecutive duplicates."""
         return Pipeline(tuple(self._lines()), self.name, self.words)
 
     def _lines(self) -> Iterator[Line | Repeat]:
@@ -56,6 +56,6 @@ class Manner:
 
 
 def shortened(names: str) -> str:
-    """Their passes, the first three by name."""
+    """Abbreviate a list of their passes to the first three names."""
     each = names.split(", ")
     return names if len(each) <= 3 else f"{', '.join(each[:3])} and {len(each) - 3} more"

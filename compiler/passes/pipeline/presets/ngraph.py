@@ -1,4 +1,4 @@
-"""In the manner of nGraph."""
+"""A preset modelled on nGraph."""
 
 from compiler.passes.pipeline.pipeline import line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,15 +6,18 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="ngraph",
     system="nGraph, CPU back end",
-    words="Patterns first: recurrent cells, batch norms, biases and activations into big kernels.",
+    words="Patterns first: recurrent cells, batch norms, biases and activations into large "
+    "kernels.",
     source="NervanaSystems/ngraph, src/ngraph/runtime/cpu/cpu_external_function.cpp",
     steps=(
-        Theirs("LikeReplacement, NopElimination", line("remove_noops", "nodes that do nothing")),
+        Theirs(
+            "LikeReplacement, NopElimination", line("remove_noops", "nodes that return an operand")
+        ),
         Theirs("ZeroDimTensorElimination", line("remove_empty_tensors")),
         Theirs(
             "LSTMFusion, RNNFusion, MultiLayerRNNFusion, BiDirectionalRnn, CPURnnMatFusion",
-            line("recognise", "cells and activations out of their parts"),
-            "we recognise a cell; layers over time stay loops whose body is one kernel or few",
+            line("recognise", "cells and activations in their primitives"),
+            "we recognise a cell; layers over time remain loops with a body of few kernels",
         ),
         Theirs(
             "AlgebraicSimplification",
@@ -22,7 +25,7 @@ MANNER = Manner(
         ),
         Theirs(
             "BatchFusion, CPUBatchFusion",
-            line("combine_parallel_contractions", "equal work side by side"),
+            line("combine_parallel_contractions", "equal operations on parallel branches"),
         ),
         Theirs(
             "ReshapeSinking, ReshapeElimination, RecurrentReshapeElimination",
@@ -33,30 +36,35 @@ MANNER = Manner(
             line("fold_affine", "batch norms into convolutions, folded biases"),
             "sigmoid, softplus and batch norm patterns, and batch norms folded into weights",
         ),
-        Theirs("FusedOpDecomposition", None, "compositions are written out when code is made"),
+        Theirs("FusedOpDecomposition", None, "code generation decomposes composite operators"),
         Theirs("CPUQuantFusion", line("cleanup_qdq")),
         Theirs(
             "CPUHorizontalFusion",
             line("combine_parallel_contractions", "1x1 convolutions of one input"),
         ),
-        Theirs("CPUCollapseDims", None, "axes that lie together are one loop when code is made"),
+        Theirs("CPUCollapseDims", None, "code generation merges adjacent axes into a single loop"),
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs("CommonSubexpressionElimination", line("common_subexpression_elimination")),
         Theirs("GetOutputElementElimination", line("dead_code_elimination")),
         Theirs(
             "CPUFusion, CPUPreFusion",
-            line("fuse", "bias, residual and activation at the store", policy="anchor"),
-            "nGraph matches patterns that DNNL has kernels for; ours fuse whatever is elementwise",
+            line(
+                "fuse", "bias, residual and activation at the store of an anchor", policy="anchor"
+            ),
+            "nGraph matches patterns that DNNL has kernels for; our fusion takes any "
+            "elementwise operator",
         ),
         Theirs("CPULayout", line("assign_layout", "blocked channels for convolutions")),
-        Theirs("CPUPostLayoutOptimizations", line("fuse_data_movement", "two copies are one")),
+        Theirs(
+            "CPUPostLayoutOptimizations", line("fuse_data_movement", "consecutive copies merge")
+        ),
         Theirs(
             "CPUAssignment, CPUWorkspaceInsertion, CPUMemoryOptimization, Liveness, MemoryLayout",
             None,
             "choice of library kernels, in-place concatenation, memory plan",
         ),
     ),
-    alike="A matcher over patterns does most of the work, and layouts come after fusion.",
-    unlike="Each of nGraph's fusions ends in a kernel of a library, so the list is as long as the "
-    "library's; constants are folded late, since weights were variables at that time.",
+    alike="A pattern matcher does most of the work, and layouts follow fusion.",
+    unlike="Each of nGraph's fusions ends in a library kernel, so the list is as long as the "
+    "library's. Constants are folded late, since weights were variables at that time.",
 )

@@ -1,4 +1,4 @@
-"""In the manner of ONNC."""
+"""A preset modelled on ONNC."""
 
 from compiler.passes.pipeline.pipeline import line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,12 +6,12 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="onnc",
     system="ONNC",
-    words="Clean up the ONNX graph, then write it operator by operator: little is fused.",
+    words="Clean up the ONNX graph, then lower it operator by operator, with little fusion.",
     source="ONNC/onnc, lib/Transforms and lib/Transforms/Optimizations",
     steps=(
         Theirs(
             "RemoveTrainingNodes",
-            line("remove_noops", "dropout and what else does nothing in inference"),
+            line("remove_noops", "dropout and other operators without effect in inference"),
         ),
         Theirs("UpdateGraphOutputSize", None, "types are inferred when a model is imported"),
         Theirs("DeadNodeElimination", line("dead_code_elimination")),
@@ -21,12 +21,12 @@ MANNER = Manner(
         Theirs(
             "ExpandBatchNormalization",
             line("fold_affine", "a batch norm is a scale and a shift"),
-            "ONNC writes it out as Mul and Add; ours goes on into the weights",
+            "ONNC decomposes it into Mul and Add; ours folds these into the weights",
         ),
         Theirs(
             "ReplaceGemmByConv, SplitConvPass, SplitGroupConv, DivideGlobalAPIntoAPs",
             None,
-            "fit operators to what an accelerator can hold; a CPU has no such limits",
+            "fit operators to an accelerator's limits; a CPU has no such limits",
         ),
         Theirs(
             "BookONNXGraphs, BuildInitializers, BuildInputOperators, BuildOutputOperators, "
@@ -36,12 +36,12 @@ MANNER = Manner(
         ),
         Theirs(
             "FuseConvRelu, FuseInplaceValue",
-            line("fuse", "only what follows an anchor closely", max_nodes=2, duplicate=False),
+            line("fuse", "only nodes directly behind an anchor", max_nodes=2, duplicate=False),
             "target passes of the sample back ends",
         ),
         Theirs("NodeIRScheduler, LiveIntervals, LinearScanMemAlloc", None, "order and memory plan"),
     ),
-    alike="The ONNX graph is the graph IR, passes are small and each says what it needs.",
-    unlike="ONNC's work lies behind the graph, in placing operators on accelerators; its CPU code "
-    "is a call of one C function per operator.",
+    alike="The ONNX graph is the graph IR, and each small pass declares its prerequisites.",
+    unlike="ONNC's main work follows the graph passes: placing operators on accelerators. Its "
+    "CPU code calls a C function per operator.",
 )

@@ -1,4 +1,4 @@
-"""In the manner of ONNX Runtime."""
+"""A preset modelled on ONNX Runtime."""
 
 from compiler.passes.pipeline.pipeline import Repeat, line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,7 +6,7 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="onnxruntime",
     system="ONNX Runtime, CPU, all levels",
-    words="Levels: rules and folding, then fusions by name, then blocked channels.",
+    words="Levels: rules and folding, then named fusions, then blocked channels.",
     source="microsoft/onnxruntime, onnxruntime/core/optimizer/graph_transformer_utils.cc",
     steps=(
         Theirs(
@@ -18,7 +18,7 @@ MANNER = Manner(
         ),
         Theirs(
             "ConvAddFusion, ConvMulFusion, ConvBNFusion, PadFusion, MatmulBNFusion",
-            line("fold_affine", "scales, shifts and pads vanish into weights"),
+            line("fold_affine", "scales, shifts and pads fold into weights"),
         ),
         Theirs("DoubleQDQPairsRemover", line("cleanup_qdq", "first of the level")),
         Theirs(
@@ -37,7 +37,7 @@ MANNER = Manner(
         ),
         Theirs(
             "TransposeOptimizer",
-            line("sink_transposes", "last of the level, as there"),
+            line("sink_transposes", "last of the level, as in ONNX Runtime"),
         ),
         Theirs(
             "level 2: ClipQuantFusion, QDQSelectorAction, GemmActivation, MatMulIntegerToFloat, "
@@ -51,25 +51,25 @@ MANNER = Manner(
                     line("fold_split_concat"),
                     line("dead_code_elimination"),
                 ),
-                because="each level is applied until it changes nothing, ten times at most",
+                because="each level repeats until nothing changes, at most ten times",
             ),
-            "where it names a fused kernel, ours is made by `fuse` from the parts",
+            "ONNX Runtime names a fused kernel; our `fuse` forms it from the parts",
         ),
-        Theirs("QDQFinalCleanup", line("cleanup_qdq", "must be last")),
+        Theirs("QDQFinalCleanup", line("cleanup_qdq", "required at the end")),
         Theirs(
             "level 3: NchwcTransformer, NhwcTransformer",
             None,
-            "belongs to kernels and so stands behind fusion here",
+            "layouts belong to kernels, so this pass follows fusion here",
         ),
         Theirs(
             "ConvActivation, ConvAddActivationFusion",
-            line("fuse", "bias, residual and activation at the store"),
+            line("fuse", "bias, residual and activation at the store of an anchor"),
         ),
         Theirs("NchwcTransformer", line("assign_layout", "blocked channels")),
         Theirs("reorder merging", line("fuse_data_movement")),
     ),
-    alike="Rules with a root operator, folding by running the reference, blocked channels with as "
-    "few reorders as possible.",
-    unlike="Its fusions are a closed list of names, since each needs a hand-written kernel; a "
+    alike="Rules with a root operator, constant folding by the reference, and blocked channels "
+    "with as few reorders as possible.",
+    unlike="Its fusions are a closed list of names, since each needs a hand-written kernel. A "
     "model with another activation keeps its nodes apart.",
 )

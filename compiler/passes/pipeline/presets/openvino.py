@@ -1,4 +1,4 @@
-"""In the manner of OpenVINO."""
+"""A preset modelled on OpenVINO."""
 
 from compiler.passes.pipeline.pipeline import Repeat, line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,10 +6,14 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="openvino",
     system="OpenVINO, CPU plugin",
-    words="Common transformations, common fusions, low precision, then the plugin's own fusing.",
+    words="Common transformations, common fusions, low precision, then the plugin's own fusions.",
     source="openvinotoolkit/openvino, src/common/transformations and src/plugins/intel_cpu",
     steps=(
-        Theirs("MarkDequantization", None, "quantised constants stay folded or not by their cost"),
+        Theirs(
+            "MarkDequantization",
+            None,
+            "quantized constants are folded or kept according to their cost",
+        ),
         Theirs("EliminateConvert", line("remove_noops")),
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs(
@@ -22,7 +26,7 @@ MANNER = Manner(
         ),
         Theirs(
             "GatherNopElimination, SplitSqueezeConcatFusion and further eliminations",
-            line("simplify", "what does nothing, what is cut and joined"),
+            line("simplify", "no-ops, and tensors that are split and concatenated again"),
         ),
         Theirs(
             "LSTMCellFusion, GRUCellFusion, CommonFusions (Swish, HSwish, Mish, Gelu, MVN, "
@@ -44,12 +48,12 @@ MANNER = Manner(
         Theirs(
             "decompositions (Gelu, ReduceL1, LogSoftmax, MVN, Einsum)",
             None,
-            "compositions are written out when code is made",
+            "code generation decomposes composite operators",
         ),
         Theirs(
             "FakeQuantize fusions, low-precision transformations",
             line("propagate_qdq"),
-            "there is no fake quantisation in ONNX; Q and DQ play that part",
+            "ONNX has no fake quantization; Q and DQ take its place",
         ),
         Theirs(
             "ConstantFolding and Validate between all of these",
@@ -58,14 +62,17 @@ MANNER = Manner(
         Theirs(
             "plugin: FuseConvolutionSimpleOperation, FuseConvolutionSumAndActivation, "
             "FuseEltwiseAndSimple, FuseReduceAndSimpleOperation",
-            line("fuse", "simple operations into what comes before them"),
+            line("fuse", "simple operations merge into the operator before them"),
         ),
-        Theirs("plugin: layout selection, by votes of primitives", line("assign_layout")),
+        Theirs(
+            "plugin: layout selection by votes of primitives",
+            line("assign_layout"),
+        ),
         Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_data_movement")),
         Theirs("FuseConvolutionAndDWConvolution", None, "two convolutions are two kernels here"),
     ),
-    alike="Matchers over patterns in stages, constants folded between them, and an elementwise "
-    "chain is one generated kernel.",
-    unlike="OpenVINO's default on machines with bf16 units is bf16; and its fused kernels come "
-    "from oneDNN's primitives with their post-operations.",
+    alike="Pattern matchers in stages, constant folding between them, and a generated kernel per "
+    "elementwise chain.",
+    unlike="OpenVINO defaults to bf16 on machines with bf16 units. Its fused kernels are "
+    "oneDNN's primitives with post-operations.",
 )

@@ -1,4 +1,4 @@
-"""Our own presets: nothing, what is quick and exact, the default, everything, and small steps."""
+"""Our own presets: required passes only, fast and exact, default, everything, and small steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 
 def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
-    """What turns sizes and conditions that are known into a graph that no longer asks for them.
+    """Return the lines that turn known sizes and conditions into constants.
 
-    With `keep_codes` a later pass looks for products of codes.
+    With `keep_codes` the integer codes of products stay for a later pass.
     """
     because = "constants first: the other passes read their elements"
     return (

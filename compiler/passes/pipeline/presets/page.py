@@ -1,4 +1,4 @@
-"""docs/pipelines.md: the presets, and what other compilers run beside what we run for it.
+"""The generator of docs/pipelines.md: our presets, and other compilers' passes next to ours.
 
 python -m compiler.passes.pipeline.presets.page > docs/pipelines.md
 """
@@ -14,19 +14,18 @@ from compiler.passes.pipeline.presets.manner import Manner
 _HEAD = """# Pipelines
 
 A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. A
-preset's name stands for its lines, `-fuse` takes a pass out of what stands before it
-(`default,-fuse`), and passes that make work for each other stand in a group that is repeated until
-a round changes nothing: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
+preset's name stands for its lines, `-fuse` removes a pass from the lines before it
+(`default,-fuse`), and a group repeats passes that create work for each other until an iteration
+changes nothing: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
 
 This page is written by `python -m compiler.passes.pipeline.presets.page` from the declarations in
-`compiler/passes/pipeline/presets/`; a test compares the two. To add a preset in the manner of
-another system, write a file there with its passes in its order and list it in the folder's
-`__init__`.
+`compiler/passes/pipeline/presets/`; a test compares the two. To add a preset modelled on another
+system, write a file there with its passes in order and list it in the folder's `__init__`.
 """
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     lines = [_HEAD, *_ours(), *(line for m in manners() for line in _manner(m))]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -48,7 +47,7 @@ def _preset(name: str, p: Pipeline) -> Iterator[str]:
 
 
 def _manner(m: Manner) -> Iterator[str]:
-    yield f"## `{m.name}`: in the manner of {m.system}\n"
+    yield f"## `{m.name}`: modelled on {m.system}\n"
     yield f"{m.words}\n"
     yield f"    {m.pipeline}\n"
     yield "| theirs, in order | ours | |"
@@ -56,8 +55,8 @@ def _manner(m: Manner) -> Iterator[str]:
     for step in m.steps:
         words = step.words or (step.ours.because if step.ours is not None else "")
         yield f"| {step.names} | {_code(step.ours)} | {words} |"
-    yield f"\n**Alike.** {m.alike}\n"
-    yield f"**Not alike.** {m.unlike}\n"
+    yield f"\n**Similarities.** {m.alike}\n"
+    yield f"**Differences.** {m.unlike}\n"
     yield f"Order read from: {m.source}.\n"
 
 

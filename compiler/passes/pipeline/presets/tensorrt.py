@@ -1,4 +1,4 @@
-"""In the manner of TensorRT."""
+"""A preset modelled on TensorRT."""
 
 from compiler.passes.pipeline.pipeline import line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -6,30 +6,35 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="tensorrt",
     system="NVIDIA TensorRT",
-    words="Dead layers out, vertical and horizontal layer fusion, then kernels by timing.",
+    words="Remove dead layers, fuse layers vertically and horizontally, then choose kernels by "
+    "timing.",
     source="TensorRT developer guide: layer fusion catalogue, builder phases",
     steps=(
         Theirs(
-            "dead layer removal", line("dead_code_elimination", "outputs that nobody asked for")
+            "dead layer removal",
+            line("dead_code_elimination", "outputs without readers"),
         ),
-        Theirs("constant folding", line("fold_constants", "ONNX parsers leave shapes to compute")),
+        Theirs(
+            "constant folding",
+            line("fold_constants", "ONNX parsers leave shape computations"),
+        ),
         Theirs(
             "no-op removal, shuffle fusion (transposes and reshapes in a row)",
-            line("simplify", "two shuffles are one"),
+            line("simplify", "consecutive shuffles merge"),
         ),
         Theirs(
             "Q/DQ propagation and fusion",
-            line("propagate_qdq", "quantise early, dequantise late"),
+            line("propagate_qdq", "quantize early, dequantize late"),
             "TensorRT moves a quantize up and a dequantize down as far as operators commute",
         ),
         Theirs(
             "GELU, LayerNorm, softmax patterns",
-            line("recognise", "a pattern with a kernel of its own"),
+            line("recognise", "a pattern with a dedicated kernel"),
         ),
         Theirs("attention patterns", line("recognise_attention")),
         Theirs(
             "Convolution + Scale, FullyConnected + Scale",
-            line("fold_affine", "scales into weights"),
+            line("fold_affine", "scales fold into weights"),
         ),
         Theirs("common layers merged", line("common_subexpression_elimination")),
         Theirs(
@@ -52,10 +57,10 @@ MANNER = Manner(
         Theirs(
             "tactic selection by timing, activation memory reuse",
             None,
-            "kernels come from a policy, not from timing; memory is planned after the passes",
+            "a policy chooses kernels, not timing; our memory planner runs after the passes",
         ),
     ),
-    alike="Vertical fusion at an anchor's store is the same idea, and so is folding scales.",
-    unlike="TensorRT is closed: the order of its phases is known from its documents and logs only. "
-    "It decides by timing kernels on the device, we by counted bytes.",
+    alike="Vertical fusion at an anchor's store is the same method, as is folding scales.",
+    unlike="TensorRT is closed: the order of its phases is known only from its documents and "
+    "logs. It chooses kernels by timing on the device, we by counted bytes.",
 )

@@ -1,4 +1,4 @@
-"""In the manner of TVM."""
+"""A preset modelled on TVM."""
 
 from compiler.passes.pipeline.pipeline import line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
@@ -10,52 +10,55 @@ MANNER = Manner(
     source="apache/tvm, src/relay/backend/utils.cc and python/tvm/relax/backend/cpu_generic",
     steps=(
         Theirs(
-            "Normalize, RemoveUnusedParameters", line("dead_code_elimination", "what nobody reads")
+            "Normalize, RemoveUnusedParameters",
+            line("dead_code_elimination", "unused values"),
         ),
         Theirs(
             "SimplifyInference, DecomposeOps",
-            line("fold_affine", "batch norms vanish into weights"),
-            "TVM writes a batch norm out as scale and shift and then moves these into weights",
+            line("fold_affine", "batch norms fold into weights"),
+            "TVM decomposes a batch norm into scale and shift and then moves these into weights",
         ),
         Theirs("FoldBatchnormToConv2D, FoldScaleAxis", line("fold_affine")),
         Theirs(
             "SimplifyExpr, CanonicalizeCast, RemoveRedundantReshape, FuseTransposeMatmul",
-            line("simplify", "one set of rules to a fixed point"),
+            line("simplify", "a single set of rules, to a fixed point"),
         ),
         Theirs(
             "EliminateCommonSubexpr",
-            line("common_subexpression_elimination", "one of several equal nodes"),
+            line("common_subexpression_elimination", "equal nodes merge"),
         ),
         Theirs(
             "CombineParallelConv2D, CombineParallelDense, CombineParallelMatmul",
             line("combine_parallel_contractions", "products with a shared operand"),
         ),
-        Theirs("FoldConstant", line("fold_constants", "what depends on constants alone")),
+        Theirs("FoldConstant", line("fold_constants", "nodes that depend only on constants")),
         Theirs("DeadCodeElimination", line("dead_code_elimination")),
         Theirs(
             "ConvertLayout, AlterOpLayout",
             None,
-            "per kernel and so after fusion, see the end",
+            "per kernel, so after fusion: see the end",
         ),
         Theirs(
             "LegalizeOps, AnnotateTIROpPattern",
             None,
             "the kind of an operator (elementwise, broadcast, injective, reduction, contraction) "
-            "stands in its declaration",
+            "is part of its declaration",
         ),
         Theirs(
             "FuseOps, FuseTIR",
             line("fuse", "groups up to the immediate post-dominator", policy="postdominator"),
         ),
         Theirs("ConvertLayout", line("assign_layout", "here, since layouts belong to kernels")),
-        Theirs("OptimizeLayoutTransform", line("fuse_data_movement", "copies join up")),
+        Theirs(
+            "OptimizeLayoutTransform", line("fuse_data_movement", "copies between layouts merge")
+        ),
         Theirs(
             "StaticPlanBlockMemory, KillAfterLastUse, VMShapeLower",
             None,
-            "memory is planned after the passes, for a whole program",
+            "our memory planner runs after the passes, for a whole program",
         ),
     ),
-    alike="Compute and schedule are apart, operator kinds decide fusion, one kernel per group.",
-    unlike="TVM's kernels need a search to be fast; ours come from a policy by class of "
-    "computation. Relax keeps symbolic sizes in the graph as we do, Relay had none.",
+    alike="Compute and schedule are separate, operator kinds decide fusion, a kernel per group.",
+    unlike="TVM's kernels need a search to be fast; ours follow a policy per class of "
+    "computation. Relax keeps symbolic sizes in the graph as we do; Relay had none.",
 )

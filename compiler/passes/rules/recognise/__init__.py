@@ -1,7 +1,7 @@
-"""Rules that recognise an operator in the operations that an exporter wrote for it.
+"""Rules that recognise an operator in the primitives that an exporter wrote for it.
 
-A file per family. Exporters differ in the order of factors, in how they divide and where they
-cast; each rule's pattern has the forms that are the same numbers, its near miss one that is not.
+A file per family. Exporters differ in the order of factors, in divisions and in the position of
+casts. Each rule's pattern covers the equivalent forms; its near miss is a form that differs.
 """
 
 from compiler.passes.engine.rule import Rule
@@ -36,9 +36,10 @@ RECOGNISE: list[Rule] = [
     *ROTARY,
     *BLOCKS,
 ]
-"""Rules of `recognise`, in the order in which they are tried.
+"""Rules of `recognise`, in the order they are tried.
 
-Those of `attention`, `exact` and `shuffle` have passes of their own: what they give runs no faster.
+The rules of `attention`, `exact` and `shuffle` form separate passes: their operators run no faster
+than the primitives.
 """
 
 __all__ = ["ATTENTION", "EXACT", "RECOGNISE", "SHUFFLE", "recognise_cells"]

@@ -1,4 +1,4 @@
-"""Rules that recognise scaled dot-product attention, and a pass of its own for them."""
+"""Rules that recognise scaled dot-product attention, and their pass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
 _LOWEST = -1e30
-"""A number so low that adding a score to it does not change it in f32."""
+"""Bound below which a mask value absorbs any score in f32."""
 
 
 def _scaled(x: Pattern, name: str) -> OneOf:
-    """x, or x times a number."""
+    """Return the pattern of x, or x times a number."""
     return OneOf(Product(x, Number(name)), x)
 
 
@@ -85,27 +85,27 @@ def attention_of_products(
     perm: tuple[int, ...] | None,
     axis: int,
 ) -> Operand:
-    """softmax(q * transposed k * scale + mask) * v is attention.
+    """Recognise softmax(q * transposed k * scale + mask) * v as attention.
 
-    One node says what exporters write in many ways, and one kernel computes it: a block of
-    queries at a time, whose scores never leave the cache.
+    Exporters write it in many ways. A single kernel computes it block by block of queries, whose
+    scores stay in the cache.
     """
     keys = columns if k is None else k
-    assert keys is not None, "a product has a right operand"
+    assert keys is not None, "one of the alternatives binds the right operand"
     if v.type.shape is None or keys.type.shape is None or q.type.shape is None:
         return Skip(f"the ranks of {q.type}, {keys.type} and {v.type} are not all known")
     if axis not in (-1, v.rank - 1) or not q.rank == keys.rank == v.rank:
-        return Skip(f"the softmax runs along axis {axis}, the keys along the last of {v.rank}")
+        return Skip(f"the softmax is along axis {axis}, the keys along the last of {v.rank}")
     if lowest is not None and lowest > _LOWEST:
-        return Skip(f"what is hidden becomes {lowest:g}, which is not low enough to add instead")
+        return Skip(f"the mask sets hidden scores to {lowest:g}, too high for an additive mask")
     factor = float(np.prod([s for s in (scale, scale_q, scale_k, scale_kt) if s is not None]))
     if columns is not None and columns.value is not None:
-        return Skip(f"{columns.name} is a constant: the product has it packed")
+        return Skip(f"{columns.name} is a constant, which the product packs at compile time")
     if columns is not None:
         perm = tuple(range(keys.rank))
     k_rows: Operand = keys
     if perm is not None:
-        # k as it stands is transposed already or not; the operator wants its places before sizes.
+        # The operator takes positions before features; k may have that order already.
         order = (*perm[:-2], perm[-1], perm[-2])
         k_rows = keys if order == tuple(range(keys.rank)) else o.transpose(keys, perm=order)
     made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
@@ -116,7 +116,7 @@ def attention_of_products(
 def _mask(
     q: Tensor, mask: Tensor | None, kept: Tensor | None, hidden: Tensor | None, lowest: float | None
 ) -> Operand:
-    """The mask as numbers to add."""
+    """Return the mask as numbers to add."""
     if lowest is None:
         return mask
     dtype: DType = q.dtype
@@ -132,8 +132,8 @@ recognise_attention = rules_pass(
     ATTENTION,
     """Recognise attention in its products and softmax.
 
-    The operator is one kernel, in which a block of queries goes through all stages before the next
-    one begins, so that the scores are never written to memory that is far away.
+    The operator is a single kernel. A block of queries passes through all stages before the next
+    block begins, so the scores stay in the cache.
     """,
     needs=["constants"],
     known_as={"ONNX Runtime": "AttentionFusion"},

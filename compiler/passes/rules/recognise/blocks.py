@@ -1,4 +1,4 @@
-"""Rules that recognise depth to space and space to depth in a transpose of parts of axes."""
+"""Rules that recognise depth-to-space and space-to-depth in a transpose of split axes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOVED = OneOf(
     o.reshape(_PARTS, Any("second"), allowzero=AnyAttr("zeros2")),
     o.flatten(_PARTS, axis=AnyAttr("cut")),
 )
-"""`x`, its `parts` as axes, those in another order, and all of that under another shape."""
+"""`x` with its axes split into `parts`, these permuted, and the result reshaped."""
 
 Order = tuple[tuple[Dim, ...], tuple[int, ...]]
-"""Runs of axes that stay together, by their sizes, and which of them stands where afterwards."""
+"""The sizes of runs of axes that stay together, and their permutation."""
 
 
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
-    """A transpose with as few axes as say the same: without ones, neighbours that stay as one.
+    """Return the canonical transpose: axes of size 1 dropped, axes that stay adjacent merged.
 
-    Two changes of shape around a transpose move elements alike when these are equal.
+    Two pairs of reshapes around a transpose move elements alike when these are equal.
     """
     kept = [a for a in perm if dims[a] != 1]
     places = {a: i for i, a in enumerate(sorted(kept))}
@@ -45,7 +45,7 @@ def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
 
 
 def order_text(order: Order) -> str:
-    """Sizes and order as a reason says them."""
+    """Describe sizes and permutation."""
     sizes, perm = order
     return f"[{', '.join(map(str, sizes))}] in the order {list(perm)}"
 
@@ -83,23 +83,23 @@ def order_text(order: Order) -> str:
 def depth_to_space_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Channels that are cut in three and spread over rows and columns: depth to space."""
+    """Recognise channels split in three and moved to rows and columns as depth-to-space."""
     if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
-        return Skip(f"from {x.type} to {t}: not from image to image")
+        return Skip(f"{x.type} and {t} are not both images")
     n, channels, h, w = x.shape
     fewer = t.shape[1]
     b = _block(channels, fewer)
     if b is None or t.shape != (n, fewer, h * b, w * b) or parts.type.shape is None:
-        return Skip(f"from {x.type} to {t} no square of channels becomes a square of pixels")
+        return Skip(f"no block of channels of {x.type} becomes a square of pixels of {t}")
     found = order_of(parts.shape, perm)
     for mode, dims, axes in (
         ("DCR", (n, b, b, fewer, h, w), (0, 3, 4, 1, 5, 2)),
         ("CRD", (n, fewer, b, b, h, w), (0, 1, 4, 2, 5, 3)),
     ):
         if found == order_of(dims, axes):
-            because = f"{b}x{b} channels become a square of pixels"
+            because = f"blocks of {b}x{b} channels become squares of pixels"
             return Because(o.depth_to_space(x, blocksize=b, mode=mode), because)
-    return Skip(f"{order_text(found)} puts the channels in neither order of the operator")
+    return Skip(f"{order_text(found)} matches neither channel order of the operator")
 
 
 @rule(
@@ -135,22 +135,24 @@ def depth_to_space_of_transpose(
 def space_to_depth_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Rows and columns that are cut in two, places within before the channels: space to depth."""
+    """Recognise rows and columns split in two and moved to the channels as space-to-depth."""
     if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
-        return Skip(f"from {x.type} to {t}: not from image to image")
+        return Skip(f"{x.type} and {t} are not both images")
     n, channels, h, w = x.shape
     b, (_n, _more, rows, columns) = _block(t.shape[1], channels), t.shape
     if b is None or (n, h, w) != (_n, rows * b, columns * b) or parts.type.shape is None:
-        return Skip(f"from {x.type} to {t} no square of pixels becomes a square of channels")
+        return Skip(f"no square of pixels of {x.type} becomes a block of channels of {t}")
     found = order_of(parts.shape, perm)
     if found != order_of((n, channels, rows, b, columns, b), (0, 3, 5, 1, 2, 4)):
-        return Skip(f"{order_text(found)} does not put the place in a square before the channels")
+        return Skip(
+            f"{order_text(found)} does not place the offset in a square before the channels"
+        )
     because = f"squares of {b}x{b} pixels become channels"
     return Because(o.space_to_depth(x, blocksize=b), because)
 
 
 def _block(more: Dim, fewer: Dim) -> int | None:
-    """The side of a square, when there are as many times more channels; None when it is none."""
+    """Return the side of the square for a ratio of channels; None when the ratio is no square."""
     if not (isinstance(more, int) and isinstance(fewer, int)) or fewer < 1 or more % fewer:
         return None
     side = isqrt(more // fewer)
@@ -158,4 +160,4 @@ def _block(more: Dim, fewer: Dim) -> int | None:
 
 
 BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
-"""Rules for blocks of pixels and channels; what they give copies as the three nodes do."""
+"""Rules for blocks of pixels and channels, which copy as much as the three nodes."""

@@ -1,4 +1,4 @@
-"""The pass that recognises the step of a long short-term memory, which has two results."""
+"""The pass that recognises the step of a long short-term memory (LSTM), with two results."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
 def recognise_cells(graph: Graph, log: Log) -> Graph:
     """Recognise the step of an LSTM in its gates, in any order.
 
-    Products and biases before it stay as they are: exporters differ most there. The operator runs
-    as its parts do, so no preset that is about speed has this pass: it shows the layers of a model.
+    Products and biases before the step stay as they are: exporters differ most there. The operator
+    runs as fast as its parts, so presets for speed leave this pass out: it shows the layers of a
+    model.
     """
     if not any(n.op == "tanh" for n in graph.nodes):
         return graph
@@ -62,7 +63,7 @@ def recognise_cells(graph: Graph, log: Log) -> Graph:
 
 
 def _recognise(ed: Editor, root: Node, log: Log) -> bool:
-    """Replace the step that ends at a node: whether there was one."""
+    """Replace the LSTM step that ends at a node; return whether it matched."""
     reason, found = "", None
     for m in match(ed, _STEP, root):
         values = {name: str(v) for name, v in m.bound.items()}
@@ -80,33 +81,33 @@ def _recognise(ed: Editor, root: Node, log: Log) -> bool:
 
 
 def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str]:
-    """Why the gates are no four parts of one value, or the order in which they are."""
+    """Return the order of the gates in their common value, or why they are not its four parts."""
     c, new = ed.type(values["c"]), ed.type(values["new"])
     if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
         return f"the cell {values['c']} is {c}, the new one {new}, the state {shown}", ""
     size = c.shape[-1]
     if not isinstance(size, int) or not c.layout.is_plain or size == 0:
-        return f"the last size of {values['c']}, {c}, is not a number of its own", ""
+        return f"the last size {c} of {values['c']} is not a known number", ""
     places: dict[int, str] = {}
     sources: set[str] = set()
     for gate in "ifgo":
         place = _place(ed, values[gate], size)
         if place is None:
-            return f"gate {gate}, {values[gate]}, is no part of {size} along a last axis", ""
+            return f"gate {gate}, {values[gate]}, is not a slice of {size} along the last axis", ""
         sources.add(place[0])
         places[place[1]] = gate
     if len(sources) > 1:
-        return f"the gates are parts of {', '.join(sorted(sources))}, not of one value", ""
+        return f"the gates are slices of {', '.join(sorted(sources))}, not of a single value", ""
     z = ed.type(next(iter(sources)))
     if sorted(places) != [0, 1, 2, 3] or not isinstance(z, TensorType):
-        return f"the gates are the parts {sorted(places)}, not each of four once", ""
+        return f"the gates are the slices {sorted(places)}, not each of four once", ""
     if z.shape != (*c.shape[:-1], 4 * size) or not z.layout.is_plain:
-        return f"the gates are parts of {z}, not four times {c}", ""
+        return f"the gates are slices of {z}, not four times {c}", ""
     return "", "".join(places[k] for k in range(4))
 
 
 def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
-    """Of which value a gate is a part, and which part of `size` it is."""
+    """Return the value of which a gate is a slice, and the index of that slice of `size`."""
     node = ed.producer(value)
     if node is None or node.op not in ("split", "slice"):
         return None
@@ -134,10 +135,10 @@ def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
 
 
 def _read_elsewhere(ed: Editor, m: Match, new: str) -> str:
-    """Which value inside the step somebody else reads, besides the new cell."""
+    """Report a value inside the step, other than the new cell, with a second reader."""
     for node in m.nodes[1:]:
         if node.output != new and ed.n_uses(node.output) != 1:
-            return f"{node.output} is read elsewhere too"
+            return f"{node.output} has another reader"
     return ""
 
 
@@ -145,7 +146,7 @@ def _replace(
     ed: Editor, root: Node, m: Match, values: Mapping[str, str], order: str, log: Log
 ) -> None:
     gate = ed.producer(values["i"])
-    assert gate is not None, "gates are parts"
+    assert gate is not None, "the gates are slices of a value"
     origins = merge_origins(*(n.origins for n in m.nodes))
     parts = [n for g in "ifgo" if (n := ed.producer(values[g])) is not None]
     ed.made.clear()
@@ -157,6 +158,8 @@ def _replace(
     ed.replace(values["new"], cell)
     gone = ed.remove_unused([root.output, *(n.output for n in (*m.nodes, *parts))])
     before = list(dict.fromkeys([*m.nodes, *gone]))
-    because = f"gates {', '.join(order)} of {gate.inputs[0]} keep, fill and show {values['c']}"
+    because = (
+        f"gates {', '.join(order)} of {gate.inputs[0]} update and expose the cell {values['c']}"
+    )
     costs = cost_of(before, ed.type), cost_of(ed.made, ed.type)
     log.applied(_RULE, root.output, because, before, ed.made, ROUNDINGS, "", *costs)

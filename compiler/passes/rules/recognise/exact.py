@@ -1,4 +1,4 @@
-"""Rules for softplus and elu, which keep digits that written out forms lose: a pass of its own."""
+"""Rules that recognise softplus and elu, which are more accurate than their primitives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOG_FORM = OneOf(o.log(o.add(o.exp(X), 1)), o.softplus(X))
 _POSITIVE = OneOf(o.greater(X, 0), o.greater_equal(X, 0))
 _NEGATIVE = OneOf(o.less(X, 0), o.less_equal(X, 0))
 _BELOW = OneOf(X, o.min(X, 0), o.where(_POSITIVE, 0, X))
-"""x where it is negative; what it is elsewhere does not matter."""
+"""A pattern of x for negative x; other elements do not matter."""
 _EXP_LESS_ONE = OneOf(o.sub(o.exp(_BELOW), 1), o.add(o.exp(_BELOW), -1))
 _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
 
@@ -57,12 +57,14 @@ _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
     """,
 )
 def softplus_written_out(x: Tensor, threshold: float | None) -> Operand:
-    """max(x, 0) + log(1+exp(-|x|)) is softplus, and log(1+exp(x)) with x itself above 20.
+    """Recognise `max(x, 0) + log(1+exp(-|x|))`, and log(1+exp(x)) guarded above 20, as softplus.
 
-    A plain log(1+exp(x)) overflows above 88 and is left as it is: softplus would not.
+    A plain log(1+exp(x)) overflows above 88, unlike softplus, and stays as it is.
     """
     if threshold is not None and not 15 <= threshold <= 80:
-        return Skip(f"x takes over from {threshold:g} on; from 15 to 80 that makes no difference")
+        return Skip(
+            f"the guard is at {threshold:g}; only thresholds from 15 to 80 leave results unchanged"
+        )
     return o.softplus(x)
 
 
@@ -100,7 +102,7 @@ def softplus_written_out(x: Tensor, threshold: float | None) -> Operand:
     """,
 )
 def elu_of_where(x: Tensor, alpha: float | None) -> Operand:
-    """x where it is positive, else alpha*(exp(x)-1), is elu."""
+    """Recognise x where positive, else alpha*(exp(x)-1), as elu."""
     return o.elu(x) if alpha is None else o.elu(x, alpha=float(alpha))
 
 
@@ -140,22 +142,22 @@ def elu_of_where(x: Tensor, alpha: float | None) -> Operand:
     """,
 )
 def elu_of_sum(x: Tensor, alpha: float | None) -> Operand:
-    """max(x, 0) + min(alpha*(exp(x)-1), 0) is elu."""
+    """Recognise `max(x, 0) + min(alpha*(exp(x)-1), 0)` as elu."""
     if alpha is not None and alpha <= 0:
-        return Skip(f"the factor is {alpha:g}; the two parts meet at 0 only for positive ones")
+        return Skip(f"the factor is {alpha:g}; the two parts meet at 0 only for positive factors")
     return o.elu(x) if alpha is None else o.elu(x, alpha=float(alpha))
 
 
 EXACT: list[Rule] = [softplus_written_out, elu_of_where, elu_of_sum]
-"""Rules of `recognise_exact`, in the order in which they are tried."""
+"""Rules of `recognise_exact`, in the order they are tried."""
 
 recognise_exact = rules_pass(
     "recognise_exact",
     EXACT,
     """Recognise softplus and elu in the operations that exporters write for them.
 
-    Near zero log(1+x) and exp(x)-1 lose digits that these operators keep, which takes up to a third
-    longer; so no preset that is about speed has this pass.
+    Near zero log(1+x) and exp(x)-1 lose digits that these operators keep. The operators take up to
+    a third longer, so presets for speed leave this pass out.
     """,
     needs=["constants"],
 )

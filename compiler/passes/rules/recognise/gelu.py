@@ -1,4 +1,4 @@
-"""Rules that recognise gelu, exact and with the tangent, in every order of its factors."""
+"""Rules that recognise gelu, exact and with the tanh approximation, in every order of factors."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _CDF = o.add(Product(_ERF, 0.5), 0.5)
     """,
 )
 def gelu_of_erf(x: Tensor) -> Operand:
-    """x/2*(1+erf(x/sqrt(2))) is gelu.
+    """Recognise `x/2*(1+erf(x/sqrt(2)))` as gelu.
 
-    Far below zero 1+erf loses all its digits; the operator keeps them.
+    For large negative x, 1+erf loses all its digits; the operator keeps them.
     """
-    return o.gelu(x) if x.dtype.is_float else Skip(f"there is no gelu of {x.dtype}")
+    return o.gelu(x) if x.dtype.is_float else Skip(f"gelu is not defined for {x.dtype}")
 
 
 _ROOT = math.sqrt(2 / math.pi)
@@ -69,7 +69,7 @@ _SQUARE = OneOf(o.pow(X, 2), o.mul(X, X))
 
 
 def _bent(root: float) -> OneOf:
-    """root * (x + 0.044715 x**3), with the factors where exporters put them."""
+    """Return the pattern root * (x + 0.044715 x**3), with the factors in the order of exporters."""
     return OneOf(
         Product(Near(root), o.add(X, Product(Near(_BEND), _CUBE))),
         Product(Near(root), o.add(X, Product(Near(_BEND), X, X, X))),
@@ -137,11 +137,11 @@ _TANH = o.tanh(_bent(_ROOT))
     """,
 )
 def gelu_of_tanh(x: Tensor) -> Operand:
-    """x/2*(1+tanh(sqrt(2/pi)*(x+0.044715*x**3))) is gelu with the tangent."""
+    """Recognise `x/2*(1+tanh(sqrt(2/pi)*(x+0.044715*x**3)))` as gelu approximated with tanh."""
     if not x.dtype.is_float:
-        return Skip(f"there is no gelu of {x.dtype}")
+        return Skip(f"gelu is not defined for {x.dtype}")
     return o.gelu(x, approximate="tanh")
 
 
 GELU: list[Rule] = [gelu_of_erf, gelu_of_tanh]
-"""Rules for gelu, in the order in which they are tried."""
+"""Rules for gelu, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that recognise group normalisation, which exporters write with the one per instance."""
+"""Rules that recognise group normalisation, which exporters write with instance normalisation."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def group_norm_of_instance_norm(
     allowzero: bool,
     t: TensorType,
 ) -> Operand:
-    """Channels split into groups, normalised per instance and joined again: group normalisation.
+    """Recognise instance normalisation of channel groups as group normalisation.
 
-    The exporters of PyTorch write it so for opsets before 18.
+    PyTorch's exporters write it this way for opsets before 18.
     """
     if x.type.shape is None or t != x.type.logical or x.rank < 2:
-        return Skip(f"{x.type} does not come back in its own shape, but as {t}")
+        return Skip(f"{x.type} is reshaped to {t} instead of its own shape")
     groups, channels = scale.shape[0], x.shape[1]
     if not isinstance(channels, int) or not isinstance(groups, int) or channels % groups:
-        return Skip(f"{channels} channels are not {groups} groups")
+        return Skip(f"{channels} channels do not divide into {groups} groups")
     first = None if split.value is None or split.value.size < 3 else split.value[0]
     if first is None or not (first == 0 or first == x.shape[0]):
         return Skip(f"the first axis becomes {first}, not the {x.shape[0]} images of {x.type}")
@@ -89,23 +89,23 @@ def group_norm_of_instance_norm(
 
 
 def _repeated(c: ConstTensor, times: int) -> Constant:
-    """Each element several times."""
+    """Repeat each element."""
     return c.stored if times == 1 else Constant.of(np.repeat(c.stored.array(), times))
 
 
 def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
-    """A constant [C, 1, ...] or of one element as a vector over the channels of x."""
+    """Return a constant [C, 1, ...] or of a single element as a vector over the channels of x."""
     channels = x.shape[1] if x.type.shape is not None else None
     shape = c.type.static_shape
     axis = len(shape) - (x.rank - 1) if channels is not None else -1
     is_column = 0 <= axis <= 1 and shape[axis] == channels == c.type.n_elements
     if t != x.type.logical or not isinstance(channels, int):
-        return Skip(f"it makes {t} of {x.type}")
+        return Skip(f"it computes {t} from {x.type}")
     if is_column:
         return reshaped(c.stored, [channels])
     if c.type.n_elements == 1:
         return Constant.of(np.broadcast_to(c.stored.array().reshape(-1), [channels]))
-    return Skip(f"{c.type} is not one number per channel of {x.type}")
+    return Skip(f"{c.type} is not a number per channel of {x.type}")
 
 
 @rule(
@@ -150,7 +150,7 @@ def scale_into_group_norm(
     factor: ConstTensor,
     t: TensorType,
 ) -> Operand:
-    """A group normalisation scales by itself what is multiplied per channel behind it."""
+    """Fold a per-channel scale into the group normalisation before it."""
     column = _per_channel(factor, x, t)
     if isinstance(column, Skip):
         return column
@@ -200,7 +200,7 @@ def shift_into_group_norm(
     shift: ConstTensor,
     t: TensorType,
 ) -> Operand:
-    """A group normalisation adds by itself what is added per channel behind it."""
+    """Fold a per-channel shift into the group normalisation before it."""
     column = _per_channel(shift, x, t)
     if isinstance(column, Skip):
         return column
@@ -213,4 +213,4 @@ GROUP_NORM: list[Rule] = [
     scale_into_group_norm,
     shift_into_group_norm,
 ]
-"""Rules for group normalisation, in the order in which they are tried."""
+"""Rules for group normalisation, in the order they are tried."""

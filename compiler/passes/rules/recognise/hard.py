@@ -1,4 +1,4 @@
-"""Rules that recognise activations made of straight lines: hard sigmoid and hard swish."""
+"""Rules that recognise piecewise linear activations: hard sigmoid and hard swish."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ _SIX_PLACES = OneOf(
     """,
 )
 def hard_swish_written_out(x: Tensor, size: float) -> Operand:
-    """x*clip(x+3, 0, 6)/6 is hard swish.
+    """Recognise `x*clip(x+3, 0, 6)/6` as hard swish.
 
-    One operator has one loop, and its name says what the model's author meant.
+    The operator is a single loop, and its name states the intent of the model's author.
     """
     return _hard_swish(x, size)
 
 
 def _hard_swish(x: Tensor, scale: float) -> Operand:
     if not is_near(scale, 1 / 6, x.dtype):
-        return Skip(f"the scale is {scale:g}, hard swish has 1/6")
+        return Skip(f"the scale is {scale:g}, and hard swish requires 1/6")
     return o.hard_swish(x)
 
 
@@ -86,9 +86,9 @@ def _hard_swish(x: Tensor, scale: float) -> Operand:
     """,
 )
 def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
-    """x times its hard sigmoid is hard swish."""
+    """Recognise x times its hard sigmoid as hard swish."""
     if not is_near(beta, 0.5, x.dtype):
-        return Skip(f"its shift is {beta:g}, that of hard swish 0.5")
+        return Skip(f"the shift is {beta:g}, and hard swish requires 0.5")
     return _hard_swish(x, alpha)
 
 
@@ -125,9 +125,9 @@ def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
     """,
 )
 def hard_sigmoid_written_out(x: Tensor, shift: float, lo: float, hi: float, size: float) -> Operand:
-    """clip(x+3, 0, 6)/6 is a hard sigmoid."""
+    """Recognise `clip(x+3, 0, 6)/6` as a hard sigmoid."""
     if lo != 0 or not is_near(hi * size, 1, x.dtype):
-        return Skip(f"it runs from {lo * size:g} to {hi * size:g}, a hard sigmoid from 0 to 1")
+        return Skip(f"it ranges from {lo * size:g} to {hi * size:g}, a hard sigmoid from 0 to 1")
     return o.hard_sigmoid(x, alpha=float(size), beta=float(shift * size))
 
 
@@ -165,9 +165,9 @@ def hard_sigmoid_written_out(x: Tensor, shift: float, lo: float, hi: float, size
     """,
 )
 def hard_sigmoid_of_line(x: Tensor, alpha: float, beta: float) -> Operand:
-    """A straight line cut off at 0 and 1 is a hard sigmoid."""
+    """Recognise a linear function clipped to 0 and 1 as a hard sigmoid."""
     if not x.dtype.is_float:
-        return Skip(f"there is no hard sigmoid of {x.dtype}")
+        return Skip(f"hard sigmoid is not defined for {x.dtype}")
     return o.hard_sigmoid(x, alpha=float(alpha), beta=float(beta))
 
 
@@ -177,4 +177,4 @@ HARD: list[Rule] = [
     hard_sigmoid_of_line,
     hard_swish_of_hard_sigmoid,
 ]
-"""Rules for activations made of straight lines, in the order in which they are tried."""
+"""Rules for piecewise linear activations, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about reductions whose axes come back behind them, as JAX and TensorFlow write them."""
+"""Rules for reductions whose axes are reinserted, as JAX and TensorFlow write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_
 
 
 def _without_axes(name: str) -> Call:
-    """A reduction of this kind that drops its axes; its operand has the name of the kind."""
+    """A reduction of this kind with keepdims=false; its operand has the name of the kind."""
     return o[name](Any(name), axes=AnyAttr("axes"), keepdims=False)
 
 
@@ -49,16 +49,16 @@ _DROPPED = OneOf(*map(_without_axes, _REDUCTIONS))
     """,
 )
 def keep_reduced_axes(axes: tuple[int, ...], t: TensorType, **others: object) -> Operand:
-    """A reduction keeps its axes with one place, instead of dropping them and having them back.
+    """Keep the axes of a reduction with size 1, instead of dropping and reinserting them.
 
-    Normalisations and softmax are known by it.
+    Patterns of normalisations and softmax match this form.
     """
     name, x = next((n, x) for n in _REDUCTIONS if isinstance(x := others[n], Tensor))
     made: Call = o[name](x, axes=axes, keepdims=True)
     if x.type.shape is None or made.type.logical != t:
-        return Skip(f"with its axes {name} makes {made.type}, and {t} is asked for")
-    return Because(made, f"{name} keeps axes {list(axes)} itself")
+        return Skip(f"with its axes {name} makes {made.type}, and {t} is needed")
+    return Because(made, f"{name} keeps axes {list(axes)}")
 
 
 KEPT_AXES: list[Rule] = [keep_reduced_axes]
-"""Rules about axes that come back behind a reduction."""
+"""Rules for reductions with reinserted axes."""

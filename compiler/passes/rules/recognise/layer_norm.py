@@ -1,4 +1,4 @@
-"""Rules that recognise layer and root mean square normalisation, with their scales and shifts."""
+"""Rules that recognise layer and root mean square normalisation, with scales and shifts."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _CENTRED = o.sub(X, _MEAN)
 
 
 def _mean_square(x: Pattern) -> Pattern:
-    """The mean of the squares of x, which may be computed once or for each use."""
+    """Return the pattern of the mean of squares of x, computed once or for each use."""
     return o.reduce_mean(OneOf(o.mul(x, x), o.pow(x, 2)), axes=_AXES)
 
 
 def _inverse_root(square: Pattern) -> Pattern:
-    """1/sqrt(square + epsilon)."""
+    """Return the pattern 1/sqrt(square + epsilon)."""
     widened = o.add(square, Number("epsilon"))
     root = OneOf(o.sqrt(widened), o.pow(widened, 0.5))
     return OneOf(o.reciprocal(root), o.div(1, root), o.pow(widened, -0.5))
 
 
 def _over_root(value: Pattern, square: Pattern) -> OneOf:
-    """value/sqrt(square + epsilon), perhaps times a scale somewhere on the way."""
+    """Return the pattern value/sqrt(square + epsilon), with an optional scale."""
     widened = o.add(square, Number("epsilon"))
     root = OneOf(o.sqrt(widened), o.pow(widened, 0.5))
     inverse = _inverse_root(square)
@@ -52,7 +52,7 @@ _VARIANCE = _mean_square(_CENTRED)
 
 
 def _by(factor: Pattern) -> OneOf:
-    """x*f + (shift - mean*f), with or without a shift."""
+    """Return the pattern x*f + (shift - mean*f), with an optional shift."""
     return OneOf(
         o.add(o.mul(X, factor), o.sub(SHIFT, o.mul(_MEAN, factor))),
         o.sub(o.mul(X, factor), o.mul(_MEAN, factor)),
@@ -60,7 +60,7 @@ def _by(factor: Pattern) -> OneOf:
 
 
 def first_of_trailing(axes: tuple[int, ...], rank: int) -> int | None:
-    """Where the last axes of a tensor begin; None when these are others."""
+    """Return the first of these axes if they are the trailing ones, else None."""
     return (
         rank - len(axes) if axes and tuple(axes) == tuple(range(rank - len(axes), rank)) else None
     )
@@ -77,16 +77,16 @@ def is_per_element(p: Tensor, x: Tensor, axis: int) -> bool:
 def _misfit(
     x: Tensor, axes: tuple[int, ...], epsilon: float, t: TensorType, *parameters: Tensor | None
 ) -> str:
-    """Why statistics along these axes are no normalisation; empty when they are."""
+    """Return why statistics along these axes are no normalisation; empty when they are."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it makes {t} of {x.type}"
+        return f"it computes {t} from {x.type}"
     if first_of_trailing(axes, x.rank) is None:
-        return f"the statistics run along axes {list(axes)}, not along the last of {x.rank}"
+        return f"the statistics are along axes {list(axes)}, not along the last of {x.rank}"
     if not x.dtype.is_float or epsilon < 0:
         return f"epsilon is {epsilon:g} and the elements are {x.dtype}"
     for p in parameters:
         if p is not None and not is_per_element(p, x, x.rank - len(axes)):
-            return f"{p.type} is not one number per normalised element of {x.type}"
+            return f"{p.type} is not a number per normalised element of {x.type}"
     return ""
 
 
@@ -136,9 +136,10 @@ def _one(x: Tensor) -> Constant:
 def layer_norm_written_out(
     x: Tensor, axes: tuple[int, ...], epsilon: float, scale: Tensor | None, t: TensorType
 ) -> Operand:
-    """Taking off the mean and dividing by the root of the variance is layer normalisation.
+    """Recognise `(x - mean) / sqrt(variance + epsilon)` as layer normalisation.
 
-    Written out it passes over memory five times; the operator reads a row once and keeps it near.
+    The primitives make five passes over memory; the operator reads a row once and keeps it in the
+    cache.
     """
     reason = _misfit(x, axes, epsilon, t, scale)
     if reason:
@@ -202,9 +203,9 @@ def layer_norm_by_factor(
     shift: Tensor | None,
     t: TensorType,
 ) -> Operand:
-    """x*f + (shift - mean*f) with f = scale/sqrt(variance) is layer normalisation, as Keras has it.
+    """Recognise `x*f + (shift - mean*f)`, f = scale/sqrt(variance), as layer normalisation (Keras).
 
-    The operator takes the mean off first, which loses fewer digits where it is large.
+    The operator subtracts the mean first, which loses fewer digits for a large mean.
     """
     reason = _misfit(x, axes, epsilon, t, scale, shift)
     if reason:
@@ -253,7 +254,7 @@ def layer_norm_by_factor(
 def rms_norm_written_out(
     x: Tensor, axes: tuple[int, ...], epsilon: float, scale: Tensor | None, t: TensorType
 ) -> Operand:
-    """Dividing by the root of the mean square is root mean square normalisation."""
+    """Recognise division by the root mean square as RMS normalisation."""
     reason = _misfit(x, axes, epsilon, t, scale)
     if reason:
         return Skip(reason)
@@ -266,4 +267,4 @@ LAYER_NORM: list[Rule] = [
     layer_norm_written_out,
     rms_norm_written_out,
 ]
-"""Rules for layer and root mean square normalisation, in the order in which they are tried."""
+"""Rules for layer and RMS normalisation, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that give a normalisation the scale and the shift that stand behind it."""
+"""Rules that fold a scale and a shift behind a normalisation into it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _scaled(
     x: Tensor, old: ConstTensor, scale: Tensor, axis: int, t: TensorType, make: Callable[..., Call]
 ) -> Operand:
     if t != x.type.logical or not is_per_element(scale, x, axis):
-        return Skip(f"a scale {scale.type} is not one number per normalised element of {x.type}")
+        return Skip(f"a scale {scale.type} is not a number per normalised element of {x.type}")
     if isinstance(scale, ConstTensor):
         both = combined(np.multiply, old.stored, scale.stored)
         objection = objection_to(both, old.stored, scale.stored)
         return Skip(objection) if objection else make(both)
     if uniform(old.stored) != 1:
-        return Skip(f"{old.name} is a scale already, and {scale.name} is no constant")
+        return Skip(f"{old.name} is a scale already, and {scale.name} is not constant")
     return make(scale)
 
 
@@ -62,7 +62,7 @@ def _scaled(
 def scale_into_layer_norm(
     x: Tensor, old: ConstTensor, scale: Tensor, axis: int, epsilon: float, t: TensorType
 ) -> Operand:
-    """A layer normalisation scales by itself what is multiplied behind it."""
+    """Fold a scale into the layer normalisation before it."""
     return _scaled(x, old, scale, axis, t, lambda s: o.layer_norm(x, s, axis=axis, epsilon=epsilon))
 
 
@@ -98,7 +98,7 @@ def scale_into_layer_norm(
 def scale_into_rms_norm(
     x: Tensor, old: ConstTensor, scale: Tensor, axis: int, epsilon: float, t: TensorType
 ) -> Operand:
-    """A root mean square normalisation scales by itself what is multiplied behind it."""
+    """Fold a scale into the RMS normalisation before it."""
     return _scaled(x, old, scale, axis, t, lambda s: o.rms_norm(x, s, axis=axis, epsilon=epsilon))
 
 
@@ -140,21 +140,21 @@ def shift_into_layer_norm(
     epsilon: float,
     t: TensorType,
 ) -> Operand:
-    """A layer normalisation adds by itself what is added behind it."""
+    """Fold a shift into the layer normalisation before it."""
     added = shift or more
     assert added is not None, "one of the two is added"
     if t != x.type.logical or not is_per_element(added, x, axis):
-        return Skip(f"a shift {added.type} is not one number per normalised element of {x.type}")
+        return Skip(f"a shift {added.type} is not a number per normalised element of {x.type}")
     if old is not None and more is not None:
         both = combined(np.add, old.stored, more.stored)
         if objection := objection_to(both, old.stored, more.stored):
             return Skip(objection)
         return Because(
             o.layer_norm(x, scale, both, axis=axis, epsilon=epsilon),
-            f"the shifts {old.name} and {more.name} are one, {both.type}",
+            f"the shifts {old.name} and {more.name} become one, {both.type}",
         )
     return o.layer_norm(x, scale, added, axis=axis, epsilon=epsilon)
 
 
 NORM_PARAMETERS: list[Rule] = [scale_into_layer_norm, scale_into_rms_norm, shift_into_layer_norm]
-"""Rules for scales and shifts of normalisations, in the order in which they are tried."""
+"""Rules for scales and shifts of normalisations, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that recognise rotary positions: a vector and itself turned by a right angle, weighed."""
+"""Rules that recognise rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEIGHBOURS = o.reshape(
 def _places(
     x: Tensor, start: Tensor, end: Tensor, along: Tensor, step: Tensor | None
 ) -> list[int] | None:
-    """Which places of the last axis a slice takes; None when that is not known or another axis."""
+    """Return the positions of the last axis that a slice selects; None when unknown."""
     size = x.shape[-1]
     known = [t.value for t in (start, end, along, step) if t is not None]
     if not isinstance(size, int) or any(v is None or v.size != 1 for v in known):
@@ -100,17 +100,17 @@ def rotary_written_out(
     t: TensorType,
     **_: object,
 ) -> Operand:
-    """x*cos + (-second, first)*sin turns pairs of numbers: rotary positions.
+    """Recognise `x*cos + (-second, first)*sin` as a rotary position embedding.
 
-    Cut, changed in sign and joined again, x passes over memory four more times.
+    The slices, the negation and the concatenation make four more passes over memory.
     """
     turned = halves or neighbours
-    assert turned is not None, "one of the two is there"
+    assert turned is not None, "one of the two forms is bound"
     if x.type.shape is None or x.rank < 1 or turned.type.logical != x.type.logical:
         return Skip(f"{turned.name} is {turned.type}, {x.name} is {x.type}")
     last = x.rank if neighbours is not None else x.rank - 1
     if axis not in (-1, last):
-        return Skip(f"the parts are joined along axis {axis}, not the last of {x.type}")
+        return Skip(f"the parts are concatenated along axis {axis}, not the last of {x.type}")
     first = _places(x, from1, to1, along1, step1)
     second = _places(x, from2, to2, along2, step2)
     every = list(range(len(first) * 2)) if first is not None else []
@@ -119,9 +119,9 @@ def rotary_written_out(
     else:
         fits = first == every[: len(every) // 2] and second == every[len(every) // 2 :]
     if not fits or not every:
-        return Skip(f"the places {first} and {second} of the last axis are no pairs")
+        return Skip(f"the positions {first} and {second} of the last axis do not form pairs")
     return o.rotary(x, cos, sin, interleaved=neighbours is not None)
 
 
 ROTARY: list[Rule] = [rotary_written_out]
-"""Rules for rotary positions."""
+"""Rules for rotary position embeddings."""

@@ -1,4 +1,4 @@
-"""A rule that recognises shuffled channels, and a pass of its own for it."""
+"""The rule that recognises a channel shuffle, and its pass."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ from compiler.passes.rules.recognise.blocks import MOVED, order_of, order_text
 def channel_shuffle_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Channels in groups, group and place exchanged: a shuffle of channels.
+    """Recognise a transpose of channel groups and channels within them as a channel shuffle.
 
-    Whatever stands before and behind the channels may be one axis or several.
+    The axes before and behind the channels may be merged or separate.
     """
     if x.type.shape is None or x.rank < 2 or x.type.logical != t:
-        return Skip(f"{x.name} is {x.type} and the result {t}, not alike with channels")
+        return Skip(
+            f"{x.name} is {x.type} and the result {t}; equal types with channels are required"
+        )
     if parts.type.shape is None or not isinstance(channels := x.shape[1], int):
         return Skip(f"the sizes of {parts.type} are not known")
     found, n, rest = order_of(parts.shape, perm), x.shape[0], x.shape[2:]
@@ -56,21 +58,21 @@ def channel_shuffle_of_transpose(
         if isinstance(groups, int) and 1 < groups < channels and channels % groups == 0:
             dims = (n, groups, channels // groups, *rest)
             if found == order_of(dims, (0, 2, 1, *range(3, len(dims)))):
-                because = f"{channels} channels of {groups} groups are dealt out in turns"
+                because = f"{channels} channels of {groups} groups are interleaved"
                 return Because(o.channel_shuffle(x, groups=groups), because)
-    return Skip(f"{order_text(found)} does not exchange two parts of the {channels} channels")
+    return Skip(f"{order_text(found)} does not swap two parts of the {channels} channels")
 
 
 SHUFFLE: list[Rule] = [channel_shuffle_of_transpose]
-"""Rules for shuffled channels."""
+"""Rules for channel shuffles."""
 
 recognise_shuffle = rules_pass(
     "recognise_shuffle",
     SHUFFLE,
     """Recognise a channel shuffle in a transpose of channel groups.
 
-    The operator copies the same elements as fast, and is three nodes again in ONNX, so no preset
-    that is about speed has this pass: it shows the layers of a model.
+    The operator copies the same elements at the same speed, and exports to ONNX as three nodes.
+    Presets for speed leave this pass out: it shows the layers of a model.
     """,
     needs=["constants"],
 )

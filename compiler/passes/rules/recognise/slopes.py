@@ -1,4 +1,4 @@
-"""Rules that recognise leaky relu and prelu: one slope above zero, another below."""
+"""Rules that recognise leaky relu and prelu: different slopes above and below zero."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ _MIRRORED = OneOf(o.relu(o.neg(X)), o.max(o.neg(X), 0))
     """,
 )
 def leaky_relu_of_max(x: Tensor, alpha: float) -> Operand:
-    """The larger of x and a fraction of x is leaky relu."""
+    """Recognise the maximum of x and a fraction of x as leaky relu."""
     if not x.dtype.is_float:
-        return Skip(f"there is no leaky relu of {x.dtype}")
+        return Skip(f"leaky relu is not defined for {x.dtype}")
     if not 0 < alpha < 1:
-        return Skip(f"the slope is {alpha:g}; between 0 and 1 the larger one is leaky relu")
+        return Skip(
+            f"the slope is {alpha:g}; the maximum is leaky relu only for slopes between 0 and 1"
+        )
     return o.leaky_relu(x, alpha=float(alpha))
 
 
@@ -95,15 +97,15 @@ def leaky_relu_of_max(x: Tensor, alpha: float) -> Operand:
 def leaky_relu_of_where(
     x: Tensor, alpha: float | None, slope: ConstTensor | None, t: TensorType
 ) -> Operand:
-    """x where it is positive, else x times a slope: leaky relu, or prelu with a learned slope."""
+    """Recognise x where positive, else x times a slope, as leaky relu, or prelu if learned."""
     if not x.dtype.is_float:
-        return Skip(f"there is no leaky relu of {x.dtype}")
+        return Skip(f"leaky relu is not defined for {x.dtype}")
     if not (is_finite(slope.stored) if slope is not None else isfinite(alpha or 0)):
-        return Skip("a slope is not finite, which makes 0 times it no number")
+        return Skip("a slope is not finite, so 0 times the slope is NaN")
     if slope is None:
         return o.leaky_relu(x, alpha=float(alpha or 0))
     if t != x.type.logical:
-        return Skip(f"the slope makes {t} of {x.type}")
+        return Skip(f"the slope broadcasts {x.type} to {t}")
     return o.prelu(x, slope)
 
 
@@ -147,16 +149,16 @@ def leaky_relu_of_where(
 def prelu_of_parts(
     x: Tensor, falling: ConstTensor | None, slope: ConstTensor | None, t: TensorType
 ) -> Operand:
-    """The positive part of x and a multiple of its negative part are prelu, as Keras writes it."""
+    """Recognise the positive part of x plus a multiple of its negative part as prelu (Keras)."""
     if not x.dtype.is_float:
-        return Skip(f"there is no prelu of {x.dtype}")
+        return Skip(f"prelu is not defined for {x.dtype}")
     if t != x.type.logical:
-        return Skip(f"the slope makes {t} of {x.type}")
+        return Skip(f"the slope broadcasts {x.type} to {t}")
     if slope is not None:
         return o.prelu(x, slope)
-    assert falling is not None, "one of the two stands for the slope"
+    assert falling is not None, "one of the two represents the slope"
     return o.prelu(x, combined(lambda s: -s, falling.stored))
 
 
 SLOPES: list[Rule] = [leaky_relu_of_max, leaky_relu_of_where, prelu_of_parts]
-"""Rules for leaky relu and prelu, in the order in which they are tried."""
+"""Rules for leaky relu and prelu, in the order they are tried."""

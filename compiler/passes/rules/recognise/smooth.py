@@ -1,4 +1,4 @@
-"""Rules that recognise activations made of exponentials: sigmoid, swish, mish, selu."""
+"""Rules that recognise activations with exponentials: sigmoid, swish, mish, selu."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LOG_FORM = OneOf(o.log(_ONE_AND_EXP), o.softplus(X))
     """,
 )
 def sigmoid_written_out(x: Tensor) -> Operand:
-    """1/(1+exp(-x)) is the sigmoid."""
+    """Recognise `1/(1+exp(-x))` as sigmoid."""
     return o.sigmoid(x)
 
 
@@ -77,7 +77,7 @@ def sigmoid_written_out(x: Tensor) -> Operand:
     """,
 )
 def swish_of_sigmoid(x: Tensor, alpha: float | None) -> Operand:
-    """x times its sigmoid is swish, also called SiLU; with a factor inside it is quick gelu."""
+    """Recognise x times its sigmoid as swish (SiLU); with a factor inside it is quick gelu."""
     return o.swish(x) if alpha is None else o.swish(x, alpha=float(alpha))
 
 
@@ -110,9 +110,9 @@ def swish_of_sigmoid(x: Tensor, alpha: float | None) -> Operand:
     """,
 )
 def mish_of_tanh(x: Tensor) -> Operand:
-    """x*tanh(log(1+exp(x))) is mish.
+    """Recognise `x*tanh(log(1+exp(x)))` as mish.
 
-    Where exp overflows the tangent is 1, so that the written out form is right there too.
+    Where exp overflows, tanh is 1, so the primitives are correct there too.
     """
     return o.mish(x)
 
@@ -144,7 +144,7 @@ def mish_of_tanh(x: Tensor) -> Operand:
     """,
 )
 def selu_of_elu(x: Tensor, alpha: float, gamma: float) -> Operand:
-    """Elu times a number is selu."""
+    """Recognise elu times a number as selu."""
     return o.selu(x, alpha=alpha, gamma=float(gamma))
 
 
@@ -154,4 +154,4 @@ SMOOTH: list[Rule] = [
     mish_of_tanh,
     selu_of_elu,
 ]
-"""Rules for activations made of exponentials, in the order in which they are tried."""
+"""Rules for activations with exponentials, in the order they are tried."""

@@ -16,12 +16,12 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 
 
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
-    """Why this is no softmax along one axis; empty when it is."""
+    """Return why this is no softmax along one axis; empty when it is."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it makes {t} of {x.type}"
+        return f"it computes {t} from {x.type}"
     if len(axes) != 1:
-        return f"the sum runs along {len(axes)} axes, {list(axes)}; softmax has one"
-    return "" if x.dtype.is_float else f"there is no softmax of {x.dtype}"
+        return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
+    return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"
 
 
 @rule(
@@ -57,10 +57,10 @@ def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
     """,
 )
 def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
-    """exp(x - max) over its sum is softmax.
+    """Recognise `exp(x - max)` over its sum as softmax.
 
-    Without the largest taken off exp overflows above 88, and the quotient is not a number; softmax
-    is right there, so it is not the same.
+    Without subtracting the maximum, exp overflows above 88 and the quotient is NaN. Softmax is
+    correct there, so that form stays as it is.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.softmax(x, axis=axes[0])
@@ -103,13 +103,14 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
     """,
 )
 def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
-    """x - max less the logarithm of its exponentials' sum is the logarithm of softmax.
+    """Recognise `x - max - log(sum(exp(x - max)))` as log_softmax.
 
-    The plain x - log(sum(exp(x))) is not: beside infinities it gives numbers where that gives none.
+    The plain x - log(sum(exp(x))) differs: with infinities it gives numbers where log_softmax gives
+    NaN.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])
 
 
 SOFTMAX: list[Rule] = [softmax_written_out, log_softmax_written_out]
-"""Rules for softmax and its logarithm, in the order in which they are tried."""
+"""Rules for softmax and its logarithm, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules that recognise reductions written as a pointwise operation and a plain sum."""
+"""Rules that recognise reductions written as an elementwise operation and a plain sum."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ _HOW = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
     """,
 )
 def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
-    """A sum divided by how many there are is the mean.
+    """Recognise a sum divided by the number of its terms as the mean.
 
-    Other rules know normalisations by their means.
+    Patterns of normalisations match means.
     """
     reason = _no_mean(x, axes, share)
     return Skip(reason) if reason else o.reduce_mean(x, axes=axes, keepdims=keepdims)
 
 
 def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
-    """Why a share of a sum is not the mean; empty when it is."""
+    """Return why a share of a sum is not the mean; empty when it is."""
     if not x.dtype.is_float or x.type.shape is None:
-        return f"the mean of {x.type} rounds, or its size is open"
+        return f"the mean of {x.type} is rounded, or its size is open"
     sizes = [x.shape[a] for a in axes]
     if not all(isinstance(n, int) for n in sizes):
         return f"the sizes {', '.join(map(str, sizes))} are open"
     n = prod(n for n in sizes if isinstance(n, int))
     if not is_near(share * n, 1, x.dtype):
-        return f"{n} numbers are added and the sum is multiplied by {share:g}"
+        return f"the sum of {n} numbers is multiplied by {share:g}"
     return ""
 
 
@@ -89,9 +89,9 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     """,
 )
 def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
-    """A sum of squares divided by how many there are is their mean.
+    """Recognise a sum of squares divided by the number of its terms as their mean.
 
-    One kernel either way, but normalisations are known by it.
+    Either form is a single kernel; patterns of normalisations match the mean.
     """
     reason = _no_mean(x, axes, share)
     return Skip(reason) if reason else o.reduce_mean(o.mul(x, x), axes=axes, keepdims=keepdims)
@@ -124,7 +124,7 @@ def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: flo
     """,
 )
 def length_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
-    """The root of a sum of squares is the length of a vector, its L2 norm."""
+    """Recognise the square root of a sum of squares as the L2 norm."""
     return o.reduce_l2(x, axes=axes, keepdims=keepdims)
 
 
@@ -153,7 +153,7 @@ def length_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Opera
     """,
 )
 def sum_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
-    """A sum of squares is one reduction."""
+    """Recognise a sum of squares as a single reduction."""
     return o.reduce_sum_square(x, axes=axes, keepdims=keepdims)
 
 
@@ -182,7 +182,7 @@ def sum_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
     """,
 )
 def sum_of_absolutes(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
-    """A sum of absolute values is one reduction, the L1 norm."""
+    """Recognise a sum of absolute values as the L1 norm."""
     return o.reduce_l1(x, axes=axes, keepdims=keepdims)
 
 
@@ -193,4 +193,4 @@ SUMS: list[Rule] = [
     sum_of_squares,
     sum_of_absolutes,
 ]
-"""Rules for reductions, in the order in which they are tried."""
+"""Rules for reductions, in the order they are tried."""

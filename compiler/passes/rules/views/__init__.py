@@ -1,4 +1,4 @@
-"""Rules about shapes and places: views and movements in a row become one, cheaper ones, or none."""
+"""Rules for shapes: consecutive views and data movements merge, become cheaper, or cancel."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ VIEWS: list[Rule] = [
     *MATMUL_OPERANDS,
     *UNITS,
 ]
-"""Rules of `algebraic_simplification` about shapes, in the order they are tried."""
+"""Rules of `algebraic_simplification` for shapes, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""What slices take of each axis, as numbers: read from operands, merged, and written again."""
+"""Slice bounds per axis as numbers: read from operands, composed, and written back."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.shapes import numbers
 
 FAR = int(np.iinfo(np.int64).max)
-"""An end beyond every axis."""
+"""An end beyond the size of every axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A start, end (None for the whole rest) and step, as Python slices mean them."""
+    """Start, end (None for the rest) and step of an axis, with the meaning of Python slices."""
 
     start: int
     end: int | None
     step: int
 
     def of(self, size: int) -> range:
-        """The places taken of an axis of this size."""
+        """Return the positions selected on an axis of this size."""
         return range(size)[self.start : self.end : self.step]
 
     @staticmethod
     def from_range(taken: range, size: int) -> Cut:
-        """The cut that takes these places of an axis of this size."""
+        """Return the cut that selects these positions on an axis of this size."""
         if taken.step > 0:
             return Cut(taken.start, max(taken.stop, 0), taken.step)
-        # An end before the first place has no number of its own: it counts from the end.
+        # An end before position 0 counts from the end of the axis.
         return Cut(taken.start, taken.stop if taken.stop >= 0 else -size - 1, taken.step)
 
     @property
     def is_all(self) -> bool:
-        """Whether every place is taken in order, whatever the size."""
+        """Whether the cut selects every position in order, whatever the size."""
         return self.start == 0 and self.step == 1 and (self.end is None or self.end >= FAR)
 
 
 def cuts(
     rank: int, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
 ) -> dict[int, Cut] | None:
-    """What a slice takes of each axis that it names; None when that is not known as numbers."""
+    """Return the cut of each axis that a slice names; None when one is unknown."""
     lists = [numbers(t) for t in (starts, ends)]
     first, last = lists
     if first is None or last is None:
@@ -58,7 +58,7 @@ def cuts(
 
 
 def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
-    """The cut that takes of an axis what `second` takes of what `first` takes; None if unknown."""
+    """Compose two cuts of an axis, `second` after `first`; None if unknown."""
     if isinstance(size, int):
         return Cut.from_range(first.of(size)[second.start : second.end : second.step], size)
     last, beyond = (FAR if c.end is None else c.end for c in (first, second))
@@ -70,7 +70,7 @@ def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
 
 
 def sliced(x: Operand, taken: Mapping[int, Cut]) -> Operand:
-    """A slice of a tensor; the tensor itself where everything is taken."""
+    """Slice a tensor; return the tensor itself when everything is selected."""
     kept = {a: c for a, c in sorted(taken.items()) if not c.is_all}
     if not kept:
         return x
@@ -86,7 +86,7 @@ def _slice(x: Operand, lists: list[list[int]]) -> Call:
 
 
 def places(rank: int, pads: Tensor, axes: Tensor | None) -> dict[int, tuple[int, int]] | None:
-    """How many places a pad adds before and after each axis that it names; None if not known."""
+    """Return the pads before and after each axis that a pad names; None if unknown."""
     amounts = numbers(pads)
     at = list(range(rank)) if axes is None else numbers(axes)
     if amounts is None or at is None:

@@ -1,4 +1,4 @@
-"""Rules about repeated elements: expands and tiles."""
+"""Rules for repeated elements: expands and tiles."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ X = Any("x")
     result="t",
 )
 def merge_expands(x: Tensor, s: Tensor, shape: Tensor, t: TensorType) -> Operand:
-    """Two expands in a row are one."""
+    """Merge two consecutive expands."""
     if t.shape is None:
-        return Skip("the rank of the result is open, so its shape cannot be written down")
+        return Skip("the rank of the result is open, so its shape cannot be a constant")
     target = expanded_shape(x.shape, t.shape)
     return target if isinstance(target, Skip) else o.expand(x, target)
 
@@ -77,11 +77,11 @@ def merge_expands(x: Tensor, s: Tensor, shape: Tensor, t: TensorType) -> Operand
     result="t",
 )
 def expand_to_literal(x: Tensor, shape: Tensor, t: TensorType) -> Operand:
-    """A shape that is computed from the tensor's own sizes is written down: 1 keeps a size."""
+    """Replace a shape computed from the tensor's own sizes with a constant: 1 keeps a size."""
     if numbers(shape) is not None:
-        return Skip(f"the shape {shape.value} is numbers already")
+        return Skip(f"the shape {shape.value} is constant already")
     if shape.value is None or t.shape is None:
-        return Skip(f"the sizes in {shape.name} are data")
+        return Skip(f"the sizes in {shape.name} depend on data")
     target = expanded_shape(x.shape, t.shape)
     if isinstance(target, Skip):
         return target
@@ -117,10 +117,10 @@ def expand_to_literal(x: Tensor, shape: Tensor, t: TensorType) -> Operand:
     """,
 )
 def merge_tiles(x: Tensor, r: Tensor, repeats: Tensor) -> Operand:
-    """Repeating what is repeated is one repetition, as often as both together."""
+    """Merge two consecutive tiles into a tile by the products of their repeats."""
     first, second = numbers(r), numbers(repeats)
     if first is None or second is None:
-        return Skip("how often is computed when the program runs")
+        return Skip("the repeats are computed at run time")
     return o.tile(x, np.array(first, np.int64) * np.array(second, np.int64))
 
 
@@ -148,10 +148,10 @@ def merge_tiles(x: Tensor, r: Tensor, repeats: Tensor) -> Operand:
     """,
 )
 def tile_is_expand(x: Tensor, repeats: Tensor) -> Operand:
-    """Repeating along axes of size 1 is an expand, which operators that broadcast do themselves."""
+    """Replace a tile along axes of size 1 with an expand, which broadcasting readers replace."""
     times = numbers(repeats)
     if times is None:
-        return Skip("how often is computed when the program runs")
+        return Skip("the repeats are computed at run time")
     for axis, (n, size) in enumerate(zip(times, x.shape, strict=True)):
         if n != 1 and size != 1:
             return Skip(f"axis {axis} of size {size} is repeated {n} times")
@@ -159,4 +159,4 @@ def tile_is_expand(x: Tensor, repeats: Tensor) -> Operand:
 
 
 EXPANDS: list[Rule] = [merge_expands, expand_to_literal, merge_tiles, tile_is_expand]
-"""Rules about repeated elements, in the order they are tried."""
+"""Rules for repeated elements, in the order they are tried."""

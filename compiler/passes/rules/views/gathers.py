@@ -1,4 +1,4 @@
-"""Rules about gathers whose row numbers are constants."""
+"""Rules for gathers with constant indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.passes.rules.views.cuts import Cut, sliced
 
 X = Any("x")
 ROWS_LIMIT = 1 << 16
-"""Lists of at most this many row numbers are looked at."""
+"""Limit on the number of indices examined."""
 
 
 @rule(
@@ -43,13 +43,13 @@ ROWS_LIMIT = 1 << 16
     """,
 )
 def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
-    """Rows with a common distance are a slice, or the whole tensor.
+    """Replace a gather of evenly spaced rows with a slice, or with the whole tensor.
 
-    A slice needs no list of numbers, and other rules see which part it takes.
+    A slice needs no index list, and other rules can read its bounds.
     """
     at = axis % x.rank
     if rows.rank != 1:
-        return Skip(f"the numbers are {rows.type}, not a list")
+        return Skip(f"the indices are {rows.type}, not a list")
     found = _counted(rows.stored, x, at)
     if isinstance(found, Skip):
         return found
@@ -57,7 +57,7 @@ def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
     assert isinstance(size, int)
     distances = np.unique(np.diff(found))
     if len(distances) > 1 or 0 in distances:
-        return Skip(f"the distances between rows are {distances[:5].tolist()}, not one")
+        return Skip(f"the distances between indices are {distances[:5].tolist()}, not constant")
     step = int(distances[0]) if len(distances) else 1
     first = int(found[0])
     taken = range(first, first + step * len(found), step)
@@ -65,25 +65,25 @@ def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
         return x
     return Because(
         sliced(x, {at: Cut.from_range(_tight(taken), size)}),
-        f"the {len(found):,} rows from {first} on, {step} apart",
+        f"the {len(found):,} rows from {first} on, with step {step}",
     )
 
 
 def _tight(taken: range) -> range:
-    """The same places with an end right behind the last."""
+    """Return the same positions with an end right after the last."""
     return range(taken.start, taken[-1] + (1 if taken.step > 0 else -1), taken.step)
 
 
 def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
-    """Row numbers counted from the front, all of them inside the axis."""
+    """Return indices counted from the front, all of them within the axis."""
     size, n = x.shape[at], rows.type.n_elements
     if not isinstance(size, int):
-        return Skip(f"the size {size} of axis {at} is open, so rows may lie outside")
+        return Skip(f"the size {size} of axis {at} is open, so indices may be out of range")
     if not 0 < n <= ROWS_LIMIT:
-        return Skip(f"{n:,} row numbers; from 1 to {ROWS_LIMIT:,} are looked at")
+        return Skip(f"{n:,} indices; only 1 to {ROWS_LIMIT:,} are examined")
     numbers = rows.array().astype(np.int64)
     if numbers.min() < -size or numbers.max() >= size:
-        return Skip(f"rows {numbers.min()} to {numbers.max()} of {size} lie outside")
+        return Skip(f"indices {numbers.min()} to {numbers.max()} are out of range for size {size}")
     return np.where(numbers < 0, numbers + size, numbers)
 
 
@@ -116,9 +116,9 @@ def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
     single_use=True,
 )
 def merge_gathers(x: Tensor, first: ConstTensor, axis: int, rows: ConstTensor, by: int) -> Operand:
-    """Rows of rows of a tensor are rows of the tensor."""
+    """Merge two consecutive gathers along the same axis."""
     if first.rank != 1 or by % x.rank != axis % x.rank:
-        return Skip(f"rows of axis {by} are taken after rows of axis {axis}")
+        return Skip(f"a gather along axis {by} follows a gather along axis {axis}")
     inner = _counted(first.stored, x, axis % x.rank)
     if isinstance(inner, Skip):
         return inner
@@ -128,4 +128,4 @@ def merge_gathers(x: Tensor, first: ConstTensor, axis: int, rows: ConstTensor, b
 
 
 GATHERS: list[Rule] = [merge_gathers, gather_is_slice]
-"""Rules about gathers, in the order they are tried."""
+"""Rules for gathers, in the order they are tried."""

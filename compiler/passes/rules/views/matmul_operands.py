@@ -1,4 +1,4 @@
-"""Rules about what stands before the operands of a matrix product."""
+"""Rules for operators before the operands of a matrix product."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def _swaps_last_two(perm: tuple[int, ...]) -> bool:
 def transpose_into_matmul_left(
     x: Tensor, p: tuple[int, ...], b: Tensor, ta: bool, tb: bool
 ) -> Operand:
-    """A matrix product reads its left operand transposed at no cost.
+    """Fold a transpose into the left operand of a matrix product.
 
-    The packing of the product copies the operand anyway, in whatever order it needs.
+    Packing copies the operand anyway, in any order.
     """
     if not _swaps_last_two(p):
-        return Skip(f"the transpose {list(p)} does more than swap the last two axes")
+        return Skip(f"the transpose {list(p)} is not a swap of the last two axes")
     return Because(
         o.matmul(x, b, transpose_a=not ta, transpose_b=tb),
-        f"the product reads {x.name} transposed; a copy of {x.type} less",
+        f"the product reads {x.name} transposed; saves a copy of {x.type}",
     )
 
 
@@ -78,14 +78,14 @@ def transpose_into_matmul_left(
 def transpose_into_matmul_right(
     a: Tensor, x: Tensor, p: tuple[int, ...], ta: bool, tb: bool
 ) -> Operand:
-    """A matrix product reads its right operand transposed at no cost."""
+    """Fold a transpose into the right operand of a matrix product."""
     if not _swaps_last_two(p):
-        return Skip(f"the transpose {list(p)} does more than swap the last two axes")
+        return Skip(f"the transpose {list(p)} is not a swap of the last two axes")
     return Because(
         o.matmul(a, x, transpose_a=ta, transpose_b=not tb),
-        f"the product reads {x.name} transposed; a copy of {x.type} less",
+        f"the product reads {x.name} transposed; saves a copy of {x.type}",
     )
 
 
 MATMUL_OPERANDS: list[Rule] = [transpose_into_matmul_left, transpose_into_matmul_right]
-"""Rules about operands of products, in the order they are tried."""
+"""Rules for operands of products, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about borders."""
+"""Rules for pads."""
 
 from __future__ import annotations
 
@@ -60,21 +60,21 @@ def merge_pads(
     axes: Tensor | None,
     mode: str,
 ) -> Operand:
-    """Two borders of the same number, one around the other, are one wider border."""
+    """Merge two consecutive pads with the same value."""
     if m != mode or mode not in ("constant", "edge"):
-        return Skip(f"a border of kind {mode} around one of kind {m} is no border of one kind")
+        return Skip(f"a pad of mode {mode} around one of mode {m} cannot be a single pad")
     if mode == "constant" and (v or 0) != (value or 0):
-        return Skip(f"the inner border is {v or 0:g}, the outer one {value or 0:g}")
+        return Skip(f"the inner padding is {v or 0:g}, the outer one {value or 0:g}")
     first, second = places(x.rank, p, a), places(x.rank, pads, axes)
     if first is None or second is None:
-        return Skip("how wide they are is computed when the program runs")
+        return Skip("the pads are computed at run time")
     both = {
         i: tuple(b + c for b, c in zip(first.get(i, (0, 0)), second.get(i, (0, 0)), strict=True))
         for i in range(x.rank)
     }
     amounts = [n for pair in (*first.values(), *second.values()) for n in pair]
     if min(amounts, default=0) < 0:
-        return Skip(f"one of them cuts {-min(amounts)} places off")
+        return Skip(f"one of the pads crops {-min(amounts)} positions")
     total = np.array([both[i][k] for k in (0, 1) for i in range(x.rank)], np.int64)
     filler = [] if value is None else [np.array(value, x.dtype.numpy)]
     return o.pad(x, total, *filler, mode=mode)
@@ -108,20 +108,20 @@ def merge_pads(
 def pad_is_slice(
     x: Tensor, pads: Tensor, value: Tensor | None, axes: Tensor | None, mode: str
 ) -> Operand:
-    """A border of negative width only cuts off: a slice."""
+    """Replace a pad with negative widths with a slice."""
     border = places(x.rank, pads, axes)
     if border is None:
-        return Skip("how wide it is is computed when the program runs")
+        return Skip("the pads are computed at run time")
     widest = max((n for pair in border.values() for n in pair), default=0)
     if widest > 0:
-        return Skip(f"up to {widest} places are added")
+        return Skip(f"up to {widest} positions are added")
     for axis, (begin, end) in border.items():
         size = x.shape[axis]
         if begin and end and not isinstance(size, int):
-            return Skip(f"axis {axis} of open size {size} may have less than is cut off")
+            return Skip(f"axis {axis} of open size {size} may be shorter than the crop")
     taken = {i: Cut(-b, e if e else FAR, 1) for i, (b, e) in border.items()}
-    return Because(sliced(x, taken), f"{-sum(map(sum, border.values()))} places are cut off")
+    return Because(sliced(x, taken), f"{-sum(map(sum, border.values()))} positions are cropped")
 
 
 PADS: list[Rule] = [merge_pads, pad_is_slice]
-"""Rules about borders, in the order they are tried."""
+"""Rules for pads, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about axes of size 1 that a reduction could leave out, or keep, by itself: one row each."""
+"""Rules that set keepdims of a reduction next to a squeeze or unsqueeze: a row each."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NAMES = (
 
 
 def _squeezed(name: str) -> Rule:
-    """The rule that lets a reduction leave out its axes itself."""
+    """Return the rule that folds a squeeze into a reduction."""
 
     def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
         gone = sorted(a % x.rank for a in q)
         if gone != list(axes):
-            return Skip(f"the axes {list(axes)} are reduced, {gone} are left out")
+            return Skip(f"the reduction is over axes {list(axes)}, the squeeze over {gone}")
         return o[name](x, axes=axes, keepdims=False)
 
-    _describe(body, f"squeeze_into_{name}", f"A {name} leaves out its axes itself.")
+    _describe(body, f"squeeze_into_{name}", f"Fold a squeeze into the {name} before it.")
     return rule(
         o.squeeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=True), axes=AnyAttr("q")),
         example=f"""
@@ -59,15 +59,15 @@ def _squeezed(name: str) -> Rule:
 
 
 def _unsqueezed(name: str) -> Rule:
-    """The rule that lets a reduction keep its axes itself."""
+    """Return the rule that folds an unsqueeze into a reduction."""
 
     def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
         back = sorted(a % x.rank for a in q)
         if back != list(axes):
-            return Skip(f"the axes {list(axes)} are reduced, {back} are inserted")
+            return Skip(f"the reduction is over axes {list(axes)}, the unsqueeze inserts {back}")
         return o[name](x, axes=axes, keepdims=True)
 
-    _describe(body, f"unsqueeze_into_{name}", f"A {name} keeps its axes itself.")
+    _describe(body, f"unsqueeze_into_{name}", f"Fold an unsqueeze into the {name} before it.")
     return rule(
         o.unsqueeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=False), axes=AnyAttr("q")),
         example=f"""
@@ -94,7 +94,7 @@ def _unsqueezed(name: str) -> Rule:
 
 
 def _describe(body: object, name: str, words: str) -> None:
-    """Name a row's function, and let its source be the row's."""
+    """Name a row's function, and set its source location to the row's."""
     frame = sys._getframe(1)
     assert callable(body)
     body.__name__, body.__doc__ = name, words
@@ -102,4 +102,4 @@ def _describe(body: object, name: str, words: str) -> None:
 
 
 REDUCTIONS: list[Rule] = [make(name) for name in _NAMES for make in (_squeezed, _unsqueezed)]
-"""Rules about reductions, in the order they are tried."""
+"""Rules for reductions next to views, in the order they are tried."""

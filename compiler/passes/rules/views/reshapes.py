@@ -1,4 +1,4 @@
-"""Rules about reshapes and flattenings: several views in a row are one."""
+"""Rules for reshapes and flattens: consecutive views become one."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ X = Any("x")
 def merge_reshapes(
     x: Tensor, p: Tensor, z: bool, q: Tensor, allowzero: bool, t: TensorType
 ) -> Operand:
-    """Two reshapes in a row are one reshape.
+    """Merge two consecutive reshapes.
 
-    The shape between them is never looked at. When they cancel, nothing is left.
+    No operator reads the intermediate shape. When the reshapes cancel, both are removed.
     """
     return reshaped(x, t)
 
@@ -78,7 +78,7 @@ def merge_reshapes(
     result="t",
 )
 def merge_flatten_reshape(x: Tensor, p: int, q: Tensor, allowzero: bool, t: TensorType) -> Operand:
-    """A reshape of a flattened tensor is a reshape of the tensor itself."""
+    """Merge a flatten into the reshape that reads it."""
     return reshaped(x, t)
 
 
@@ -112,7 +112,7 @@ def merge_flatten_reshape(x: Tensor, p: int, q: Tensor, allowzero: bool, t: Tens
 def merge_squeeze_reshape(
     x: Tensor, p: tuple[int, ...], q: Tensor, allowzero: bool, t: TensorType
 ) -> Operand:
-    """A reshape of a squeezed tensor is a reshape of the tensor itself."""
+    """Merge a squeeze into the reshape that reads it."""
     return reshaped(x, t)
 
 
@@ -145,7 +145,7 @@ def merge_squeeze_reshape(
 def merge_unsqueeze_reshape(
     x: Tensor, p: tuple[int, ...], q: Tensor, allowzero: bool, t: TensorType
 ) -> Operand:
-    """A reshape of an unsqueezed tensor is a reshape of the tensor itself."""
+    """Merge an unsqueeze into the reshape that reads it."""
     return reshaped(x, t)
 
 
@@ -177,7 +177,7 @@ def merge_unsqueeze_reshape(
     result="t",
 )
 def merge_reshape_flatten(x: Tensor, p: Tensor, z: bool, q: int, t: TensorType) -> Operand:
-    """A flattened reshape is one reshape of the tensor itself."""
+    """Merge a reshape and the flatten that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -207,7 +207,7 @@ def merge_reshape_flatten(x: Tensor, p: Tensor, z: bool, q: int, t: TensorType) 
     result="t",
 )
 def merge_flattens(x: Tensor, p: int, q: int, t: TensorType) -> Operand:
-    """Two flattenings in a row are one reshape."""
+    """Merge two consecutive flattens into a reshape."""
     return reshaped(x, t)
 
 
@@ -236,7 +236,7 @@ def merge_flattens(x: Tensor, p: int, q: int, t: TensorType) -> Operand:
     result="t",
 )
 def merge_squeeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType) -> Operand:
-    """A flattened squeeze is one reshape of the tensor itself."""
+    """Merge a squeeze and the flatten that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -263,7 +263,7 @@ def merge_squeeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType) 
     result="t",
 )
 def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType) -> Operand:
-    """A flattened unsqueeze is one reshape of the tensor itself."""
+    """Merge an unsqueeze and the flatten that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -298,24 +298,26 @@ def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType
     result="t",
 )
 def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType) -> Operand:
-    """A shape that is computed from the tensor's own sizes is written down: 0 keeps one, -1 is one.
+    """Replace a shape computed from the tensor's own sizes with a constant.
 
-    Exporters read the sizes of a tensor, pick some, and put them together again. One list of
-    numbers says the same, and nothing is computed before the tensor may be used.
+    In the constant, 0 keeps a size and a single -1 is inferred.
+
+    Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
+    the same without computation at run time.
     """
     if numbers(shape) is not None:
-        return Skip(f"the shape {shape.value} is numbers already")
+        return Skip(f"the shape {shape.value} is constant already")
     if t.shape is None:
-        return Skip("the rank of the result is open, so its shape cannot be written down")
+        return Skip("the rank of the result is open, so its shape cannot be a constant")
     if shape.value is None:
-        return Skip(f"the sizes in {shape.name} are data")
+        return Skip(f"the sizes in {shape.name} depend on data")
     made = open_shape(x.type.shape, t.shape)
     if isinstance(made, Skip):
         return made
     call = o.reshape(x, made)
     (rest,) = call.types()
     if rest != t.logical:
-        return Skip(f"{made.tolist()} would make it {rest}: the sizes fit for some inputs only")
+        return Skip(f"{made.tolist()} would make it {rest}: these sizes agree for some inputs only")
     return Because(call, f"{shape.name} is {made.tolist()} for every size")
 
 
@@ -330,4 +332,4 @@ RESHAPES: list[Rule] = [
     merge_squeeze_flatten,
     merge_unsqueeze_flatten,
 ]
-"""Rules about reshapes and flattenings, in the order they are tried."""
+"""Rules for reshapes and flattens, in the order they are tried."""

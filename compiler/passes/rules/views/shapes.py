@@ -1,4 +1,4 @@
-"""What the rules about views share: a shape written down as the operand of a reshape or expand."""
+"""Helpers of the rules for views: constant shapes as operands of reshapes and expands."""
 
 from __future__ import annotations
 
@@ -14,48 +14,50 @@ from compiler.passes.rules.calls import o
 
 
 def reshaped(x: Tensor, t: TensorType) -> Operand:
-    """A tensor under the shape of another type: itself when that is its shape already."""
+    """Reshape a tensor to another type's shape; return the tensor itself if it has that shape."""
     if t.shape is not None and x.type.logical == t:
         return x
     if t.shape is None:
-        return Skip("the rank of the result is open, so its shape cannot be written down")
+        return Skip("the rank of the result is open, so its shape cannot be a constant")
     if t.is_static:
-        # Where an axis has no places, a 0 means just that, and not the operand's size.
+        # In a shape with an axis of size 0, a 0 means that size, and not the operand's.
         return o.reshape(x, np.array(t.static_shape, np.int64), allowzero=0 in t.static_shape)
     shape = open_shape(x.type.shape, t.shape)
     return shape if isinstance(shape, Skip) else o.reshape(x, shape)
 
 
 def open_shape(old: Sequence[Dim] | None, new: Sequence[Dim]) -> Array | Skip:
-    """A shape with open sizes as the numbers of a reshape: 0 keeps a size, one -1 is the rest."""
+    """Encode a shape with open sizes for a reshape: 0 keeps a size, a single -1 is inferred."""
     kept = list(old or ())
     sizes: list[int] = []
     for i, d in enumerate(new):
         if isinstance(d, int):
             if d == 0:
-                return Skip(f"axis {i} has no places, which a 0 beside open sizes cannot say")
+                return Skip(f"axis {i} has size 0, which a reshape with open sizes cannot express")
             sizes.append(d)
         else:
             sizes.append(0 if i < len(kept) and kept[i] == d else -1)
     if sizes.count(-1) > 1:
         unsaid = ", ".join(str(d) for d, n in zip(new, sizes, strict=True) if n == -1)
-        return Skip(f"the sizes {unsaid} are open and not kept in place; one could be left out")
+        return Skip(
+            f"the sizes {unsaid} are open and not kept in place; a reshape can infer only one"
+        )
     return np.array(sizes, np.int64)
 
 
 def expanded_shape(old: Sequence[Dim], new: Sequence[Dim]) -> Array | Skip:
-    """A shape as the numbers of an expand: a 1 keeps a size that is open."""
+    """Encode a shape for an expand: a 1 keeps an open size."""
     before: list[Dim] = [1] * (len(new) - len(old)) + list(old)
     sizes: list[int] = []
     for i, (a, b) in enumerate(zip(before, new, strict=True)):
         if isinstance(b, Affine) and a != b:
-            return Skip(f"axis {i} grows from {a} to {b}, which is open")
+            return Skip(f"axis {i} is broadcast from {a} to {b}, which is open")
         sizes.append(1 if isinstance(b, Affine) else b)
     return np.array(sizes, np.int64)
 
 
 def numbers(t: Tensor | None) -> list[int] | None:
-    """The elements of a list operand that are known as numbers; None for others."""
+    """Return the elements of a list operand with known values; None for others."""
     if t is None or t.value is None or t.value.dtype == np.object_:
         return None
     return [int(v) for v in t.value.reshape(-1)]

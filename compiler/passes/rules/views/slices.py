@@ -1,4 +1,4 @@
-"""Rules about slices."""
+"""Rules for slices."""
 
 from __future__ import annotations
 
@@ -66,19 +66,21 @@ def merge_slices(
     axes: Tensor | None,
     steps: Tensor | None,
 ) -> Operand:
-    """Two slices in a row are one: the second picks among the places that the first picked.
+    """Merge two consecutive slices by composing their bounds.
 
-    The tensor between them is never stored.
+    The intermediate tensor is never stored.
     """
     first, second = cuts(x.rank, s, e, a, t), cuts(x.rank, starts, ends, axes, steps)
     if first is None or second is None:
-        return Skip("where they begin and end is computed when the program runs")
+        return Skip("the bounds are computed at run time")
     both = dict(first)
     for axis, cut in second.items():
         inner = first.get(axis)
         one = cut if inner is None else merged_cut(x.shape[axis], inner, cut)
         if one is None:
-            return Skip(f"axis {axis} has the open size {x.shape[axis]}, from whose end they count")
+            return Skip(
+                f"bounds count from the end of axis {axis}, whose size {x.shape[axis]} is open"
+            )
         both[axis] = one
     return sliced(x, both)
 
@@ -131,11 +133,11 @@ def slice_inside_pad(
     axes: Tensor | None,
     steps: Tensor | None,
 ) -> Operand:
-    """A slice that takes nothing of the border around a tensor is a slice of the tensor."""
+    """Remove a pad whose border the next slice drops."""
     taken = cuts(x.rank, starts, ends, axes, steps)
     border = places(x.rank, pads, at)
     if taken is None or border is None:
-        return Skip("how much is added or taken is computed when the program runs")
+        return Skip("the bounds or pads are computed at run time")
     moved: dict[int, Cut] = {}
     for axis in sorted(taken.keys() | border.keys()):
         begin, end = border.get(axis, (0, 0))
@@ -148,18 +150,18 @@ def slice_inside_pad(
             return Skip(f"axis {axis} is padded by {begin} and {end}, and its size {size} is open")
         picked = cut.of(size + begin + end)
         if not picked:
-            return Skip(f"nothing is taken of axis {axis}")
+            return Skip(f"the slice of axis {axis} is empty")
         low, high = min(picked[0], picked[-1]), max(picked[0], picked[-1])
         if low < begin or high >= begin + size:
             return Skip(
-                f"of axis {axis} the places {low} to {high} are taken; "
-                f"{begin} to {begin + size - 1} are the tensor's"
+                f"positions {low} to {high} of axis {axis} are taken; the tensor is at {begin} to "
+                f"{begin + size - 1}"
             )
         moved[axis] = Cut.from_range(
             range(picked.start - begin, picked.stop - begin, picked.step), size
         )
-    return Because(sliced(x, moved), f"the border is cut off again; {x.type} is not copied into it")
+    return Because(sliced(x, moved), f"the slice drops the border; saves a copy of {x.type}")
 
 
 SLICES: list[Rule] = [merge_slices, slice_inside_pad]
-"""Rules about slices, in the order they are tried."""
+"""Rules for slices, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about axes of size 1 that are added and left out."""
+"""Rules for squeezes and unsqueezes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ X = Any("x")
 def merge_unsqueeze_squeeze(
     x: Tensor, p: tuple[int, ...], q: tuple[int, ...], t: TensorType
 ) -> Operand:
-    """Adding and removing axes of size 1 is one reshape, or nothing when they are the same axes."""
+    """Merge an unsqueeze and a squeeze into a reshape, or cancel them."""
     return reshaped(x, t)
 
 
@@ -71,7 +71,7 @@ def merge_unsqueeze_squeeze(
 def merge_squeeze_unsqueeze(
     x: Tensor, p: tuple[int, ...], q: tuple[int, ...], t: TensorType
 ) -> Operand:
-    """Removing and adding axes of size 1 is one reshape, or nothing when they are the same axes."""
+    """Merge a squeeze and an unsqueeze into a reshape, or cancel them."""
     return reshaped(x, t)
 
 
@@ -103,7 +103,7 @@ def merge_squeeze_unsqueeze(
 def merge_reshape_squeeze(
     x: Tensor, p: Tensor, z: bool, q: tuple[int, ...], t: TensorType
 ) -> Operand:
-    """A squeezed reshape is one reshape of the tensor itself."""
+    """Merge a reshape and the squeeze that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -133,7 +133,7 @@ def merge_reshape_squeeze(
     result="t",
 )
 def merge_flatten_squeeze(x: Tensor, p: int, q: tuple[int, ...], t: TensorType) -> Operand:
-    """A squeezed flattening is one reshape of the tensor itself."""
+    """Merge a flatten and the squeeze that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -167,7 +167,7 @@ def merge_flatten_squeeze(x: Tensor, p: int, q: tuple[int, ...], t: TensorType) 
 def merge_reshape_unsqueeze(
     x: Tensor, p: Tensor, z: bool, q: tuple[int, ...], t: TensorType
 ) -> Operand:
-    """An unsqueezed reshape is one reshape of the tensor itself."""
+    """Merge a reshape and the unsqueeze that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -197,7 +197,7 @@ def merge_reshape_unsqueeze(
     result="t",
 )
 def merge_flatten_unsqueeze(x: Tensor, p: int, q: tuple[int, ...], t: TensorType) -> Operand:
-    """An unsqueezed flattening is one reshape of the tensor itself."""
+    """Merge a flatten and the unsqueeze that reads it into a reshape."""
     return reshaped(x, t)
 
 
@@ -225,7 +225,7 @@ def merge_flatten_unsqueeze(x: Tensor, p: int, q: tuple[int, ...], t: TensorType
     """,
 )
 def merge_squeezes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Operand:
-    """Two squeezes in a row are one."""
+    """Merge two consecutive squeezes."""
     first = {a % x.rank for a in p}
     left = [a for a in range(x.rank) if a not in first]
     second = {left[a] for a in q}
@@ -257,7 +257,7 @@ def merge_squeezes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Operand
     """,
 )
 def merge_unsqueezes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Operand:
-    """Two unsqueezes in a row are one."""
+    """Merge two consecutive unsqueezes."""
     rank = x.rank + len(p) + len(q)
     second = {a % rank for a in q}
     left = [a for a in range(rank) if a not in second]
@@ -275,4 +275,4 @@ SQUEEZES: list[Rule] = [
     merge_reshape_unsqueeze,
     merge_flatten_unsqueeze,
 ]
-"""Rules about axes of size 1, in the order they are tried."""
+"""Rules for axes of size 1, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""Rules about transposes."""
+"""Rules for transposes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ X, P, Q = Any("x"), AnyAttr("p"), AnyAttr("q")
     """,
 )
 def merge_transposes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Operand:
-    """Two transposes in a row are one transpose.
+    """Merge two consecutive transposes by composing their permutations.
 
-    Each transpose reads and writes every element once. Composing the two orders first leaves one
-    trip through memory, or none when they cancel.
+    Each transpose reads and writes every element once. The merged transpose makes a single pass
+    over memory, or none when the permutations cancel.
     """
     perm = tuple(p[i] for i in q)
     return x if list(perm) == sorted(perm) else o.transpose(x, perm=perm)
@@ -69,10 +69,10 @@ def merge_transposes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Opera
     result="t",
 )
 def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operand:
-    """A transpose that only moves axes of size 1 is a reshape, which moves no element."""
+    """Replace a transpose that only moves axes of size 1 with a reshape, which moves no element."""
     moved = [i for i in p if x.shape[i] != 1]
     if moved != sorted(moved):
-        return Skip(f"axes larger than 1 change places: {moved}")
+        return Skip(f"the transpose permutes axes larger than 1: {moved}")
     return reshaped(x, t)
 
 
@@ -104,19 +104,19 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
     single_use=True,
 )
 def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
-    """What is repeated is transposed once, before it is repeated.
+    """Move a transpose before the expand of its operand.
 
-    The transpose then moves the elements that there are, and not their copies.
+    The transpose then moves the original elements, and not their copies.
     """
     sizes = numbers(shape)
     if sizes is None or not x.type.is_static:
-        return Skip("the sizes are open, so it is not known whether fewer elements would move")
+        return Skip("sizes are open, so the numbers of elements moved cannot be compared")
     if len(p) != x.rank:
         return Skip(f"the expand adds {len(p) - x.rank} axes to the {x.rank} of {x.name}")
     wide = o.expand(x, shape).type
     few, many = x.type.n_elements, wide.n_elements
     if few >= many:
-        return Skip(f"{few:,} elements are repeated to {many:,}: nothing is saved")
+        return Skip(f"{few:,} elements are expanded to {many:,}: nothing is saved")
     inner = o.transpose(x, perm=p)
     target = expanded_shape(inner.type.dims, tuple(wide.dims[a] for a in p))
     if isinstance(target, Skip):
@@ -149,10 +149,10 @@ def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Ope
     single_use=True,
 )
 def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
-    """A cast to smaller elements comes before a transpose, which moves fewer bytes then."""
+    """Move a cast to smaller elements before a transpose, which then moves fewer bytes."""
     if to.nbytes >= x.dtype.nbytes:
         return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
-    because = f"elements of {to.nbytes} bytes are moved instead of {x.dtype.nbytes}"
+    because = f"the transpose moves elements of {to.nbytes} bytes instead of {x.dtype.nbytes}"
     return Because(o.transpose(o.cast(x, to=to), perm=p), because)
 
 
@@ -181,10 +181,10 @@ def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     single_use=True,
 )
 def transpose_before_cast(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
-    """A cast to larger elements comes behind a transpose, which moves fewer bytes then."""
+    """Move a cast to larger elements behind a transpose, which then moves fewer bytes."""
     if to.nbytes <= x.dtype.nbytes:
         return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
-    because = f"elements of {x.dtype.nbytes} bytes are moved instead of {to.nbytes}"
+    because = f"the transpose moves elements of {x.dtype.nbytes} bytes instead of {to.nbytes}"
     return Because(o.cast(o.transpose(x, perm=p), to=to), because)
 
 
@@ -195,4 +195,4 @@ TRANSPOSES: list[Rule] = [
     cast_before_transpose,
     transpose_before_cast,
 ]
-"""Rules about transposes, in the order they are tried."""
+"""Rules for transposes, in the order they are tried."""

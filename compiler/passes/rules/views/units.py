@@ -1,4 +1,4 @@
-"""Rules about axes of size 1, which may stand anywhere in a shape without moving an element."""
+"""Rules for axes of size 1, whose position in a shape does not affect the order of elements."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ X = Any("x")
 def transpose_moves_units(
     x: Tensor, p: tuple[int, ...], s: Tensor, z: bool, t: TensorType
 ) -> Operand:
-    """A reshape that only puts axes of size 1 elsewhere is done by the transpose before it.
+    """Fold a reshape that only moves axes of size 1 into the transpose before it.
 
-    A transpose may put such axes wherever they are wanted, at no cost.
+    A transpose can place such axes anywhere at no cost.
     """
     if not (x.type.is_static and t.is_static):
-        return Skip("sizes are open: any of them may be 1")
+        return Skip("sizes are open, and each of them may be 1")
     moved = [i for i in p if x.shape[i] != 1]
     if [x.shape[i] for i in moved] != [n for n in t.dims if n != 1]:
-        return Skip("axes larger than 1 are joined, cut, or in another order")
+        return Skip("axes larger than 1 are merged, split or permuted")
     if len(t.dims) != x.rank:
-        return Skip("the reshape has another number of axes")
+        return Skip("the reshape changes the number of axes")
     larger, units = iter(moved), (i for i in range(x.rank) if x.shape[i] == 1)
     return o.transpose(x, perm=tuple(next(units if n == 1 else larger) for n in t.dims))
 
