@@ -1,4 +1,4 @@
-"""The speeds of this machine in words: for `doctor --measure`."""
+"""The speeds of this machine as a table: for `doctor --measure`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from compiler.machine.measure import measure
 
 
 def measured(tell: Progress) -> tuple[Machine, Path | None]:
-    """Measure this machine on one processor, and keep the figures where something can be kept."""
+    """Measure this machine on one processor, and save the figures if a cache is writable."""
     with pinned():
         machine = measure(processor(), lambda what: tell(what, None))
     return machine, keep(machine)
 
 
 def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
-    """A table of the figures, and where they are kept."""
+    """Print the figures, and the file that holds them."""
     console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
-    console.print(f"Kept in {file}." if file else "Not kept: no cache directory can be written.")
+    console.print(f"Kept in {file}." if file else "Not kept: no cache directory is writable.")
 
 
 def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
@@ -47,8 +47,8 @@ def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
     yield "copying in DRAM", rate(m.copy_bytes_per_second, "B"), "plain stores; bytes copied"
     if m.streamed_copy_bytes_per_second:
         rated = rate(m.streamed_copy_bytes_per_second, "B")
-        yield "copying past the caches", rated, "non-temporal stores; bytes copied"
-    yield "one more kernel in a run", seconds_text(m.launch_seconds), "a kernel that does nothing"
-    yield "a call from Python", seconds_text(m.call_seconds), "the same"
+        yield "copying, bypassing caches", rated, "non-temporal stores; bytes copied"
+    yield "launch of one kernel", seconds_text(m.launch_seconds), "an empty kernel"
+    yield "a call from Python", seconds_text(m.call_seconds), "an empty kernel"
     if m.fork_seconds:
-        yield "starting and joining threads", seconds_text(m.fork_seconds), "a loop of nothing"
+        yield "starting and joining threads", seconds_text(m.fork_seconds), "an empty parallel loop"
