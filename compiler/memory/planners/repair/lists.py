@@ -15,8 +15,8 @@ from compiler.memory.planners.native import compiled, kept
 from compiler.memory.planners.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
-"""Where no more blocks are longer than the windows of a level, another level costs more than it
-saves: the few get their neighbors from several windows."""
+"""If fewer blocks than this fraction exceed a level's windows, another level costs more than it
+saves: these blocks get their neighbors from several windows."""
 
 GROWTH = 8
 """How much wider the windows of the next level are."""
@@ -57,8 +57,8 @@ def empty_lists(blocks: Arrays) -> Lists:
 
 
 def _widths(blocks: Arrays) -> list[int]:
-    """Window distances by level, shortest first: about as many blocks start in a window of the
-    first level as are alive at a step."""
+    """Window distances by level, shortest first: in a window of the first level, about as many
+    blocks start as are alive at a step."""
     lives, n_steps = blocks.end - blocks.start, int(blocks.end.max())
     widths = [max(1, min(n_steps, int(lives.mean() / 2)))]
     while widths[-1] < n_steps and (lives > widths[-1]).mean() > FEW_LONGER:

@@ -45,19 +45,19 @@ class Reduction:
         self.blocks = Arrays(start[at], end[at], size[at], mask[at], pinned[at])
 
     def reduced(self, offsets: Sequence[int]) -> Any:
-        """Of offsets of all blocks, those of the blocks that are left."""
+        """Return the offsets of the remaining blocks, from those of all blocks."""
         return np.array(offsets, np.int64)[self._moving]
 
     def restored(self, offsets: Any) -> list[int]:
-        """Offsets of all blocks, from those of the reduced problem."""
+        """Return the offsets of all blocks, from those of the reduced problem."""
         found = self._offsets.copy()
         found[self._moving] = offsets + self.bottom
         return found.tolist()
 
 
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
-    """Lifetimes counted in steps with a maximal live set: a block starts, and one ends before the
-    next start. Only blocks that count matter; the others may end with an empty lifetime."""
+    """Count lifetimes in steps with a maximal live set: a block starts, and one ends before the
+    next start. Only blocks in `counts` matter; others may get an empty lifetime."""
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):
         return np.zeros_like(start), np.zeros_like(end)
