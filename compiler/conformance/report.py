@@ -19,7 +19,7 @@ MOST_LETTERS = 160
 
 GENERAL = (
     (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
-    (re.compile(r".+ is .+, which is no tensor"), "a value is not a tensor"),
+    (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
 )
 """Patterns that remove one model's names and types from reasons for fallbacks."""

@@ -105,8 +105,7 @@ class Search:
         self.n_nodes_of_turn = 0
 
     def run(self, n_nodes: int, deadline: float) -> int:
-        """Resume the search; return its result. The clock is checked between slices, at least
-        once."""
+        """Resume the search; return its result. It checks the clock after each slice."""
         self.n_nodes_of_turn = 0
         slice_nodes = NODES_AT_ONCE
         while self.n_nodes_of_turn < n_nodes:

@@ -96,8 +96,7 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of the number of sets of that
-        size."""
+        """Return sets of starting blocks by sum, with the log of how many sets have that size."""
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
         _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
