@@ -316,7 +316,7 @@ def test_a_number_of_bytes_has_units(text: str, nbytes: int):
 def test_a_memory_limit_is_kept_or_refused(model: Path):
     shape = ("--shape", "x=4,3")
     made = told("compile", model, *shape, "--memory-limit", "1MB", "--order", "list")
-    assert "nothing runs again" in made["memory"]["limit"]
+    assert "nothing is recomputed" in made["memory"]["limit"]
     assert "live at the peak" in made["memory"]["order"]
     wrong = told("compile", model, *shape, "--memory-limit", "8 parsecs", code=1)
     assert wrong["error"]["code"] == "E-OPTION-VALUE"

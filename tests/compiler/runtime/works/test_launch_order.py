@@ -55,7 +55,7 @@ def test_the_arena_is_smaller_and_the_trace_says_so():
     assert "instead of" in event.words
     assert given.order is not None
     assert not given.order.changed
-    assert "stay in order" in given.order.words
+    assert "keep their order" in given.order.words
 
 
 def test_kernels_are_listed_as_they_run():
