@@ -236,7 +236,7 @@ def _checked_spread(spread: object) -> Spread:
         return "loops"
     if spread == "branches":
         return "branches"
-    raise CompileError("E-OPTION-VALUE", f"spread is loops or branches, got {spread!r:.40}")
+    raise CompileError("E-OPTION-VALUE", f"spread must be loops or branches, got {spread!r:.40}")
 
 
 def _checked_seconds(seconds: object) -> dict[str, float]:
@@ -249,7 +249,7 @@ def _checked_seconds(seconds: object) -> dict[str, float]:
         isinstance(k, str) and is_time(v) for k, v in seconds.items()
     ):
         raise CompileError(
-            "E-OPTION-VALUE", f"seconds maps names of values to times, got {seconds!r:.60}"
+            "E-OPTION-VALUE", f"seconds must map names of values to times, got {seconds!r:.60}"
         )
     return dict(cast("Mapping[str, float]", seconds))
 
@@ -258,7 +258,7 @@ def _checked_tier(tier: object) -> int:
     if tier not in (0, 1) or isinstance(tier, bool):
         raise CompileError(
             "E-OPTION-VALUE",
-            f"tier is 0 or 1, got {tier!r:.40}",
+            f"tier must be 0 or 1, got {tier!r:.40}",
             hint="0 runs sooner, 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
@@ -269,7 +269,7 @@ def _checked_limit(limit_bytes: object) -> int | None:
         return None
     if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 0:
         raise CompileError(
-            "E-OPTION-VALUE", f"a memory limit is a number of bytes, got {limit_bytes!r:.40}"
+            "E-OPTION-VALUE", f"a memory limit must be a number of bytes, got {limit_bytes!r:.40}"
         )
     return limit_bytes
 
@@ -277,7 +277,7 @@ def _checked_limit(limit_bytes: object) -> int | None:
 def _checked_order(order: object) -> str:
     if not isinstance(order, str) or order not in METHODS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no order is named {order!r:.40}; there are: {', '.join(METHODS)}"
+            "E-OPTION-VALUE", f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}"
         )
     return order
 
@@ -322,7 +322,7 @@ def _open_program(
     if options.code.memory_limit_bytes is not None:
         return (
             None,
-            "code is made for each set of shapes: what a memory limit needs depends on them",
+            "code is made for each set of shapes: the memory limit's effect depends on them",
         )
     try:
         opened = build_open(optimised, options.code, clock.stage)
@@ -358,7 +358,7 @@ def _checked_shapes(inputs: object) -> dict[str, tuple[int, ...]]:
         return {}
     if not isinstance(inputs, Mapping):
         raise CompileError(
-            "E-INPUT-SHAPE", f"inputs gives shapes by name, got {type(inputs).__name__}"
+            "E-INPUT-SHAPE", f"inputs must map names to shapes, got {type(inputs).__name__}"
         )
     return {str(name): _checked_shape(str(name), shape) for name, shape in inputs.items()}
 

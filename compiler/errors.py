@@ -133,7 +133,7 @@ CODES: dict[str, Code] = {
         "use a smaller model, or raise the limit when you run your own server",
     ),
     "E-MODEL-OPSET": Code(
-        "The model asks for an operator set that the installed onnx package cannot read.",
+        "The model requires an operator set that the installed onnx package cannot read.",
         "convert it with onnx.version_converter, or update the onnx package",
     ),
     "E-MODEL-CYCLE": Code(
@@ -153,7 +153,7 @@ CODES: dict[str, Code] = {
         "export the model again",
     ),
     "E-MODEL-TYPE": Code(
-        "A value has an element type or kind that is not known.",
+        "A value has an unknown element type or kind.",
         "use the element types of the ONNX standard",
     ),
     "E-MODEL-ATTRIBUTE": Code(
@@ -161,7 +161,7 @@ CODES: dict[str, Code] = {
         "compare the node with its operator's page in the ONNX documentation",
     ),
     "E-MODEL-OPERATOR": Code(
-        "No operator of this name and domain is known, and the model has no function for it.",
+        "This operator name and domain are unknown, and the model has no function for them.",
         "include the operator as a model-local function, or replace it by standard operators",
     ),
     # graph text
@@ -194,12 +194,10 @@ CODES: dict[str, Code] = {
         "give each value one definition, before its first use",
     ),
     "E-GRAPH-TYPE": Code(
-        "A recorded type differs from what the operator's type rule gives.",
+        "A recorded type differs from the type that the operator's rule infers.",
         "leave the types to inference, or correct the operands",
     ),
-    "E-NODE-NAME": Code(
-        "The model has no node of this name.", "ask for one of the names in the model"
-    ),
+    "E-NODE-NAME": Code("The model has no node of this name.", "use one of the names in the model"),
     "E-GRAPH-CYCLE": Code("The nodes depend on each other in a cycle.", "remove the cycle"),
     "E-OP-OPERANDS": Code(
         "An operator got too few or too many operands, or operands of an unsupported kind.",
@@ -218,7 +216,7 @@ CODES: dict[str, Code] = {
         "the note shows the shapes of the operands",
     ),
     "E-OP-GRADIENT": Code(
-        "A gradient is asked for through an operator that has no gradient rule.",
+        "A gradient is requested through an operator that has no gradient rule.",
         "take the gradient outside of the model, or of a part without this operator",
     ),
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
@@ -271,7 +269,7 @@ CODES: dict[str, Code] = {
     ),
     "E-EXPORT-TYPE": Code(
         "A value's type is not allowed for its ONNX node.",
-        "insert a cast, or compile with a pipeline that leaves the value as it was",
+        "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
         "A node of an old operator set has no equivalent in the new one.",
@@ -287,14 +285,14 @@ CODES: dict[str, Code] = {
     "E-OPTION-VALUE": Code("An option has a value that is not allowed.", "see the allowed values"),
     "E-SCHEDULE-TEXT": Code(
         "The text of a schedule does not follow its grammar, or names a move that does not exist.",
-        "write one move a line, for example Y: split(i, 16, io, ii)",
+        "write one move per line, for example Y: split(i, 16, io, ii)",
     ),
     "E-SCHEDULE-FILE": Code(
         "A file with schedules could not be read.", "write one with --emit schedules -o FILE"
     ),
     "E-SCHEDULE-NAME": Code(
         "A schedule names a kernel that the program does not have.",
-        "emit the schedules of all kernels, and take one of their names",
+        "emit the schedules of all kernels, and use one of their names",
     ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a missing loop, or is not legal for this kernel.",
@@ -314,7 +312,7 @@ CODES: dict[str, Code] = {
         "correct the row that the message names",
     ),
     "E-PLAN-CAPACITY": Code(
-        "The plan needs more bytes than the capacity that was given.",
+        "The plan needs more bytes than the given capacity.",
         "try --planner best with a longer --time-limit, or give a larger capacity",
     ),
     "E-PLAN-PACKAGE": Code(
@@ -331,7 +329,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TASKS-TEXT": Code(
         "The text of tasks, or of their placement, does not follow its grammar.",
-        "write one task a line, as docs/placement.md shows",
+        "write one task per line, as docs/placement.md shows",
     ),
     # running
     "E-RUN-OPERATOR": Code(
@@ -358,12 +356,13 @@ CODES: dict[str, Code] = {
     ),
     "E-LIMIT-ARENA": Code(
         "No program was found whose arena is within the memory limit.",
-        "give at least the bytes that the message names as the smallest",
+        "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(
-        "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"
+        "The work wrote more data than allowed.",
+        "use a smaller model, or a pipeline of fewer passes",
     ),
-    "E-LIMIT-QUEUE": Code("Too many others are waiting already.", "try again in a few seconds"),
+    "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
     "E-LIMIT-RATE": Code(
         "Too many requests of this kind came from one address.", "wait a minute, then try again"
     ),
@@ -373,31 +372,31 @@ CODES: dict[str, Code] = {
     ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
-        "The body of a request, or a value in its address, is not what the route takes.",
+        "The body of a request, or a value in its address, does not fit the route.",
         "compare it with /api/v1/openapi.json",
     ),
-    "E-REQUEST-SIZE": Code("The body of a request is larger than the route takes.", "send less"),
+    "E-REQUEST-SIZE": Code("The body of a request exceeds the limit of the route.", "send less"),
     "E-REQUEST-UNKNOWN": Code(
-        "Nothing of that name or id is kept here.", "it may have been removed; start again"
+        "The server has nothing of that name or id.", "it may have been removed; start again"
     ),
     "E-REQUEST-METHOD": Code(
-        "The address does not take this method.", "compare it with /api/v1/openapi.json"
+        "The address does not support this method.", "compare it with /api/v1/openapi.json"
     ),
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "open the playground itself"
     ),
     "E-RESULT-ABSENT": Code(
-        "This part of a job's result is not there, or not yet.",
-        "wait until the job has finished; where its result is no longer kept, compile again",
+        "This part of a job's result is not available, or not yet.",
+        "wait until the job has finished; if its result has been removed, compile again",
     ),
-    "E-UPLOAD-SIZE": Code("The file is larger than uploads may be.", "use a smaller model"),
+    "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
     "E-LINK-FULL": Code(
-        "The server keeps no more links, or no more models for links.",
-        "share the full link, which needs no room on the server, or the report",
+        "The server's storage for links, or for their models, is full.",
+        "share the full link, which needs no storage on the server, or the report",
     ),
-    "E-UPLOAD-DISK": Code("The server has no space left.", "tell whoever runs this server"),
+    "E-UPLOAD-DISK": Code("The server has no space left.", "tell the operator of this server"),
     "E-SERVER-BUG": Code(
-        "Something in the program itself went wrong; the input is not to blame.",
-        "please report it, with what you did",
+        "The program has a defect; the input is not the cause.",
+        "please report it, with the steps to reproduce it",
     ),
 }

@@ -19,10 +19,10 @@ Verdict = Literal["together", "apart", "not neighbours", "gone"]
 
 _TOLD: Mapping[Kind, str] = {
     "kept": "is still there as",
-    "merged": "is done by",
+    "merged": "is computed by",
     "folded": "was computed at compile time:",
     "removed": "is gone",
-    "unaccounted": "is gone, and no step says why",
+    "unaccounted": "is gone without a recorded step",
 }
 
 
@@ -129,7 +129,7 @@ class Ledger:
                 return Answer(names, "gone", str(fate).split("\n", 1)[0], fate.chapters)
         shared = set(self._holders[-1][first]) & set(self._holders[-1][second])
         if shared:
-            because = f"{first} and {second} are both done by {_some(sorted(shared))}"
+            because = f"{first} and {second} are both computed by {_some(sorted(shared))}"
             return Answer(names, "together", because, tuple(self._joined(first, second)))
         declined = tuple(self._declined(first, second))
         if declined:
@@ -137,7 +137,7 @@ class Ledger:
             told = (fusing or declined)[-1]
             because = f"{first} and {second} are apart: {told.step.because}"
             return Answer(names, "apart", because, declined)
-        because = f"{first} and {second} are not neighbours: neither reads what the other makes"
+        because = f"{first} and {second} are not neighbours: neither reads a result of the other"
         if self._are_neighbours(first, second):
             because = f"{first} and {second} are apart: no pass of this pipeline considered them"
         return Answer(names, "not neighbours", because, ())

@@ -77,15 +77,15 @@ class Limits:
         seconds, n_bytes = self.seconds, self.bytes
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         good = number and seconds >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on seconds is not {seconds!r:.40}")
+        require(good, "E-OPTION-VALUE", f"a limit on seconds is at least 0, got {seconds!r:.40}")
         good = isinstance(n_bytes, int) and not isinstance(n_bytes, bool) and n_bytes >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on bytes is not {n_bytes!r:.40}")
+        require(good, "E-OPTION-VALUE", f"a limit on bytes is at least 0, got {n_bytes!r:.40}")
 
     def check(self, what: str, found: int, allowed: int) -> None:
         """Errors: E-MODEL-SIZE."""
         if found > allowed:
             shown = f"{found:,}" if found < 10**18 else "more than 10**18"
-            raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; at most {allowed:,} are read")
+            raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; the limit is {allowed:,}")
 
 
 OWN_LIMITS = Limits()
@@ -130,7 +130,7 @@ class Budget:
 
     def too_long(self) -> CompileError:
         """Return the error for work that did not end in time."""
-        message = f"not done after the limit of {self.limits.seconds:.3g} s{self._place()}"
+        message = f"not finished within the limit of {self.limits.seconds:.3g} s{self._place()}"
         return CompileError("E-LIMIT-SECONDS", message)
 
     def _place(self) -> str:
@@ -205,8 +205,8 @@ def check_seconds(seconds: float, what: str) -> None:
         return
     raise CompileError(
         "E-LIMIT-SECONDS",
-        f"{what}: at least {seconds:.3g} s, which is more than is left of the limit of "
-        f"{budget.limits.seconds:.3g} s; it was not begun",
+        f"{what}: at least {seconds:.3g} s, more than the rest of the limit of "
+        f"{budget.limits.seconds:.3g} s; it was not started",
     )
 
 

@@ -51,11 +51,11 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if late:
-        return Died(f"it did not end within {seconds:g} seconds")
+        return Died(f"the child did not end within {seconds:g} seconds")
     if os.WIFSIGNALED(status):
-        return Died(f"it died of {signal.Signals(os.WTERMSIG(status)).name}")
+        return Died(f"the child died of {signal.Signals(os.WTERMSIG(status)).name}")
     if not data:
-        return Died(f"it ended with exit code {os.waitstatus_to_exitcode(status)}")
+        return Died(f"the child ended with exit code {os.waitstatus_to_exitcode(status)}")
     return pickle.loads(data)
 
 

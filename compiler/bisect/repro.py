@@ -167,7 +167,7 @@ In the original model, the smallest set of rewrites that causes it:
 
 {said}
 
-{f"Wrong by itself: {alone}." if alone else "No rewrite of these was found wrong by itself."}
+{f"Wrong by itself: {alone}." if alone else "None of these is wrong by itself."}
 
 Replay it; the exit code is 1 while it fails, 0 when it no longer does:
 

@@ -170,7 +170,7 @@ class _Search:
     def wrong_alone(self, decisions: Sequence[Decision]) -> tuple[str, ...]:
         if self.wanted.kind != "wrong":
             return ()
-        self.tell("each rewrite by itself")
+        self.tell("each rewrite on its own")
         settings = self.probe.settings
         self.probe.settings = replace(settings, ways=("rewrites",))
         try:

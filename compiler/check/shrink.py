@@ -77,7 +77,7 @@ def _resized(graph: Graph, sizes: Mapping[int, int]) -> Graph:
 
 
 def _resized_type(t: Type, sizes: Mapping[int, int]) -> Type:
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(sizes.get(d, d) for d in t.static_shape))
 
 

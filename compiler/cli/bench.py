@@ -224,7 +224,7 @@ def _show(console: Console, r: Result) -> None:
                 f"{r.errors[name]:.1e}" if ratio else "",
             )
         )
-    columns = ["program", ">minimum", ">median", ">rounds", ">ours / it", ">rel. error"]
+    columns = ["program", ">minimum", ">median", ">rounds", ">ours / peer", ">rel. error"]
     console.print(table(columns, rows))
     several = "s" if len(r.processors) > 1 else ""
     where = f", on processor{several} {', '.join(map(str, r.processors))}" if r.processors else ""

@@ -199,7 +199,7 @@ def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
         yield f"reduced to {len(graph.nodes)} nodes:"
         yield str(graph)
         if output is not None:
-            yield f"run it again: compilarium bisect --replay {output}"
+            yield f"replay: compilarium bisect --replay {output}"
 
 
 def _culprits(a: Answer) -> Iterator[str]:

@@ -226,7 +226,7 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         if (first := n.first_wrong) is not None:
             yield f"first wrong value after {n.stage}: {_error_text(first)}"
     if verdict.nodes and all(n.first_wrong is None for n in verdict.nodes):
-        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are right"
+        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are correct"
     judged = len(verdict.rewrites)
     if verdict.n_rewrites:
         yield f"rewrites: {verdict.n_rewrites} applied, {judged} different ones judged"

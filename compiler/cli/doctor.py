@@ -158,7 +158,7 @@ def _code() -> Iterator[Finding]:
     if right and native:
         yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
     else:
-        words = "a small program gave wrong numbers" if native else "no machine code was made"
+        words = "a small program gave wrong numbers" if native else "no machine code was generated"
         yield Finding("machine code", "broken", words, "please report this machine", True)
 
 

@@ -35,7 +35,7 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
     """Load a model in a peer. Errors: E-OPTION-VALUE for an unknown, missing or refusing peer."""
     if name not in _LOADERS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no peer is named {name!r:.40}; there are: {', '.join(_LOADERS)}"
+            "E-OPTION-VALUE", f"no peer is named {name!r:.40}; peers: {', '.join(_LOADERS)}"
         )
     if not installed(name):
         package = _PACKAGES.get(name, name)

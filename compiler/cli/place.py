@@ -61,7 +61,7 @@ LONGEST_TABLE = 60
 @click.option("--scheduler", default="iterated", show_default=True, metavar="NAME",
               help=f"One of {', '.join(SCHEDULERS)}.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
-              help="Prefetch operands of so many tasks: 0 none, 1 double-buffered.")  # fmt: skip
+              help="Prefetch distance in tasks: 0 on demand, 1 double-buffered.")  # fmt: skip
 @click.option("--contention/--no-contention", default=True, show_default=True,
               help="Whether transfers on one link wait for each other.")  # fmt: skip
 @click.option("--time-limit", "time_limit_s", default=5.0, show_default=True,

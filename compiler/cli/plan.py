@@ -74,7 +74,7 @@ def command(
             f"the plan needs {plan.peak_bytes} bytes, the capacity is {capacity}",
             notes=[
                 f"no plan needs less than {found.lower_bound_bytes} bytes",
-                f"the best plan is that of {found.planner}, stopped after {seconds:.1f} s: "
+                f"the best plan is by {found.planner}, stopped after {seconds:.1f} s: "
                 f"{found.stopped}",
             ],
             hint="" if found.stopped != "infeasible" else "give a larger capacity",
@@ -133,5 +133,5 @@ def _show(console: Console, found: Outcome, planner: str, seconds: float) -> Non
     )
     maker = planner if found.planner == planner else f"{planner}, by {found.planner}"
     making = making_seconds()
-    made = f", {making:.3f} s of it for machine code, once on a machine" if making else ""
-    console.print(f"planned by {maker} in {seconds:.3f} s{made}; it stopped: {found.stopped}")
+    made = f", {making:.3f} s of it for machine code, once per machine" if making else ""
+    console.print(f"planned by {maker} in {seconds:.3f} s{made}; stopped: {found.stopped}")

@@ -126,7 +126,7 @@ def show_running(console: Console, r: Running) -> None:
             for op, n in sorted(r.operators.items(), key=lambda x: -sum(x[1].values()))
         ]
         columns = ["operator", *(f">{WORDS[f]}" for f in FATES)]
-        console.print(table(columns, rows, "How its nodes will run"))
+        console.print(table(columns, rows, "Execution preview"))
         fallbacks = [
             (w.node.name or w.node.output, w.node.op, w.because) for w in r.preview.fallbacks
         ]

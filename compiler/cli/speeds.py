@@ -37,12 +37,12 @@ def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
     if m.bf16_flops_per_second:
         yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
     if m.int8_tile_ops_per_second:
-        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the first cache"
+        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the L1 cache"
     if m.bf16_tile_flops_per_second:
-        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the first cache"
+        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the L1 cache"
     sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     for level in LEVELS:
-        how = f"a sum; it has {bytes_text(sizes[level])}" if level in sizes else "a sum"
+        how = f"a sum; capacity {bytes_text(sizes[level])}" if level in sizes else "a sum"
         yield f"reading from {level}", rate(m.bytes_per_second(level), "B"), how
     yield "copying in DRAM", rate(m.copy_bytes_per_second, "B"), "plain stores; bytes copied"
     if m.streamed_copy_bytes_per_second:

@@ -91,7 +91,7 @@ def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
     """Yield the same for people; nothing for a program compiled once, for known sizes."""
     yield from making["notes"]
     for s in making["specializations"]:
-        yield f"code made while running, in {seconds_text(s['seconds'])}: {s['because']}"
+        yield f"code generated at run time, in {seconds_text(s['seconds'])}: {s['because']}"
 
 
 @dataclass(frozen=True, slots=True)

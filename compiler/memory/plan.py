@@ -44,7 +44,7 @@ def find_planner(name: str) -> Planner:
 
     if name not in PLANNERS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no planner is named {name!r}; there are: {', '.join(PLANNERS)}"
+            "E-OPTION-VALUE", f"no planner is named {name!r}; planners: {', '.join(PLANNERS)}"
         )
     return PLANNERS[name]
 

@@ -115,7 +115,7 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
 
 
 @scheduler(
-    source="HEFT (Topcuoglu, Hariri and Wu 2002), its devices chosen in the manner of PEFT "
+    source="HEFT (Topcuoglu, Hariri and Wu 2002), with device selection as in PEFT "
     "(Arabnejad and Barbosa 2014), repeated",
     example=FORK
     + """=> two-cores

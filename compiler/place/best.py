@@ -29,7 +29,7 @@ Measure = Callable[[Problem, Placement], float]
 
 
 @scheduler(
-    source="a portfolio; the changes are a descent over devices and orders",
+    source="a portfolio, then local search over devices and orders",
     quick=False,
     example=FORK
     + """=> two-cores

@@ -45,7 +45,7 @@ def place(
     if scheduler not in SCHEDULERS:
         raise CompileError(
             "E-OPTION-VALUE",
-            f"no scheduler is named {scheduler!r:.40}; there are: {', '.join(SCHEDULERS)}",
+            f"no scheduler is named {scheduler!r:.40}; schedulers: {', '.join(SCHEDULERS)}",
         )
     conduct = conduct or Conduct()
     given = problem = Problem(graph, platform)

@@ -204,7 +204,7 @@ class _Table:
         if self.data:
             unknown = ", ".join(f"{k!r:.40}" for k in self.data)
             self._fail(
-                f"{self.what} has {unknown}, which are unknown",
+                f"{self.what} has unknown keys: {unknown}",
                 f"its keys are {', '.join(self.known)}; keys after a table belong to that table",
             )
         return made

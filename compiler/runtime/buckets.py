@@ -63,7 +63,7 @@ class Bucket:
     def __str__(self) -> str:
         named = ", ".join(f"{k}={n}" for k, n in self.sizes.items())
         text = f"bucket {named}: compiled in {self.seconds:.2f} s, {self.flops:,} operations, "
-        text += f"{self.nbytes:,} bytes a run"
+        text += f"{self.nbytes:,} bytes per run"
         if self.waste:
             least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
             text += f"; serves from {least} by padding, where {self.waste:.0%} of that is wasted"
@@ -136,7 +136,7 @@ def _rows_of(t: Type) -> str:
 def checked_buckets(graph: Graph, given: object) -> dict[str, tuple[int, ...]]:
     """Return the requested buckets, sorted. Errors: E-OPTION-VALUE for an unknown size."""
     if not isinstance(given, Mapping):
-        raise CompileError("E-OPTION-VALUE", f"buckets gives sizes by name, got {given!r:.60}")
+        raise CompileError("E-OPTION-VALUE", f"buckets must map names to sizes, got {given!r:.60}")
     known = {s: None for v in graph.inputs for s in _alone(v.type)}
     found: dict[str, tuple[int, ...]] = {}
     for name, sizes in given.items():

@@ -66,7 +66,7 @@ def test_a_run_that_cannot_end_in_time_says_its_work_and_is_not_begun() -> None:
         program.run(inputs, limits=Limits(seconds=0.05))
     assert e.value.code == "E-LIMIT-SECONDS"
     assert f"{2 * 4096**3:,}"[:3] in e.value.message
-    assert "not begun" in e.value.message
+    assert "not started" in e.value.message
     with pytest.raises(CompileError) as e:
         compiler.reference(graph, inputs, limits=Limits(seconds=0.05))
     assert e.value.code == "E-LIMIT-SECONDS"

@@ -73,7 +73,7 @@ LARGE_ORDERS = {
 
 @planner(
     searches=True,
-    source="a portfolio: XLA's choice of the smallest heap, with searches besides",
+    source="a portfolio: XLA's choice of the smallest heap, plus searches",
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:

@@ -55,7 +55,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 
 
 @planner(
-    source="the orders of greedy_by_size and of XLA's heap simulator, and area besides",
+    source="the orders of greedy_by_size and of XLA's heap simulator, plus area",
     example=FOUR_BUFFERS,
 )
 def greedy(problem: Problem, options: Options) -> Outcome:

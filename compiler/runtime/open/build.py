@@ -214,7 +214,7 @@ def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, froz
             strays = open_symbols([v.type]) - known
             if strays:
                 raise NotOpen(
-                    f"the input {v.name}: {v.type} does not tell {', '.join(sorted(strays))}"
+                    f"the input {v.name}: {v.type} does not determine {', '.join(sorted(strays))}"
                 )
     try:
         shapes = assumed_shapes(graph)

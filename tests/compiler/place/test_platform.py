@@ -132,7 +132,7 @@ def changed(before: str, after: str) -> str:
         (changed("flops_per_second = 100", "flops_per_second = nan"), "1e-15 to"),
         (changed("flops_per_second = 100\n", ""), "needs flops_per_second"),
         (changed("nbytes = 5000", "nbytes = 0"), "whole number"),
-        (changed("nbytes = 5000", "nbytes = 5000\nsize = 3"), "'size', which are unknown"),
+        (changed("nbytes = 5000", "nbytes = 5000\nsize = 3"), "unknown keys: 'size'"),
         (changed('memory = "c"', 'memory = "d"'), "quick is at 'd'"),
         (changed('joins = ["b", "c"]', 'joins = ["b", "e"]'), "joins e"),
         (changed('joins = ["b", "c"]', 'joins = ["b"]'), "two memories or more"),

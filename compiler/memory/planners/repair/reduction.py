@@ -23,9 +23,9 @@ class Arrays(NamedTuple):
 class Reduction:
     """A problem without the blocks that live throughout, on the steps that matter.
 
-    Where nothing is pinned and all alignments are equal, blocks alive at every step lie at the
-    bottom: any plan can be rearranged so. Of the steps, those remain whose live set is contained in
-    no other one. Blocks of 0 bytes are left out.
+    If nothing is pinned and all alignments are equal, blocks alive at every step go to the bottom:
+    any plan can be rearranged so. Of the steps, those remain whose live set is contained in no
+    other one. Blocks of 0 bytes are left out.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:

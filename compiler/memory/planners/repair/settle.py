@@ -34,7 +34,7 @@ FIXED = 1e30
 
 
 class Costs(NamedTuple):
-    """What ejecting blocks costs: `base` times `weight`, more before move `tabu_until`."""
+    """The cost of ejecting blocks: `base` times `weight`, more before move `tabu_until`."""
 
     base: Any
     weight: Any
