@@ -77,7 +77,7 @@ def test_inspect_says_how_a_model_will_run(model: Path, mixed: Path) -> None:
     assert running["parameters"].keys() == {"axes"}
     text = invoke("inspect", mixed).output
     assert fallback["because"] in text
-    assert "told for axes=" in text
+    assert "shown for axes=" in text
 
 
 def test_inspect_asks_for_shapes_where_those_it_assumes_do_not_fit(tmp_path: Path) -> None:

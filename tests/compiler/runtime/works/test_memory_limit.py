@@ -53,8 +53,8 @@ def test_the_arena_stays_within_the_limit_and_results_keep_every_bit(share: floa
     assert all(np.array_equal(found[k], expected[k]) for k in expected)
     assert program.trace is not None
     event = next(e for e in program.trace.events if e.name == "memory limit")
-    assert "run again" in event.words
-    assert "ms more" in event.words
+    assert "recomputed" in event.words
+    assert "predicted extra time" in event.words
     assert len(event.after.nodes) > len(event.before.nodes)
 
 
