@@ -40,12 +40,12 @@ COLLECT_AFTER = 500_000
 def compile(
     graph: Graph | str | PathLike[str] | bytes, *positional: Any, **options: Any
 ) -> Program:
-    """Compile a graph, an ONNX file or its bytes, as `compiler.driver.compile` describes.
+    """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    A program that was compiled before is loaded from disk if the model, the options, the compiler's
-    code and the machine are the same. It runs at once; requests for more than results recompile it.
-    A new program is written to disk in the background after the call returns: the program's
-    `settle()` waits for that.
+    A file, or its bytes, that was compiled before is loaded from disk if the options, the
+    compiler's code and the machine are the same. Such a program runs at once; requests for more
+    than results recompile it. A new program is written to disk in the background after the call
+    returns: the program's `settle()` waits for that.
     """
 
     def again() -> Program:

@@ -34,9 +34,9 @@ CHECKING = 3.0
 @click.option("--alignment", default=1, show_default=True, help="Offsets are multiples of this.")
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
-              help="Time limit in seconds for the command: searches end early enough to check and "
-              "write the plan. Generating the machine code of searches, once per machine, is not "
-              "counted.")  # fmt: skip
+              help="Time limit in seconds for the command: searches, and orders after the first, "
+              "end early enough to check and write the plan. Compiling searches, once per "
+              "machine, is not counted.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the solution.")
 @reporting
 def command(

@@ -37,7 +37,7 @@ class CodeOptions:
     it makes. `tuned` returns the tuned schedule of a computation with these constants, or None to
     use the policies. Code of tier 0 compiles fast and runs slowly: small tiles, low optimisation
     level in LLVM. With `in_parts`, f32 products may be sums of bf16 products of parts:
-    docs/precision.md states the error. `order` names the method that orders the launches. With a
+    docs/precision.md states the cost. `order` names the method that orders the launches. With a
     memory limit, kernels are recomputed to keep the arena within it. `spread` is the unit of
     parallel work: the loops of each kernel, or planned branches of the graph with one thread per
     kernel; `seconds` gives the plan kernels' times on one thread, by a value that each makes.
