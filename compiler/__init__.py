@@ -1,10 +1,10 @@
-"""The public door: load, compile, run, and look at every step of it.
+"""The public API: load, compile and run models, and inspect each step.
 
     graph = compiler.load("model.onnx")
     program = compiler.compile(graph)
     outputs = program.run({"x": array})
 
-Names are imported when first used, so that `compiler.ir` alone stays light.
+Names are imported on first use, so `compiler.ir` alone imports quickly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HOMES = {
     "model": ("compiler.frontend.tracing", "model"),
     "to_onnx": ("compiler.export", "to_onnx"),
     "tune": ("compiler.tuning.tune", "tune"),
-    # The module of the same name can be called: the import system would put it here anyway.
+    # A callable module: the import system would bind the module to this name anyway.
     "reference": ("compiler.reference", ""),
 }
 
@@ -56,11 +56,11 @@ __all__ = [
 
 
 def parse(text: str, source: str = "text") -> Graph:
-    """The graph that `str(graph)` printed; `source` names the text in errors.
+    """Parse a graph that `str(graph)` printed; `source` names the text in errors.
 
     Errors: E-TEXT-*, E-GRAPH-*, and what the operators' type rules raise.
     """
-    importlib.import_module("compiler.ops")  # the text names operators: they have to be there
+    importlib.import_module("compiler.ops")  # registers the operators that the text names
     from compiler.ir.text import parse_graph
 
     return parse_graph(text, source)

@@ -1,4 +1,4 @@
-"""`python -m compiler`: the command line."""
+"""Entry point of `python -m compiler`: the command line."""
 
 from compiler.cli import main
 

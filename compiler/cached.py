@@ -1,7 +1,6 @@
-"""`compile` for models that were compiled before: the program comes from disk, made only once.
+"""`compile` with a disk cache of programs: a model compiled before is loaded, not recompiled.
 
-This module imports next to nothing, so that a process that finds its program runs it within a
-tenth of a second.
+This module imports little, so a process whose program is cached runs it within 0.1 s.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 SETTLED_SECONDS = 2.0
-"""A file changed less than this before it was read may change again in one tick of its clock."""
+"""Age in seconds below which a file's time stamp is not trusted: clock ticks are coarse."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that change how a program is made; code of the last tier serves the first one, too."""
+"""Options outside the cache key: code of the last tier serves tier 0, too."""
 
 COLLECT_AFTER = 500_000
-"""So many new objects are there before Python looks for garbage while a model is compiled."""
+"""Number of new objects between two garbage collections while a model is compiled."""
 
 
 def compile(
     graph: Graph | str | PathLike[str] | bytes, *positional: Any, **options: Any
 ) -> Program:
-    """Make a program of a graph, an ONNX file or its bytes, as `compiler.driver.compile` says.
+    """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    A program of a file or of bytes that was made before, with the same options, by the same code
-    and for the same machine, is loaded from disk. It runs at once; asked for more than results, it
-    is compiled again. A new program is written to disk after this has returned: `settle()` of the
-    program waits for that.
+    A file, or its bytes, that was compiled before is loaded from disk if the options, the
+    compiler's code and the machine are the same. Such a program runs at once; requests for more
+    than results recompile it. A new program is written to disk in the background after the call
+    returns: the program's `settle()` waits for that.
     """
 
     def again() -> Program:
@@ -82,18 +81,18 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""For each compilation under way, what Python's collector was told before the first of them."""
+"""For each compilation under way, the garbage collector's thresholds before the first of them."""
 
 _lock = Lock()
 
 
 @contextmanager
 def _few_collections() -> Generator[None]:
-    """Python looks for cycles of garbage less often: what compiling makes is mostly kept."""
+    """Collect garbage less often: most objects that compiling creates stay alive."""
     with _lock:
         before = _compiling[0] if _compiling else gc.get_threshold()
         _compiling.append(before)
-        if before[0]:  # else the user has switched it off
+        if before[0]:  # 0: the user switched collection off
             gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])
     try:
         yield
@@ -106,14 +105,14 @@ def _few_collections() -> Generator[None]:
 
 
 def _make_old() -> None:
-    """What is new counts as old from now on: Python would look through all of it at once."""
-    if not gc.get_freeze_count():  # else what the user has frozen would thaw
+    """Move all objects to the oldest generation: the next collection would scan all of them."""
+    if not gc.get_freeze_count():  # unfreeze would also release the user's frozen objects
         gc.freeze()
         gc.unfreeze()
 
 
 def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -> str | None:
-    """What a program depends on, in short; None for what cannot be told apart from outside."""
+    """Return the cache key of a program; None for a model that has no stable identity."""
     directory = kept_directory("models")
     if directory is None or not isinstance(graph, str | bytes | PathLike):
         return None
@@ -122,7 +121,7 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
     try:
         content = _content(graph, directory)
     except OSError:
-        return None  # reading it will say why
+        return None  # reading it raises the error
     asked = repr(positional), repr(sorted(options.items()))
     tuned = _tuned(options.get("tuned", True))
     facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)
@@ -130,7 +129,7 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
 
 
 def _tuned(database: object) -> str:
-    """Which state of a database of schedules a program is made with; see machine/database.py."""
+    """Return the state of the database of tuned schedules; see machine/database.py."""
     directory = kept_directory("measured")
     own = None if directory is None else directory / "schedules.sqlite"
     path = Path(database) if isinstance(database, str) else own if database else None
@@ -142,7 +141,7 @@ def _tuned(database: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether two values that print alike are alike."""
+    """Return whether equal printed forms imply equal values."""
     if isinstance(value, Mapping):
         return all(_is_plain(k) and _is_plain(v) for k, v in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, list | tuple):
@@ -151,7 +150,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _content(model: str | PathLike[str] | bytes, directory: Path) -> str:
-    """A digest of a model's bytes; that of a file that has not changed is known from last time."""
+    """Return a digest of a model's bytes; an unchanged file's digest is cached."""
     if isinstance(model, bytes):
         return hashlib.sha256(model).hexdigest()
     path = Path(model).resolve()
@@ -183,7 +182,7 @@ def _write(path: Path, text: str) -> None:
 
 @cache
 def _code() -> str:
-    """What tells versions of this package apart, also while it is being changed."""
+    """Return an identity of this package's code that also changes while it is edited."""
     import llvmlite
     import numpy as np
 

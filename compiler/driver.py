@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from compiler.runtime.open.program import OpenProgram
 
 Progress = Callable[[str, Event | None], None]
-"""Called with the name of each step as it starts, and with the event after each pass."""
+"""Callback for each step's name at its start, and for each pass's event at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `compile` was asked for, checked."""
+    """The checked options of one call of `compile`."""
 
     pipeline: Pipeline
     code: CodeOptions
@@ -79,31 +79,31 @@ def compile(
     seconds: Mapping[str, float] | None = None,
     limits: Limits | None = None,
 ) -> Program:
-    """Make a program of a graph (or of an ONNX file or its bytes).
+    """Compile a graph, an ONNX file or its bytes to a program.
 
-    `inputs` gives shapes where the model leaves dimensions open; without them one program gets its
-    sizes when it runs. Where some node has code for known sizes only, machine code is made at the
-    first run with each set of shapes instead, and `notes` of the program says which node. It is
-    also made anew for the elements of inputs that are parameters (axes, pads, counts).
-    `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
-    `precision` changes lines of the pipeline: docs/precision.md says what each mode promises.
-    `threads` is how many threads a run uses, at most 256; what it computes is the same to the bit.
-    `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
-    `schedules` has moves for kernels by name, or is a text as `emit("schedules")` gives: see
+    `inputs` gives shapes for dimensions that the model leaves open. Without them, one program
+    serves all sizes. If some node has code for known sizes only, the first run with each set of
+    shapes compiles instead, and the program's `notes` name the node. The first run with new
+    elements of inputs that are parameters (axes, pads, counts) compiles, too.
+    `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
+    `precision` changes lines of the pipeline: docs/precision.md states what each mode guarantees.
+    `threads` is the number of threads of a run, at most 256; results are the same to the bit.
+    `trace=False` discards the trace of the passes. `gate` is asked before each rewrite.
+    `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
     docs/schedules.md.
-    `tier=0` gives a program at once whose code is made quickly and runs slowly; better code takes
-    over when it is ready (`program.settle()` waits for it), which may change the last bits of sums.
-    `tuned` names a database of schedules that tuning found for this machine: the user's own (True),
-    none (False), or a file; `notes` of the program says how many kernels use one.
-    `order` names the way in which launches are put in order (docs/operator-order.md): the lowest
-    peak of memory that is found in little time, or `given`.
-    `memory_limit_bytes` is how large the arena may be: kernels run again where it would be larger.
-    `spread="branches"` gives each kernel to one thread and branches of the graph to different ones,
-    by a plan (docs/threads.md); `loops`, the default, shares the loops of each kernel. `seconds`
-    has for the plan what kernels take on one thread, by a value that they make.
+    `tier=0` returns a program sooner, with slower code. Optimised code replaces it when it is
+    ready (`program.settle()` waits for it), which may change the last bits of sums.
+    `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
+    (False), or a file. The program's `notes` give the number of kernels that use one.
+    `order` names the method that orders the launches (docs/operator-order.md): `best`, the lowest
+    peak memory found in little time, or `given`, for example.
+    `memory_limit_bytes` is the largest arena allowed: kernels are recomputed to stay within it.
+    `spread="branches"` gives each kernel to one thread and branches of the graph to different
+    threads, by a plan (docs/threads.md); `loops`, the default, divides each kernel's loops among
+    the threads. `seconds` gives the plan kernels' times on one thread, by a value that each makes.
     `limits` bounds the time and the memory of this call, not those of runs (docs/limits.md).
-    Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
-    E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for what is not offered.
+    Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
+    E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
     machine = target if isinstance(target, Target) else by_name(target)
     code, about_threads = code_options(machine, threads)
@@ -155,7 +155,7 @@ def _compile(
 
 
 def _found(tuned: bool | str | PathLike[str] | Tuned, code: CodeOptions) -> Tuned | None:
-    """What tuning found, where `tuned` says it is. Errors: E-TUNE-DATABASE."""
+    """Return the tuned schedules that `tuned` selects. Errors: E-TUNE-DATABASE."""
     if isinstance(tuned, Tuned):
         return tuned
     return tuned_schedules(None if tuned is True else tuned, code) if tuned else None
@@ -164,10 +164,10 @@ def _found(tuned: bool | str | PathLike[str] | Tuned, code: CodeOptions) -> Tune
 def _program(
     graph: Graph, options: Options, clock: Clock, wanted: Mapping[str, tuple[int, ...]]
 ) -> Program:
-    """The program of a graph, with code of its own for the sizes that are wanted."""
+    """Build the program of a graph, with specialised code for the wanted sizes."""
     source, opened = graph, None
     notes: tuple[str, ...] = ()
-    # For open shapes the passes run now too: what they do is worth seeing, errors come early.
+    # Passes run now for open shapes too: the trace shows them, and errors come early.
     optimised, events = _run_passes(source, options, clock)
     is_open = has_open_inputs(source)
 
@@ -196,7 +196,7 @@ def _program(
             values = {name: given[name] for name in possible_parameters(known) if name in given}
             values = needed_parameters(known, values) if values else {}
             if not values and not has_open_inputs(source) and opened is None:
-                return Specialised(built, values)  # data after all
+                return Specialised(built, values)  # the parameters turned out to be plain data
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
 
@@ -208,7 +208,7 @@ def _program(
 
 
 def _portable(source: Graph, optimised: Graph, options: Options) -> Graph:
-    """The graph that the passes leave without those whose work pays only in our own code."""
+    """Return the optimised graph without passes that pay only in generated code."""
     pipeline = options.pipeline.portable
     if pipeline.lines == options.pipeline.lines:
         return optimised
@@ -219,11 +219,11 @@ def _portable(source: Graph, optimised: Graph, options: Options) -> Graph:
 
 
 def _improved(quick: Built, options: Options) -> Built:
-    """The same graph with code of the next tier, and the steps that this took besides."""
+    """Return the same graph with code of the next tier, and the extra compilation steps."""
     clock = Clock()
     better = replace(options, code=replace(options.code, tier=1))
     graph, trace = quick.graph, quick.trace
-    if quick.order is not None:  # what the passes gave, before its nodes were put in order
+    if quick.order is not None:  # the passes' graph, before its nodes were reordered
         made = (quick.limited, quick.order)
         graph = (quick.limited or quick.order).before
         trace = trace and Trace([e for e in trace.events if not any(e is m for m in made)])
@@ -236,7 +236,7 @@ def _checked_spread(spread: object) -> Spread:
         return "loops"
     if spread == "branches":
         return "branches"
-    raise CompileError("E-OPTION-VALUE", f"spread is loops or branches, got {spread!r:.40}")
+    raise CompileError("E-OPTION-VALUE", f"spread must be loops or branches, got {spread!r:.40}")
 
 
 def _checked_seconds(seconds: object) -> dict[str, float]:
@@ -249,7 +249,7 @@ def _checked_seconds(seconds: object) -> dict[str, float]:
         isinstance(k, str) and is_time(v) for k, v in seconds.items()
     ):
         raise CompileError(
-            "E-OPTION-VALUE", f"seconds are times by the names of values, got {seconds!r:.60}"
+            "E-OPTION-VALUE", f"seconds must map names of values to times, got {seconds!r:.60}"
         )
     return dict(cast("Mapping[str, float]", seconds))
 
@@ -258,7 +258,7 @@ def _checked_tier(tier: object) -> int:
     if tier not in (0, 1) or isinstance(tier, bool):
         raise CompileError(
             "E-OPTION-VALUE",
-            f"tier is 0 or 1, got {tier!r:.40}",
+            f"tier must be 0 or 1, got {tier!r:.40}",
             hint="0 runs sooner, 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
@@ -269,7 +269,7 @@ def _checked_limit(limit_bytes: object) -> int | None:
         return None
     if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 0:
         raise CompileError(
-            "E-OPTION-VALUE", f"a memory limit is a number of bytes, got {limit_bytes!r:.40}"
+            "E-OPTION-VALUE", f"a memory limit must be a number of bytes, got {limit_bytes!r:.40}"
         )
     return limit_bytes
 
@@ -277,12 +277,12 @@ def _checked_limit(limit_bytes: object) -> int | None:
 def _checked_order(order: object) -> str:
     if not isinstance(order, str) or order not in METHODS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no order is named {order!r:.40}; there are: {', '.join(METHODS)}"
+            "E-OPTION-VALUE", f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}"
         )
     return order
 
 
-# What only some programs need is imported where one does.
+# Modules that only some programs need are imported on use.
 
 
 def _wanted(graph: Graph, buckets: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
@@ -297,7 +297,7 @@ def _buckets(
     options: Options,
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
-    """Programs for sizes that were asked for; rows are added only where that changes no other."""
+    """Build programs for the requested sizes; pad rows only where other rows keep their results."""
     from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
@@ -314,7 +314,7 @@ def _buckets(
 def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
-    """One program for all sizes, or none; and why."""
+    """Build one program for all sizes, or None; and the reason."""
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):
@@ -322,7 +322,7 @@ def _open_program(
     if options.code.memory_limit_bytes is not None:
         return (
             None,
-            "code is made for each set of shapes: what a memory limit needs depends on them",
+            "code is made for each set of shapes: the memory limit's effect depends on them",
         )
     try:
         opened = build_open(optimised, options.code, clock.stage)
@@ -332,12 +332,12 @@ def _open_program(
 
 
 def has_open_inputs(graph: Graph) -> bool:
-    """Whether a tensor among the inputs has dimensions that only a run tells."""
+    """Return whether a tensor among the inputs has dimensions that are unknown until a run."""
     return any(isinstance(v.type, TensorType) and not v.type.is_static for v in graph.inputs)
 
 
 def _has_sizes_of_data(graph: Graph) -> bool:
-    """Whether some node has a size that only its data tell, and others read what it gives."""
+    """Return whether some node reads a value whose size depends on data."""
     sized = {v.name for n in graph.nodes for v in n.values() if _is_open(v.type)}
     return any(not sized.isdisjoint(n.reads) for n in graph.nodes)
 
@@ -353,12 +353,12 @@ def _load(source: str | PathLike[str] | bytes, limits: Limits | None) -> Graph:
 
 
 def _checked_shapes(inputs: object) -> dict[str, tuple[int, ...]]:
-    """What `inputs` says, as shapes by name. Errors: E-INPUT-SHAPE for what says no shape."""
+    """Check `inputs` and return shapes by name. Errors: E-INPUT-SHAPE."""
     if inputs is None:
         return {}
     if not isinstance(inputs, Mapping):
         raise CompileError(
-            "E-INPUT-SHAPE", f"inputs gives shapes by name, got {type(inputs).__name__}"
+            "E-INPUT-SHAPE", f"inputs must map names to shapes, got {type(inputs).__name__}"
         )
     return {str(name): _checked_shape(str(name), shape) for name, shape in inputs.items()}
 
@@ -376,14 +376,14 @@ def _checked_shape(name: str, shape: object) -> tuple[int, ...]:
 
 @dataclass
 class Clock:
-    """Times the steps of a compilation and tells about them."""
+    """A timer of compilation steps that reports progress."""
 
     progress: Progress | None = None
     stages: list[Stage] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """One step, from here to the end of the block."""
+        """Time one step: the block of the `with` statement."""
         check(name)
         if self.progress is not None:
             self.progress(name, None)
@@ -392,7 +392,7 @@ class Clock:
         self.stages.append(Stage(name, perf_counter() - start))
 
     def event(self, event: Event) -> None:
-        """A pass has ended."""
+        """Report the end of a pass."""
         if self.progress is not None:
             self.progress(event.name, event)
 
@@ -411,7 +411,7 @@ def _run_passes(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Tr
 
 
 def build(source: Graph, options: Options, clock: Clock) -> Built:
-    """Everything from the passes to machine code, for a graph whose inputs have fixed shapes."""
+    """Compile a graph whose inputs have fixed shapes, from the passes to machine code."""
     return _compiled(*_run_passes(source, options, clock), options, clock)
 
 

@@ -1,6 +1,6 @@
-"""The one exception that a user's input can cause, and the table of its codes.
+"""The exception for errors that a user's input can cause, and the table of its codes.
 
-Anything else that escapes from the compiler is a bug of ours and stays an ordinary exception.
+Any other exception that escapes from the compiler is a bug in the compiler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in something the user gave: a file, a line of text, a node of a model."""
+    """A place in the user's input: a file, a line of text, a node of a model."""
 
     source: str = ""
     line: int = 0
@@ -31,10 +31,10 @@ class Where:
 
 
 class CompileError(Exception):
-    """What was needed and what was found, where, and what to do about it.
+    """An error in the user's input: the requirement, the finding, the place, and a remedy.
 
     Units: `line` and `column` of `where` count from 1; 0 means unknown.
-    Errors: the code must be in `CODES`; a test looks up every code raised in the source.
+    Errors: the code must be in `CODES`; a test looks up each code raised in the source.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """The same error with a place, unless it has one already."""
+        """Return the same error with a place, unless it already has one."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:
-        """The same error with a note, unless it has one already or there is nothing to say."""
+        """Return the same error with a note, unless it has a note already or the note is empty."""
         if self.notes or not note:
             return self
         return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)
 
     def to_json(self) -> dict[str, Any]:
-        """The shape that the command line and the page show."""
+        """Return the error as the command line and the page show it."""
         return {
             "code": self.code,
             "message": self.message,
@@ -107,13 +107,13 @@ def require(condition: bool, code: str, message: str, **rest: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: what the code means, and the hint given when the raiser has none."""
+    """One row of the table: the code's meaning, and the hint for raisers that give none."""
 
     meaning: str
     hint: str
 
 
-# Code = E- + where + what. Kept in the order in which a model meets them.
+# Code = E- + where + what, in the order in which a model meets them.
 CODES: dict[str, Code] = {
     # reading a model
     "E-MODEL-FILE": Code(
@@ -133,11 +133,11 @@ CODES: dict[str, Code] = {
         "use a smaller model, or raise the limit when you run your own server",
     ),
     "E-MODEL-OPSET": Code(
-        "The model asks for an operator set that the installed onnx package cannot read.",
+        "The model requires an operator set that the installed onnx package cannot read.",
         "convert it with onnx.version_converter, or update the onnx package",
     ),
     "E-MODEL-CYCLE": Code(
-        "The nodes of the graph depend on each other in a circle.",
+        "The nodes of the graph depend on each other in a cycle.",
         "remove the cycle; loops are written with Loop or Scan",
     ),
     "E-MODEL-NAME": Code(
@@ -153,7 +153,7 @@ CODES: dict[str, Code] = {
         "export the model again",
     ),
     "E-MODEL-TYPE": Code(
-        "A value has an element type or kind that is not known.",
+        "A value has an unknown element type or kind.",
         "use the element types of the ONNX standard",
     ),
     "E-MODEL-ATTRIBUTE": Code(
@@ -161,7 +161,7 @@ CODES: dict[str, Code] = {
         "compare the node with its operator's page in the ONNX documentation",
     ),
     "E-MODEL-OPERATOR": Code(
-        "No operator of this name and domain is known, and the model has no function for it.",
+        "This operator name and domain are unknown, and the model has no function for them.",
         "include the operator as a model-local function, or replace it by standard operators",
     ),
     # graph text
@@ -178,7 +178,7 @@ CODES: dict[str, Code] = {
     ),
     # graph structure and types
     "E-WRITE-PYTHON": Code(
-        "A written model uses a part of Python that is not read here.",
+        "A written model uses a part of Python that written models do not support.",
         "models are functions of assignments, loops over range, and calls of operators",
     ),
     "E-WRITE-VALUE": Code(
@@ -186,7 +186,7 @@ CODES: dict[str, Code] = {
         "tensors come from parameters, operators and weight(...)",
     ),
     "E-WRITE-LIMIT": Code(
-        "A written model would be larger than written models may be.",
+        "A written model exceeds the size limit of written models.",
         "make it smaller, or export it as ONNX",
     ),
     "E-GRAPH-NAME": Code(
@@ -194,15 +194,13 @@ CODES: dict[str, Code] = {
         "give each value one definition, before its first use",
     ),
     "E-GRAPH-TYPE": Code(
-        "A recorded type differs from what the operator's type rule gives.",
+        "A recorded type differs from the type that the operator's rule infers.",
         "leave the types to inference, or correct the operands",
     ),
-    "E-NODE-NAME": Code(
-        "The model has no node of this name.", "ask for one of the names in the model"
-    ),
-    "E-GRAPH-CYCLE": Code("The nodes depend on each other in a circle.", "remove the cycle"),
+    "E-NODE-NAME": Code("The model has no node of this name.", "use one of the names in the model"),
+    "E-GRAPH-CYCLE": Code("The nodes depend on each other in a cycle.", "remove the cycle"),
     "E-OP-OPERANDS": Code(
-        "An operator got too few or too many operands, or operands of a kind it does not take.",
+        "An operator got too few or too many operands, or operands of an unsupported kind.",
         "compare the call with the operator's signature",
     ),
     "E-OP-ATTRIBUTE": Code(
@@ -210,37 +208,37 @@ CODES: dict[str, Code] = {
         "compare the call with the operator's signature",
     ),
     "E-OP-DTYPE": Code(
-        "The element types of the operands do not go together.",
+        "The element types of the operands do not match.",
         "insert a cast before the node",
     ),
     "E-OP-SHAPE": Code(
-        "The shapes of the operands do not go together.",
+        "The shapes of the operands do not match.",
         "the note shows the shapes of the operands",
     ),
     "E-OP-GRADIENT": Code(
-        "A gradient is asked for through an operator that has no gradient rule.",
+        "A gradient is requested through an operator that has no gradient rule.",
         "take the gradient outside of the model, or of a part without this operator",
     ),
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
     # compiling
     "E-INPUT-NAME": Code(
-        "A name was given that is no input of the model, or an input was left out.",
+        "A given name is not an input of the model, or an input is missing.",
         "give exactly the inputs that the model declares",
     ),
     "E-INPUT-SHAPE": Code(
-        "An input has another shape than the model or the program was made for.",
-        "give the shape that the input is declared with, numbers for its open dimensions",
+        "An input's shape differs from the shape that the model or the program expects.",
+        "give the declared shape, with numbers for its open dimensions",
     ),
     "E-INPUT-DTYPE": Code(
-        "An input has another element type than the model asks for.",
+        "An input's element type differs from the one that the model declares.",
         "convert it with array.astype(...)",
     ),
     "E-INPUT-FILE": Code(
-        "A file that should hold an input's array could not be read.",
+        "The file of an input's array could not be read.",
         "save it with numpy.save(path, array)",
     ),
     "E-SHAPE-OPEN": Code(
-        "The model leaves dimensions open that this step needs to know.",
+        "This step needs sizes of dimensions that the model leaves open.",
         'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
     ),
     "E-PIPELINE-SYNTAX": Code(
@@ -249,19 +247,19 @@ CODES: dict[str, Code] = {
     ),
     "E-PIPELINE-PASS": Code("No pass or preset has this name.", "choose one of the listed names"),
     "E-PIPELINE-OPTION": Code(
-        "The pass has no such option, or not with this value.",
-        "take an option that the pass has, with a value of the kind that the message names",
+        "The pass has no such option, or the option does not take this value.",
+        "use an option of the pass, with a value of the kind that the message names",
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
     "E-OUTPUT-FILE": Code(
-        "A result could not be written.", "check the path, its permissions and the space left"
+        "A result could not be written.", "check the path, its permissions and the free space"
     ),
     "E-REPRO-FOLDER": Code(
-        "A folder to replay is not one that bisect wrote, or a file of it is damaged.",
+        "The folder to replay was not written by bisect, or one of its files is damaged.",
         "name the folder that was given to bisect with -o",
     ),
     "E-TARGET-RUN": Code(
-        "The program was made for another machine than this one.",
+        "The program was compiled for another machine.",
         'emit its code, or compile with target="host" to run it here',
     ),
     # writing a model
@@ -270,42 +268,42 @@ CODES: dict[str, Code] = {
         "export before the pass that makes the node, or with a pipeline that leaves it out",
     ),
     "E-EXPORT-TYPE": Code(
-        "A value has a type that the ONNX node it belongs to cannot have.",
-        "insert a cast, or compile with a pipeline that leaves the value as it was",
+        "A value's type is not allowed for its ONNX node.",
+        "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
-        "A node follows an old operator set whose meaning cannot be written in the new one.",
+        "A node of an old operator set has no equivalent in the new one.",
         "convert the model with onnx.version_converter before it is loaded",
     ),
     "E-EXPORT-NAME": Code(
         "An input and a result of the same name are different values.", "rename one of them"
     ),
     "E-EXPORT-SIZE": Code(
-        "The model's weights are more than one ONNX file can hold: 2 GB.",
+        "The model's weights exceed the limit of one ONNX file: 2 GB.",
         "export a model with fewer or shorter weights",
     ),
-    "E-OPTION-VALUE": Code("An option has a value that it cannot take.", "see the allowed values"),
+    "E-OPTION-VALUE": Code("An option has a value that is not allowed.", "see the allowed values"),
     "E-SCHEDULE-TEXT": Code(
         "The text of a schedule does not follow its grammar, or names a move that does not exist.",
-        "write one move a line, for example Y: split(i, 16, io, ii)",
+        "write one move per line, for example Y: split(i, 16, io, ii)",
     ),
     "E-SCHEDULE-FILE": Code(
         "A file with schedules could not be read.", "write one with --emit schedules -o FILE"
     ),
     "E-SCHEDULE-NAME": Code(
-        "A schedule is for a kernel that the program does not have.",
-        "emit the schedules of all kernels, and take one of their names",
+        "A schedule names a kernel that the program does not have.",
+        "emit the schedules of all kernels, and use one of their names",
     ),
     "E-SCHEDULE-MOVE": Code(
-        "A schedule move names a loop that is not there, or is not legal here.",
-        "print the loops first, and read the move's words",
+        "A schedule move names a missing loop, or is not legal for this kernel.",
+        "print the loops first, and see the move's documentation",
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",
         "name another file with --database, or move this one away: tuning makes a new one",
     ),
     "E-TUNE-MODEL": Code(
-        "A model cannot be tuned: what it needs is missing, or its sizes are open.",
+        "A model cannot be tuned: a required package is missing, or its sizes are open.",
         "install compilarium[tuning], or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
@@ -314,7 +312,7 @@ CODES: dict[str, Code] = {
         "correct the row that the message names",
     ),
     "E-PLAN-CAPACITY": Code(
-        "The plan needs more bytes than the capacity that was given.",
+        "The plan needs more bytes than the given capacity.",
         "try --planner best with a longer --time-limit, or give a larger capacity",
     ),
     "E-PLAN-PACKAGE": Code(
@@ -322,25 +320,25 @@ CODES: dict[str, Code] = {
         "install the package that the message names, or choose another planner",
     ),
     "E-PLATFORM-FILE": Code(
-        "No platform has this name, and no file of it can be read.",
-        "name a platform that ships, or give the path of a TOML file",
+        "No platform has this name, and no readable file has this path.",
+        "name a built-in platform, or give the path of a TOML file",
     ),
     "E-PLATFORM-TEXT": Code(
-        "The text of a platform lacks something, or contradicts itself.",
+        "The text of a platform is incomplete or contradictory.",
         "correct the entry that the message names; docs/placement.md has the format",
     ),
     "E-TASKS-TEXT": Code(
-        "The text of tasks, or of where they run, does not follow its grammar.",
-        "write one task a line, as docs/placement.md shows",
+        "The text of tasks, or of their placement, does not follow its grammar.",
+        "write one task per line, as docs/placement.md shows",
     ),
     # running
     "E-RUN-OPERATOR": Code(
         "The reference implementation of an operator refused its inputs.",
-        "run onnx.reference on the same inputs; random ones may mean nothing to the model",
+        "run onnx.reference on the same inputs; random inputs may be outside the model's domain",
     ),
     "E-RUN-ENDLESS": Code(
-        "A loop has no number of steps and a condition that never changes.",
-        "give the loop a trip count, or a body that ends it",
+        "A loop has no trip count, and a condition that never changes.",
+        "give the loop a trip count, or a body that changes its condition",
     ),
     "E-RUN-MEMORY": Code(
         "The program would need more memory than allowed.",
@@ -350,7 +348,7 @@ CODES: dict[str, Code] = {
         "The work took longer than allowed.", "use a smaller model, or allow more seconds"
     ),
     "E-LIMIT-CODE": Code(
-        "A schedule writes out so many copies of its innermost statements that they are too much.",
+        "A schedule unrolls its innermost statements into more copies than the limit allows.",
         "unroll fewer loops, and choose factors that divide the loops' lengths",
     ),
     "E-LIMIT-MEMORY": Code(
@@ -358,12 +356,13 @@ CODES: dict[str, Code] = {
     ),
     "E-LIMIT-ARENA": Code(
         "No program was found whose arena is within the memory limit.",
-        "give at least the bytes that the message names as the smallest",
+        "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(
-        "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"
+        "The work wrote more data than allowed.",
+        "use a smaller model, or a pipeline of fewer passes",
     ),
-    "E-LIMIT-QUEUE": Code("Too many others are waiting already.", "try again in a few seconds"),
+    "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
     "E-LIMIT-RATE": Code(
         "Too many requests of this kind came from one address.", "wait a minute, then try again"
     ),
@@ -373,31 +372,31 @@ CODES: dict[str, Code] = {
     ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
-        "The body of a request, or a value in its address, is not what the route takes.",
+        "The body of a request, or a value in its address, does not fit the route.",
         "compare it with /api/v1/openapi.json",
     ),
-    "E-REQUEST-SIZE": Code("The body of a request is larger than the route takes.", "send less"),
+    "E-REQUEST-SIZE": Code("The body of a request exceeds the limit of the route.", "send less"),
     "E-REQUEST-UNKNOWN": Code(
-        "Nothing of that name or id is kept here.", "it may have been removed; start again"
+        "The server has nothing of that name or id.", "it may have been removed; start again"
     ),
     "E-REQUEST-METHOD": Code(
-        "The address does not take this method.", "compare it with /api/v1/openapi.json"
+        "The address does not support this method.", "compare it with /api/v1/openapi.json"
     ),
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "open the playground itself"
     ),
     "E-RESULT-ABSENT": Code(
-        "This part of a job's result is not there, or not yet.",
-        "wait until the job has finished; where its result is no longer kept, compile again",
+        "This part of a job's result is not available, or not yet.",
+        "wait until the job has finished; if its result has been removed, compile again",
     ),
-    "E-UPLOAD-SIZE": Code("The file is larger than uploads may be.", "use a smaller model"),
+    "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
     "E-LINK-FULL": Code(
-        "The server keeps no more links, or no more models for links.",
-        "share the full link, which needs no room on the server, or the report",
+        "The server's storage for links, or for their models, is full.",
+        "share the full link, which needs no storage on the server, or the report",
     ),
-    "E-UPLOAD-DISK": Code("The server has no space left.", "tell whoever runs this server"),
+    "E-UPLOAD-DISK": Code("The server has no space left.", "tell the operator of this server"),
     "E-SERVER-BUG": Code(
-        "Something in the program itself went wrong; the input is not to blame.",
-        "please report it, with what you did",
+        "The program has a defect; the input is not the cause.",
+        "please report it, with the steps to reproduce it",
     ),
 }

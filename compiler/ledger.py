@@ -1,7 +1,7 @@
-"""Questions to the trace: what became of a node of the model, and why two nodes stayed apart.
+"""Queries on the trace: the fate of a model's node, and the reason two nodes stayed apart.
 
-A node of the model is followed by its name through the origins of nodes and constants, from the
-graph that was imported to the last one; where it vanishes, the steps of that pass say why.
+A query follows a node by name through the origins of nodes and constants, from the imported graph
+to the last one. Where the name vanishes, the steps of that pass give the reason.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Verdict = Literal["together", "apart", "not neighbours", "gone"]
 
 _TOLD: Mapping[Kind, str] = {
     "kept": "is still there as",
-    "merged": "is done by",
+    "merged": "is computed by",
     "folded": "was computed at compile time:",
     "removed": "is gone",
-    "unaccounted": "is gone, and no step says why",
+    "unaccounted": "is gone without a recorded step",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One step, and the pass that took it: the number of its event, and its name."""
+    """One step and its pass: the number of the pass's event, and its name."""
 
     event: int
     pass_name: str
@@ -41,11 +41,11 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a node of the model.
+    """The fate of a node of the model.
 
-    `kept`: a node of its own with its operator is there; `merged`: the nodes `now` do its work;
-    `folded`: it was computed at compile time, into the constants `now`; `removed`: nothing of it is
-    left, and the last chapter says why. `unaccounted` would be a hole in the ledger.
+    `kept`: a node of its own has its operator; `merged`: the nodes `now` compute it; `folded`: it
+    was computed at compile time, into the constants `now`; `removed`: nothing is left, and the last
+    chapter gives the reason. `unaccounted` marks a gap in the ledger.
     """
 
     node: str
@@ -61,7 +61,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Why two nodes of the model are one kernel, or are not."""
+    """The reason two nodes of the model are one kernel, or are not."""
 
     nodes: tuple[str, str]
     verdict: Verdict
@@ -73,10 +73,10 @@ class Answer:
 
 
 class Ledger:
-    """The trace of one compilation, ready for questions.
+    """The trace of one compilation, indexed for queries.
 
-    What a question needs is looked up: a page asks one for each edge of a model, so that none may
-    take time that grows with the model.
+    Queries use lookups: a page asks one for each edge of a model, so the time of a query must not
+    grow with the model.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -93,13 +93,13 @@ class Ledger:
         self._last = _by_origin(self._graphs[-1]) if self._graphs else {}
 
     def names(self) -> list[str]:
-        """The nodes of the model that can be asked for, in order."""
+        """Return the nodes of the model that queries accept, in order."""
         if not self._graphs:
             return []
         return list(dict.fromkeys(o for n in _outer_nodes(self._graphs[0]) for o in n.origins))
 
     def fate(self, name: str) -> Fate:
-        """What became of a node, by its name or a value it makes. Errors: E-NODE-NAME."""
+        """Return the fate of a node, by its name or a value it makes. Errors: E-NODE-NAME."""
         name = self._resolved(name)
         alive = self._holders[0][name]
         op = self._first[name][0].op
@@ -117,11 +117,11 @@ class Ledger:
         return Fate(name, op, self._kind(name, op), alive, tuple(chapters))
 
     def fates(self) -> Iterator[Fate]:
-        """What became of every node of the model, in order."""
+        """Yield the fate of each node of the model, in order."""
         return map(self.fate, self.names())
 
     def why(self, first: str, second: str) -> Answer:
-        """Why two nodes are computed by one kernel, or by two. Errors: E-NODE-NAME."""
+        """Explain why two nodes share a kernel, or do not. Errors: E-NODE-NAME."""
         first, second = names = (self._resolved(first), self._resolved(second))
         for name in names:
             fate = self.fate(name)
@@ -129,7 +129,7 @@ class Ledger:
                 return Answer(names, "gone", str(fate).split("\n", 1)[0], fate.chapters)
         shared = set(self._holders[-1][first]) & set(self._holders[-1][second])
         if shared:
-            because = f"{first} and {second} are both done by {_some(sorted(shared))}"
+            because = f"{first} and {second} are both computed by {_some(sorted(shared))}"
             return Answer(names, "together", because, tuple(self._joined(first, second)))
         declined = tuple(self._declined(first, second))
         if declined:
@@ -137,13 +137,13 @@ class Ledger:
             told = (fusing or declined)[-1]
             because = f"{first} and {second} are apart: {told.step.because}"
             return Answer(names, "apart", because, declined)
-        because = f"{first} and {second} are not neighbours: neither reads what the other makes"
+        because = f"{first} and {second} are not neighbours: neither reads a result of the other"
         if self._are_neighbours(first, second):
             because = f"{first} and {second} are apart: no pass of this pipeline considered them"
         return Answer(names, "not neighbours", because, ())
 
     def _resolved(self, name: str) -> str:
-        """The name of a node, from it or from a value that the node makes."""
+        """Return the name of a node, from its name or the name of one of its values."""
         if name in self._first:
             return name
         maker = self._graphs[0].producers.get(name) if self._graphs else None
@@ -156,7 +156,7 @@ class Ledger:
         )
 
     def _told(self, i: int, values: Iterable[str]) -> list[Chapter]:
-        """The applied steps of an event on these values, in order."""
+        """Return the applied steps of an event on these values, in order."""
         found = {at for v in values for at in self._applied[i].get(v, ())}
         return [self._chapter(i, self._events[i].steps[at]) for at in sorted(found)]
 
@@ -170,7 +170,7 @@ class Ledger:
         return "kept" if any(n.op == op and n.origins == (name,) for n in nodes) else "merged"
 
     def _both(self, i: int, first: str, second: str) -> tuple[set[str], set[str]]:
-        """The values that stand for two nodes around an event."""
+        """Return the values that represent two nodes around an event."""
         a, b = (
             {v for g in (i, i + 1) for v in self._holders[g].get(name, ())}
             for name in (first, second)
@@ -178,7 +178,7 @@ class Ledger:
         return a, b
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
-        """The first steps that took something of both nodes."""
+        """Yield the first steps that consumed parts of both nodes."""
         for i in range(len(self._events)):
             a, b = self._both(i, first, second)
             steps = self._spanning(i, self._applied[i], a, b)
@@ -195,7 +195,7 @@ class Ledger:
     def _spanning(
         self, i: int, by_value: Mapping[str, list[int]], a: set[str], b: set[str]
     ) -> list[Step]:
-        """The steps of an event that are at or took a value of both sides, in order."""
+        """Return the steps of an event at, or consuming, a value of both sides, in order."""
         asked = {at for v in a for at in by_value.get(v, ())}
         steps = self._events[i].steps
         return [steps[at] for at in sorted(asked) if _spans(steps[at], a, b)]
@@ -214,7 +214,7 @@ def _spans(step: Step, a: set[str], b: set[str]) -> bool:
 
 
 def _holders(graph: Graph) -> Mapping[str, tuple[str, ...]]:
-    """By node of the model, the values that do its work or hold what it computed."""
+    """Return, by node of the model, the values that compute it or hold its result."""
     found: dict[str, dict[str, None]] = {}
     for node in _outer_nodes(graph):
         for origin in node.origins:
@@ -227,7 +227,7 @@ def _holders(graph: Graph) -> Mapping[str, tuple[str, ...]]:
 
 
 def _graphs(graph: Graph) -> Iterator[Graph]:
-    """A graph and all regions inside it."""
+    """Yield a graph and all regions inside it."""
     yield graph
     for node in graph.nodes:
         for region in node.regions.values():
@@ -235,7 +235,7 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def _outer_nodes(graph: Graph) -> Iterator[Node]:
-    """Every node, those in control flow included; a fusion is one node."""
+    """Yield each node, including those in control flow; a fusion is one node."""
     for node in graph.nodes:
         yield node
         if node.op != "fusion":
@@ -244,7 +244,7 @@ def _outer_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def _enclosing(graph: Graph, origin: str) -> set[str]:
-    """The nodes of a graph whose regions hold nodes or constants of this origin."""
+    """Return the nodes of a graph whose regions hold nodes or constants of this origin."""
     return {
         n.output
         for n in _outer_nodes(graph)
@@ -255,13 +255,13 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
 
 
 def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Whether a node of the graph, none inside another, makes one of `made` of one of `read`."""
+    """Return whether an outermost node of the graph makes a value of `made` from one of `read`."""
     makers = (graph.producers.get(value) for value in made)
     return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
 
 
 def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
-    """By node of the model, every node that names it as its origin, those inside others too."""
+    """Return, by node of the model, all nodes with that origin, including nested ones."""
     found: dict[str, list[Node]] = {}
     for node in all_nodes(graph):
         for origin in dict.fromkeys(node.origins):
@@ -270,7 +270,7 @@ def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
 
 
 def _by_value(event: Event, outcome: str) -> Mapping[str, list[int]]:
-    """By value, the places of the event's steps with this outcome that were at, took or made it."""
+    """Return, by value, indices of the event's steps of this outcome that involve the value."""
     found: dict[str, list[int]] = {}
     for i, s in enumerate(event.steps):
         if s.outcome == outcome:

@@ -1,7 +1,7 @@
-"""Limits on a model and on the work that it causes, and the budget that all work is counted in.
+"""Limits on a model and on the work it causes, and the budget that counts the work.
 
-`with limited(limits):` opens a budget for everything that runs inside, however deep. The work asks
-it at its natural steps: `check` between them, `check_bytes` and `check_work` before a large one.
+`with limited(limits):` opens a budget for all code inside, however deep. The work consults the
+budget at natural steps: `check` between them, `check_bytes` and `check_work` before a large one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from compiler.errors import CompileError, require
 from compiler.targets.memory import machine_bytes
 
 OPERATIONS_PER_SECOND = 20_000_000_000
-"""The pace that work is estimated at: few references are as fast, so only too much is refused."""
+"""The pace for estimates of work, a generous upper bound: only excessive work is refused."""
 
 NODE_BYTES = 6_000
-"""Memory that compiling takes per node of a model, measured on models of 10,000 nodes."""
+"""Memory of compiling per node of a model, in bytes, measured on models of 10,000 nodes."""
 
 MESSAGE_BYTES = 150
-"""Memory that one parsed protobuf message takes."""
+"""Memory of one parsed protobuf message, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Limits:
     """Upper bounds on a model file and on the work that it causes.
 
     Units: wall-clock seconds, bytes and counts, as the names say.
-    The defaults are for one's own files on one's own machine.
+    The defaults suit a user's own files on the user's own machine.
     """
 
     seconds: float = math.inf
-    """Wall-clock time of one call of the public door."""
+    """Wall-clock time of one call of the public API."""
     bytes: int = field(default_factory=machine_bytes)
-    """Memory of one call beyond its file and inputs; by default what the machine has."""
+    """Memory of one call beyond its file and inputs; by default the machine's memory."""
     stop: threading.Event | None = None
-    """The work ends soon after this is set."""
+    """The event that cancels the work: it stops soon after the event is set."""
 
     file_bytes: int = 2 << 30
     unknown_bytes: int = 1 << 20
@@ -50,7 +50,7 @@ class Limits:
     name_bytes: int = 1 << 16
     """Bytes of one name; documentation strings are not names."""
     n_messages: int = 20_000_000
-    """Protobuf messages of all kinds: each costs memory however small it is."""
+    """Protobuf messages of all kinds: even an empty one takes memory."""
     nested_messages: int = 98
     """Depth of messages inside messages; the protobuf library itself stops at 100."""
     nested_regions: int = 32
@@ -58,11 +58,11 @@ class Limits:
     nested_types: int = 8
     """Depth of sequences, optionals and maps inside each other."""
     n_nodes: int = 250_000
-    """Nodes, those of subgraphs included, after functions are put in place."""
+    """Nodes, including those of subgraphs, after functions are inlined."""
     n_operands: int = 50_000
     """Operands and results of one node."""
     n_symbols: int = 2_000
-    """Different sizes of inputs without a number."""
+    """Distinct symbolic sizes among the inputs."""
     n_initialisers: int = 1_000_000
     rank: int = 32
     dim: int = 1 << 40
@@ -70,26 +70,26 @@ class Limits:
     tensor_elements: int = 1 << 33
     """Elements of one stored tensor."""
     dense_elements: int = 1 << 24
-    """Elements of a sparse tensor once its zeros are written out."""
+    """Elements of a sparse tensor in its dense form."""
 
     def __post_init__(self) -> None:
         """Errors: E-OPTION-VALUE."""
         seconds, n_bytes = self.seconds, self.bytes
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         good = number and seconds >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on seconds is not {seconds!r:.40}")
+        require(good, "E-OPTION-VALUE", f"a limit on seconds is at least 0, got {seconds!r:.40}")
         good = isinstance(n_bytes, int) and not isinstance(n_bytes, bool) and n_bytes >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on bytes is not {n_bytes!r:.40}")
+        require(good, "E-OPTION-VALUE", f"a limit on bytes is at least 0, got {n_bytes!r:.40}")
 
     def check(self, what: str, found: int, allowed: int) -> None:
         """Errors: E-MODEL-SIZE."""
         if found > allowed:
             shown = f"{found:,}" if found < 10**18 else "more than 10**18"
-            raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; at most {allowed:,} are read")
+            raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; the limit is {allowed:,}")
 
 
 OWN_LIMITS = Limits()
-"""For one's own files on one's own machine."""
+"""Limits for a user's own files on the user's own machine."""
 
 UPLOAD_LIMITS = Limits(
     file_bytes=64 << 20,
@@ -105,7 +105,7 @@ UPLOAD_LIMITS = Limits(
     tensor_elements=1 << 26,
     dense_elements=1 << 20,
 )
-"""For files that strangers give a server, which adds seconds and bytes."""
+"""Limits for uploads from unknown users; the server adds seconds and bytes."""
 
 
 # The budget of a call
@@ -113,14 +113,14 @@ UPLOAD_LIMITS = Limits(
 
 @dataclass(slots=True)
 class Budget:
-    """What the work under way may still use. Units: `end` in seconds of the monotonic clock."""
+    """The remaining budget of the work. Units: `end` in seconds of the monotonic clock."""
 
     limits: Limits
     end: float
     doing: str = ""
 
     def check(self, doing: str = "") -> None:
-        """Errors: E-LIMIT-SECONDS when the time is over or somebody asked to stop."""
+        """Errors: E-LIMIT-SECONDS at the deadline, or when the work is cancelled."""
         self.doing = doing or self.doing
         stop = self.limits.stop
         if stop is not None and stop.is_set():
@@ -129,8 +129,8 @@ class Budget:
             raise self.too_long()
 
     def too_long(self) -> CompileError:
-        """The error of work that did not end in time."""
-        message = f"not done after the limit of {self.limits.seconds:.3g} s{self._place()}"
+        """Return the error for work that did not end in time."""
+        message = f"not finished within the limit of {self.limits.seconds:.3g} s{self._place()}"
         return CompileError("E-LIMIT-SECONDS", message)
 
     def _place(self) -> str:
@@ -142,9 +142,9 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def limited(limits: Limits | None) -> Generator[None]:
-    """Do the work of the block within limits; inside of other limits, within both.
+    """Run the block within limits; inside other limits, within both.
 
-    Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY where the system has no more memory.
+    Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY if the system is out of memory.
     """
     limits = OWN_LIMITS if limits is None else limits
     outer = _budget.get()
@@ -163,7 +163,7 @@ def limited(limits: Limits | None) -> Generator[None]:
         budget.check()
         yield
     except MemoryError as e:
-        raise CompileError("E-LIMIT-MEMORY", f"no more memory is to be had: {e}") from e
+        raise CompileError("E-LIMIT-MEMORY", f"out of memory: {e}") from e
     except _Interrupt:
         raise budget.too_long() from None
     finally:
@@ -173,70 +173,70 @@ def limited(limits: Limits | None) -> Generator[None]:
 
 
 def check(doing: str = "") -> None:
-    """A natural place to stop: between passes, nodes, kernels. Errors: E-LIMIT-SECONDS."""
+    """Check the deadline between passes, nodes or kernels. Errors: E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is not None:
         budget.check(doing)
 
 
 def bytes_left() -> int:
-    """Memory that one step may use now."""
+    """Return the memory that one step may use now, in bytes."""
     budget = _budget.get()
     return machine_bytes() if budget is None else budget.limits.bytes
 
 
 def has_deadline() -> bool:
-    """Whether the work under way has to end at some time, or may be asked to stop."""
+    """Return whether the work under way has a deadline, or can be cancelled."""
     budget = _budget.get()
     return budget is not None and (budget.end < math.inf or budget.limits.stop is not None)
 
 
 def check_bytes(n_bytes: int, what: str, code: str = "E-LIMIT-MEMORY") -> None:
-    """Ask before a step for its memory. Errors: E-LIMIT-MEMORY, or what `code` says."""
+    """Check the memory of a step before it starts. Errors: E-LIMIT-MEMORY, or `code`."""
     allowed = bytes_left()
     if n_bytes > allowed:
         raise CompileError(code, f"{what} takes {n_bytes:,} bytes; {allowed:,} are allowed")
 
 
 def check_seconds(seconds: float, what: str) -> None:
-    """Ask before a step whether it can end in time. Errors: E-LIMIT-SECONDS."""
+    """Check before a step that it can end in time. Errors: E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is None or monotonic() + seconds <= budget.end:
         return
     raise CompileError(
         "E-LIMIT-SECONDS",
-        f"{what}: at least {seconds:.3g} s, which is more than is left of the limit of "
-        f"{budget.limits.seconds:.3g} s; it was not begun",
+        f"{what}: at least {seconds:.3g} s, more than the rest of the limit of "
+        f"{budget.limits.seconds:.3g} s; it was not started",
     )
 
 
 def check_work(operations: int, what: str) -> None:
-    """Ask before a step whether its operations can end in time. Errors: E-LIMIT-SECONDS."""
+    """Check before a step that its operations can end in time. Errors: E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is not None and budget.end < math.inf:
         check_seconds(operations / OPERATIONS_PER_SECOND, f"{what} takes {operations:,} operations")
 
 
 def is_limit(error: Exception) -> bool:
-    """Whether an error says that work was too much, and not that something is wrong."""
+    """Return whether an error reports an exceeded limit rather than a defect."""
     return isinstance(error, CompileError) and error.code.startswith(("E-LIMIT-", "E-RUN-MEMORY"))
 
 
-# The net below: Python code between two checks may take long
+# The safety net: Python code between two checks may take long
 
 
 GRACE_SECONDS = 0.25
-"""Checks come first: their errors say more."""
+"""Grace period in seconds after the deadline: errors of checks are more precise."""
 
 
 class _Interrupt(BaseException):
-    """Raised in the midst of Python code, past every handler, when the time is over."""
+    """Raised inside Python code, past every handler, at the deadline."""
 
 
 class _Alarm:
-    """A thread that interrupts the one that makes it, again and again after the end.
+    """A thread that interrupts the thread that creates it, repeatedly after the deadline.
 
-    Native code is not interrupted: what is handed to it is estimated beforehand.
+    Native code is not interrupted: its work is estimated beforehand.
     """
 
     def __init__(self, end: float) -> None:
@@ -244,7 +244,7 @@ class _Alarm:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._end = end
-        with suppress(RuntimeError):  # no thread is to be had, as in a browser
+        with suppress(RuntimeError):  # no threads, as in a browser
             threading.Thread(target=self._wait, name="time limit", daemon=True).start()
 
     def _wait(self) -> None:
@@ -256,7 +256,7 @@ class _Alarm:
                     _raise_in(self._thread, ctypes.py_object(_Interrupt))
 
     def end(self) -> None:
-        """Interrupt no more."""
+        """Stop interrupting."""
         while True:
             try:
                 with self._lock:

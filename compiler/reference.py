@@ -1,4 +1,4 @@
-"""The numpy meaning of a graph, and the check of inputs that every way to run it shares."""
+"""The numpy semantics of a graph, and the check of inputs shared by all ways to run it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reference(
     keep: Collection[str] | None = None,
     limits: Limits | None = None,
 ) -> dict[str, Any]:
-    """What a graph computes: results by name, in graph order, then the values named in `keep`.
+    """Compute a graph's results by name, in graph order, then the values named in `keep`.
 
     Shapes: arrays; lists for sequences, None for an absent optional.
     Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed,
@@ -48,10 +48,10 @@ def reference(
 
 
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs in graph order, lists made arrays, after every check that can be made.
+    """Return the inputs in graph order, lists converted to arrays, after all possible checks.
 
-    Arrays must have exactly the input's element type. Sizes of the same name are equal as a rule;
-    `sizes_apart` tells when they are not.
+    Arrays must have the input's element type. Sizes of the same name are equal as a rule;
+    `sizes_apart` finds exceptions.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
     given: object = inputs
@@ -76,9 +76,9 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
-    """A name of which these inputs have different sizes; "" when there is none.
+    """Return a symbolic size to which these inputs give different values; "" if there is none.
 
-    ONNX Runtime runs a model on such inputs as if each size had a name of its own.
+    ONNX Runtime runs such inputs as if each size had a name of its own.
     """
     sizes: dict[str, int] = {}
     for v in graph.inputs:
@@ -100,7 +100,7 @@ def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
         case SequenceType(element):
             if not isinstance(value, list | tuple):
                 raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: give a list")
-            # A name inside a sequence is a size of each element by itself.
+            # A name inside a sequence is a size of each element separately.
             return [_checked(v, element, part, dict(sizes)) for part in value]
         case OptionalType(element):
             return None if value is None else _checked(v, element, value, sizes)
@@ -109,7 +109,7 @@ def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
 
 
 def _array(v: Value, t: TensorType, value: Any) -> Array:
-    """The value as an array of exactly the input's element type."""
+    """Return the value as an array of the input's element type."""
     needed = t.dtype.numpy
     if not isinstance(value, np.ndarray | np.generic):
         return _from_numbers(v, t, value)
@@ -126,7 +126,7 @@ def _array(v: Value, t: TensorType, value: Any) -> Array:
 
 
 def _from_numbers(v: Value, t: TensorType, value: Any) -> Array:
-    """Nested lists of Python numbers as an array; fractions do not become whole numbers."""
+    """Convert nested lists of Python numbers to an array; fractions do not become integers."""
     try:
         plain = np.asarray(value)
     except ValueError as e:
@@ -162,7 +162,7 @@ def _check_shape(v: Value, t: TensorType, array: Array, sizes: dict[str, int]) -
 
 
 class _Door(ModuleType):
-    """`compiler.reference` is this module and, at the public door, also the function in it."""
+    """A callable module: `compiler.reference` is both this module and its function."""
 
     def __call__(self, *args: Any, **options: Any) -> dict[str, Any]:
         return reference(*args, **options)

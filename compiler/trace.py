@@ -1,6 +1,6 @@
-"""The trace: what happened during a compilation, in order, with reasons, costs and seconds.
+"""The trace of a compilation: its events in order, with reasons, costs and seconds.
 
-The driver makes one `Event` per pass; the pass tells its `Log` about each rewrite it applied and
+The driver makes one `Event` per pass; the pass records in its `Log` each rewrite that it applied
 each one it considered and declined. Graphs are immutable, so `before` and `after` are references.
 """
 
@@ -21,13 +21,13 @@ Outcome = Literal["applied", "declined"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rewrite that fired, or that was considered and declined.
+    """One rewrite that was applied, or considered and declined.
 
-    `took` names the nodes (or constants) it consumed, `made` those it produced; `at` is the value
-    where it was matched. `error` is what results may change by, relative to their scale; 0 where
-    every bit stays. `source` is the file and line of the rule. `cost_before` and `cost_after` are
-    those of what it took and made, None where sizes are open. `seconds` passed since the step
-    before it: matching included.
+    `took` names the nodes (or constants) that the rewrite consumed, `made` those it produced; `at`
+    is the matched value. `error` bounds the change of results relative to their scale; 0 means
+    bitwise equal. `source` is the file and line of the rule. `cost_before` and `cost_after` are the
+    costs of `took` and `made`, None for open sizes. `seconds` is the time since the previous step,
+    matching included.
     """
 
     rule: str
@@ -44,12 +44,12 @@ class Step:
 
     @property
     def exact(self) -> bool:
-        """Whether results keep every bit."""
+        """Return whether results keep every bit."""
         return self.error == 0
 
 
 class Decision(NamedTuple):
-    """A rewrite that is about to be done: the pass, the rule, and the value where it matched."""
+    """A rewrite about to be applied: the pass, the rule, and the matched value."""
 
     pass_name: str
     rule: str
@@ -57,29 +57,29 @@ class Decision(NamedTuple):
 
 
 Gate = Callable[[Decision], bool]
-"""Asked before each rewrite; False keeps it from being done."""
+"""Callback before each rewrite; False prevents the rewrite."""
 
 
 class AllBut:
-    """The gate that keeps the rewrites of some rules from being done; `asked` is what it saw."""
+    """A gate that disables the rewrites of some rules; `asked` collects the rules it saw."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)
         self.asked: set[str] = set()
 
     def __call__(self, decision: Decision) -> bool:
-        """Whether the rewrite may be done."""
+        """Return whether the rewrite may be applied."""
         self.asked.add(decision.rule)
         return decision.rule not in self.rules
 
 
 Watch = Callable[[Step, Graph, Graph], None]
-"""Called after each rewrite of a rule with the matched part as a graph, before and after."""
+"""Callback after each rewrite, with the matched part as a graph, before and after."""
 
 
 @dataclass(slots=True)
 class Log:
-    """What a pass writes its steps to, and asks before each rewrite."""
+    """A pass's record of its steps, consulted before each rewrite."""
 
     steps: list[Step] = field(default_factory=list)
     keep_declined: bool = True
@@ -87,16 +87,16 @@ class Log:
     gate: Gate | None = None
     watch: Watch | None = None
     last: float = field(default_factory=perf_counter)
-    """When the last step was written."""
+    """The time of the last step, in seconds of the performance counter."""
 
     def inside(self) -> Log:
-        """A log of its own for a graph inside this one, with the same gate and watch."""
+        """Return a log for a nested graph, with the same gate and watch."""
         return Log([], self.keep_declined, self.pass_name, self.gate, self.watch)
 
     def may(self, rule: str, at: str, objection: str = "", took: Iterable[Node | str] = ()) -> bool:
-        """Whether a rewrite may be done; one that may not is recorded as declined, and why."""
+        """Return whether a rewrite may be applied; record a refusal with its reason."""
         if not objection and not self._is_allowed(rule, at):
-            objection = "it is switched off for this compilation"
+            objection = "the rule is switched off for this compilation"
         if objection:
             self.declined(rule, at, objection, took, _caller())
         return not objection
@@ -116,7 +116,7 @@ class Log:
         cost_before: Cost | None = None,
         cost_after: Cost | None = None,
     ) -> Step:
-        """Record a rewrite that was done."""
+        """Record an applied rewrite."""
         step = Step(
             rule,
             "applied",
@@ -136,7 +136,7 @@ class Log:
     def declined(
         self, rule: str, at: str, because: str, took: Iterable[Node | str] = (), source: str = ""
     ) -> None:
-        """Record a rewrite that was considered and not done, with the reason."""
+        """Record a rewrite that was considered and declined, with the reason."""
         if self.keep_declined:
             names, place = _names(took), source or _caller()
             self.steps.append(
@@ -150,7 +150,7 @@ class Log:
 
 
 def _caller() -> str:
-    """File and line that wrote a step, relative to the package."""
+    """Return the file and line of the pass that records a step, relative to the package."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename.rpartition('compiler/')[2]}:{frame.f_lineno}"
 
@@ -161,7 +161,7 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One pass over the graph. Units: `seconds` of the pass, `verify_seconds` of checking it."""
+    """One pass over the graph. Units: seconds of the pass, `verify_seconds` of the verifier."""
 
     name: str
     before: Graph
@@ -173,7 +173,7 @@ class Event:
 
     @property
     def changed(self) -> bool:
-        """Whether the pass gave another graph than it got."""
+        """Return whether the pass returned a different graph."""
         return self.before is not self.after
 
 

@@ -1,1 +1,1 @@
-"""Which rewrites break a model, and the smallest model that shows it."""
+"""Bisection: the rewrites that break a model, and the smallest model that shows it."""

@@ -1,4 +1,4 @@
-"""Run a function in a child process: what crashes or never ends takes nothing else with it."""
+"""Functions in child processes: a crash or a hang does not affect the parent."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import Any
 from compiler.dataclass import dataclass
 
 CAN_FORK = hasattr(os, "fork")
-"""Whether children start with what this process has; elsewhere functions run right here."""
+"""Whether processes can fork; otherwise functions run in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """How a child ended that gave no answer."""
+    """The death of a child without an answer, with its reason."""
 
     why: str
 
 
 def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
-    """What a function returns, or `Died`. The answer is pickled; exceptions of it are its own.
+    """Run a function in a child; return its pickled result, or `Died`.
 
-    Units: wall-clock seconds; megabytes of address space beyond what the process has now.
+    Units: wall-clock seconds; megabytes of address space beyond the current size.
     """
     if not CAN_FORK:
         return fn()
@@ -38,7 +38,7 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        # Threads of this process do not go on in the child, which needs none of them.
+        # Threads of this process do not continue in the child, which needs none of them.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
@@ -51,18 +51,18 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if late:
-        return Died(f"it did not end within {seconds:g} seconds")
+        return Died(f"the child did not end within {seconds:g} seconds")
     if os.WIFSIGNALED(status):
-        return Died(f"it died of {signal.Signals(os.WTERMSIG(status)).name}")
+        return Died(f"the child died of {signal.Signals(os.WTERMSIG(status)).name}")
     if not data:
-        return Died(f"it ended with exit code {os.waitstatus_to_exitcode(status)}")
+        return Died(f"the child ended with exit code {os.waitstatus_to_exitcode(status)}")
     return pickle.loads(data)
 
 
 def _answer(fn: Callable[[], Any], write: int, megabytes: int) -> None:
-    """The child's life."""
+    """Run the function in the child and write its answer to the pipe."""
     code = 1
-    faulthandler.disable()  # how it ended is told in words
+    faulthandler.disable()  # the parent reports the death in words
     try:
         if megabytes:
             used = _address_space()
@@ -84,7 +84,7 @@ def _address_space() -> int:
 
 
 def _received(read: int, seconds: float) -> tuple[bytes, bool]:
-    """What came before the time was over, and whether it was."""
+    """Return the bytes received in time, and whether time ran out."""
     end, parts = monotonic() + seconds, list[bytes]()
     while True:
         ready, _, _ = select.select([read], [], [], max(end - monotonic(), 0))

@@ -1,4 +1,4 @@
-"""Delta debugging: a smallest part of a list that still fails.
+"""Delta debugging: a minimal part of a list that still fails.
 
 Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002: ddmin.
 """
@@ -11,13 +11,13 @@ from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
 Ask = Callable[[Sequence[T]], bool]
-"""Whether a part fails."""
+"""Predicate: whether a part fails."""
 
 
 def ddmin(items: Sequence[T], fails: Ask[T]) -> list[T]:
-    """A part that fails, and of which every single item is needed; `items` as a whole fails.
+    """Return a minimal failing part: it passes without any one of its items; all `items` fail.
 
-    Order is kept. No part is asked about twice.
+    The order is kept. No part is tested twice.
 
     >>> ddmin(range(8), lambda part: {2, 5} <= set(part))
     [2, 5]
@@ -44,7 +44,7 @@ def ddmin(items: Sequence[T], fails: Ask[T]) -> list[T]:
 
 
 def remembering(fails: Ask[T]) -> Ask[T]:
-    """The same question, each part asked about once."""
+    """Memoise the predicate."""
     known: dict[frozenset[T], bool] = {}
 
     def ask(part: Sequence[T]) -> bool:
@@ -57,7 +57,7 @@ def remembering(fails: Ask[T]) -> Ask[T]:
 
 
 def first_failing(n: int, fails: Callable[[int], bool]) -> int:
-    """A number up to `n` that fails while the one before it does not; 0 passes and `n` fails.
+    """Return a failing number up to `n` whose predecessor passes; 0 passes and `n` fails.
 
     >>> first_failing(100, lambda k: k >= 37)
     37
@@ -70,6 +70,6 @@ def first_failing(n: int, fails: Callable[[int], bool]) -> int:
 
 
 def _split(items: list[T], n: int) -> list[list[T]]:
-    """Pieces of equal length, but for one."""
+    """Split into pieces of nearly equal length."""
     edges = [round(i * len(items) / n) for i in range(n + 1)]
     return [items[a:b] for a, b in pairwise(edges) if b > a]

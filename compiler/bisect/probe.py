@@ -1,4 +1,4 @@
-"""One question to the compiler: does it break this model when only some rewrites may be done?"""
+"""One test of the compiler: whether a model breaks if only some rewrites are allowed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from compiler.runtime.program import Program
 from compiler.trace import Decision, Event, Gate
 
 KINDS = ("wrong", "crash", "invalid", "slow", "refused")
-"""Ways in which a compilation can break a model: the words of `--until`."""
+"""Kinds of failure of a compilation: the values of `--until`."""
 
 WAYS = ("results", "passes", "rewrites")
-"""Where wrong numbers are looked for: results of the last graph, of each pass's, each rewrite."""
+"""Places to look for wrong numbers: final results, results of each pass, and each rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one compilation; `kind` is "" when nothing is wrong, `way` says how it was seen.
+    """The outcome of one compilation; `kind` is "" for success, `way` the place of the failure.
 
-    `decisions` are the rewrites that were asked for and allowed, in order; `at_work` is the rule
-    that broke down before it asked.
+    `decisions` are the requested and allowed rewrites, in order; `at_work` is the rule that failed
+    before it requested one.
     """
 
     kind: str = ""
@@ -47,23 +47,22 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether something is wrong."""
+        """Return whether the compilation failed."""
         return bool(self.kind)
 
     def same_failure(self, other: Outcome) -> bool:
-        """Whether both fail in the same manner."""
+        """Return whether both fail in the same way."""
         return self.failed and (self.kind, self.way) == (other.kind, other.way)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How models are compiled and judged. `until` limits the kinds of failure looked for.
+    """The compilation and judging of models. `until` restricts the kinds of failure sought.
 
-    `ratio` is how many times as long a program may take as without rewrites before it counts as
-    slower. `moved` is the part of its scale by which a result may differ from the model's own
-    before that counts, even where rounding explains it; None: what rounding may do is right.
-    `limit_seconds` above 0 gives each run a child process and that much time. Rewrites of the rules
-    `without` are never done.
+    `ratio` is the slowdown against a program without rewrites above which a program counts as slow.
+    `moved` is the allowed change of a result as a fraction of its scale, even if rounding explains
+    the change; None allows any effect of rounding. `limit_seconds` above 0 runs each test in a
+    child process with that time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline
@@ -79,24 +78,24 @@ class Settings:
     without: tuple[str, ...] = ()
 
     def gated(self, gate: Gate) -> Gate:
-        """The gate, which nothing passes that is left out from the start."""
+        """Return a gate that also disables the rules in `without`."""
         allowed = all_but(self.without)
         return lambda decision: allowed(decision) and gate(decision)
 
     def looks_for(self, kind: str) -> bool:
-        """Whether a failure of this kind counts; slowness only when it is asked for."""
+        """Return whether a failure of this kind counts; slowness only if requested."""
         return kind == self.until if self.until else kind != "slow"
 
 
 @dataclass
 class Recorder:
-    """A gate that notes what it lets through."""
+    """A gate that records the rewrites it allows."""
 
     allows: Gate
     allowed: list[Decision] = field(default_factory=list)
 
     def __call__(self, decision: Decision) -> bool:
-        """Whether the rewrite may be done."""
+        """Return whether the rewrite may be applied."""
         if not self.allows(decision):
             return False
         self.allowed.append(decision)
@@ -104,18 +103,18 @@ class Recorder:
 
 
 def everything(decision: Decision) -> bool:
-    """The gate that allows all rewrites."""
+    """Allow all rewrites."""
     return True
 
 
 def nothing(decision: Decision) -> bool:
-    """The gate that allows none."""
+    """Allow no rewrites."""
     return False
 
 
 @dataclass
 class Probe:
-    """A model with inputs to judge compilations on."""
+    """A model with inputs for judging compilations."""
 
     source: Graph
     settings: Settings
@@ -126,7 +125,7 @@ class Probe:
 
     @staticmethod
     def of(source: Graph, settings: Settings, feeds: Mapping[str, Any] | None = None) -> Probe:
-        """A probe with inputs of every kind, or with those given. Errors: E-INPUT-*, E-RUN-*."""
+        """Create a probe with inputs of each kind, or given inputs. Errors: E-INPUT-*, E-RUN-*."""
         given = random_inputs(source, settings.seed) if feeds is None else feeds
         first = make_round(source, "random", given, settings.seed)
         rounds = [] if first is None else [first]
@@ -135,7 +134,7 @@ class Probe:
         return Probe(source, settings, rounds)
 
     def ask(self, gate: Gate, settings: Settings | None = None) -> Outcome:
-        """Compile with some rewrites and judge what comes out."""
+        """Compile with some rewrites allowed and judge the result."""
         s = settings or self.settings
         self.n_runs += 1
         start = perf_counter()
@@ -150,12 +149,12 @@ class Probe:
         return found if s.looks_for(found.kind) else replace(found, kind="", detail="")
 
     def judged(self, gate: Gate) -> list[Judged]:
-        """Every rewrite that is done, judged by itself."""
+        """Judge each applied rewrite on its own."""
         rewrites, _ = self._passes(Recorder(self.settings.gated(gate)), self.settings)
         return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
 
     def graph(self, gate: Gate) -> Graph:
-        """The graph after the passes."""
+        """Return the graph after the passes."""
         s = self.settings
         return run_pipeline(self.source, s.pipeline, gate=s.gated(gate), verify=False)[0]
 
@@ -193,7 +192,7 @@ class Probe:
         return rewrites, optimised
 
     def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
-        """Wrong numbers, looked for where the settings say."""
+        """Look for wrong numbers in the places that the settings name."""
         if "results" in s.ways:
             text = self._wrong(optimised, rewrites.events, s)
             if text:
@@ -224,7 +223,7 @@ class Probe:
         return ""
 
     def _moved(self, graph: Graph, allowed: float) -> str:
-        """How far a result is from the model's own, where that is more than may be."""
+        """Describe a result that moved from the model's own by more than allowed; "" if none."""
         for r in self.rounds[:1]:
             for d in compare(evaluated(graph, r.feeds), r.own):
                 if d.relative_error > allowed:
@@ -241,7 +240,7 @@ class Probe:
             text = self._wrong_program(program, s) if s.looks_for("wrong") else ""
         except CompileError as e:
             return Outcome("refused", str(e), e.code)
-        except Exception as e:  # a bug of ours: that is what is looked for
+        except Exception as e:  # a compiler bug: the target of the search
             return Outcome("crash", f"{type(e).__name__}: {e}", "program")
         if text:
             return Outcome("wrong", text, "program")
@@ -255,7 +254,7 @@ class Probe:
     def _wrong_program(self, program: Program, s: Settings) -> str:
         for r in self.rounds:
             if r.kind not in ("random", "normal", "positive", "small"):
-                continue  # infinities and the like: vector code may tell NaN elsewhere
+                continue  # infinities and NaN: vector code may place NaN differently
             made = program.run(dict(r.feeds))
             name, verdict = r.objection_to(made, self.source, s.tolerance)
             if verdict.objection:
@@ -263,7 +262,7 @@ class Probe:
         return ""
 
     def _slow(self, program: Program, s: Settings) -> Outcome:
-        """Slower than without rewrites: minima of runs in turns."""
+        """Judge whether rewrites slow the program down: minima of interleaved runs."""
         if self.baseline is None:
             self.baseline = self._built(nothing, s)
         feeds = dict(self.rounds[0].feeds)
@@ -273,13 +272,13 @@ class Probe:
         return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
 
     def baseline_run(self, feeds: Mapping[str, Any]) -> object:
-        """One run of the program without rewrites."""
-        assert self.baseline is not None, "the program without rewrites was made before"
+        """Run the program without rewrites once."""
+        assert self.baseline is not None, "the program without rewrites exists"
         return self.baseline.run(feeds)
 
 
 def _rule_at_work(bug: PassBug) -> Decision | None:
-    """The rule whose replacement was being made when a pass broke down: the innermost frame's."""
+    """Return the rule whose replacement was under construction when a pass failed."""
     found: Decision | None = None
     frames = bug.__cause__.__traceback__ if bug.__cause__ is not None else None
     while frames is not None:
@@ -294,7 +293,7 @@ def _rule_at_work(bug: PassBug) -> Decision | None:
 def ratio_of_minima(
     a: Callable[[], object], b: Callable[[], object], seconds: float = 0.1, n_least: int = 15
 ) -> float:
-    """How many times as long `a` takes as `b`: the shortest of runs that take turns."""
+    """Return the time of `a` relative to `b`: the shortest of interleaved runs."""
     best, end, n = [float("inf"), float("inf")], perf_counter() + seconds, 0
     while n < n_least or perf_counter() < end:
         for i, fn in enumerate((a, b)):

@@ -1,8 +1,8 @@
-"""Make a model that breaks smaller, as long as it still breaks in the same manner.
+"""Reduction of a failing model, as long as it still fails in the same way.
 
-Nodes are taken away, and what others read of them becomes an input with the value that was computed
-there; then regions are thinned out, sizes shrunk, and numbers made plain; again and again, until
-nothing changes or the time is over.
+The reduction removes nodes, turning their values into inputs with the computed elements; then it
+thins out regions, shrinks sizes and simplifies numbers. It repeats until nothing changes or time
+runs out.
 Source: hierarchical delta debugging, Misherghi and Su 2006: coarse parts before fine ones.
 """
 
@@ -30,7 +30,7 @@ Feeds = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A graph with inputs on which it breaks."""
+    """A graph with inputs on which it fails."""
 
     graph: Graph
     feeds: Feeds
@@ -39,11 +39,11 @@ class Case:
 Fails = Callable[[Case], bool]
 
 SMALL_SIZES = (1, 2, 3)
-"""What sizes are shrunk to, if they can; else they are halved."""
+"""Sizes to try; if none works, sizes are halved."""
 
 
 def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
-    """The smallest case that was found in time and still fails; the case itself fails."""
+    """Return the smallest failing case found in time; the given case must fail."""
     end = perf_counter() + seconds
 
     def still(candidate: Case | None) -> bool:
@@ -62,7 +62,7 @@ def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
 def _greedily(
     case: Case, step: Callable[[Case], Iterator[Case | None]], still: Callable[[Case | None], bool]
 ) -> Case:
-    """Take the first candidate that still fails, and go on from there."""
+    """Apply the first candidate that still fails, repeatedly."""
     while True:
         found = next((c for c in step(case) if still(c)), None)
         if found is None:
@@ -74,7 +74,7 @@ def _greedily(
 
 
 def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
-    """As few nodes as possible: values of those that are gone become inputs."""
+    """Minimise the nodes: values of removed nodes become inputs."""
     values = all_values(case)
     keys = [n.output for n in case.graph.nodes]
 
@@ -85,12 +85,12 @@ def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
         return case
     chosen = ddmin(keys, lambda kept: bool(kept) and still(part(kept)))
     found = part(chosen) if chosen else None
-    # The empty part says nothing about a failure; all nodes are the case itself.
+    # An empty part proves nothing; all nodes are the case itself.
     return case if found is None or len(chosen) == len(keys) else found
 
 
 def all_values(case: Case) -> Feeds:
-    """Every value that the graph computes, by name; those up to the node that fails."""
+    """Return the values that the graph computes, by name, up to a failing node."""
     graph, values = case.graph, dict[str, Any](case.feeds)
     for node in graph.nodes:
         reads = {i: values[i] for i in node.reads if i in values}
@@ -106,7 +106,7 @@ def all_values(case: Case) -> Feeds:
 
 
 def with_nodes(case: Case, kept: Sequence[str], values: Feeds) -> Case | None:
-    """The case with only some nodes; None where that is no graph."""
+    """Return the case with only some nodes; None if that is not a graph."""
     graph, chosen = case.graph, set(kept)
     nodes = tuple(n for n in graph.nodes if n.output in chosen)
     made = {o for n in nodes for o in n.outputs if o}
@@ -114,7 +114,7 @@ def with_nodes(case: Case, kept: Sequence[str], values: Feeds) -> Case | None:
     results = [r for r in graph.results if r.value in made]
     shown = {r.value for r in results}
     taken = {r.name for r in results}
-    for n in nodes:  # what only nodes that are gone have read
+    for n in nodes:  # values whose readers are all removed
         for o in filter(None, n.outputs):
             if o not in read and o not in shown and o not in taken and graph.users.get(o):
                 results.append(Result(o, o))
@@ -138,7 +138,7 @@ def _type_of(value: Any, recorded: Type | None) -> Type:
 
 
 def _valid(graph: Graph, feeds: Feeds) -> Case | None:
-    """The case with types inferred anew; None when they do not fit together."""
+    """Return the case with re-inferred types; None if they do not match."""
     if not graph.results:
         return None
     try:
@@ -153,7 +153,7 @@ def _valid(graph: Graph, feeds: Feeds) -> Case | None:
 
 
 def _thinner_regions(case: Case) -> Iterator[Case | None]:
-    """Each node of a region left out, other values of its type in its place."""
+    """Yield the case with one node of a region removed, replaced by values of its type."""
     graph = case.graph
     for i, node in enumerate(graph.nodes):
         for key, region in node.regions.items():
@@ -189,7 +189,7 @@ def _without_unread(graph: Graph) -> Graph:
 
 
 def _smaller_sizes(case: Case) -> Iterator[Case | None]:
-    """One size made smaller wherever it occurs, largest first."""
+    """Yield the case with one size reduced at all its occurrences, largest first."""
     types = [v.type for v in case.graph.inputs] + [c.type for c in case.graph.constants.values()]
     found = {d for t in types if isinstance(t, TensorType) and t.is_static for d in t.static_shape}
     for size in sorted(found, reverse=True):
@@ -210,7 +210,7 @@ def _resized(case: Case, old: int, new: int) -> Case | None:
 
 
 def _untyped(node: Node) -> Node:
-    """What is on record may state sizes that are no longer true."""
+    """Remove recorded types: their sizes may no longer be true."""
     return replace(node, types=tuple(_opened(t) for t in node.types))
 
 
@@ -235,7 +235,7 @@ def _cut_constant(c: Constant, old: int, new: int) -> Constant:
 
 
 def _plainer_numbers(case: Case) -> Iterator[Case | None]:
-    """One input or constant with plainer numbers."""
+    """Yield the case with simpler numbers in one input or constant."""
     graph = case.graph
     for name, value in case.feeds.items():
         for plainer in _plainer(value):
@@ -250,7 +250,7 @@ def _plainer_numbers(case: Case) -> Iterator[Case | None]:
 
 
 def _plainer(value: Any) -> Iterator[Any]:
-    """The same array all ones, all zeros, counted up, rounded: what is not that already."""
+    """Yield the array as ones, as zeros, counted up, and rounded, unless it already is."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "f" or not value.size:
         return
     if np.array_equal(value, np.ones_like(value)) or np.array_equal(value, np.zeros_like(value)):

@@ -1,11 +1,11 @@
-"""A folder that shows a failure, and running it again.
+"""A folder that reproduces a failure, and its replay.
 
-graph.txt      the graph; constants.npz has the constants that its text only names
+graph.txt      the graph; constants.npz has constants that the text only names
 pipeline.txt   the passes
-failure.json   what goes wrong, and the rewrites that are allowed
+failure.json   the failure, and the allowed rewrites
 inputs.npz     the inputs
-README.md      what it is, and the one command that runs it
-model.onnx     the graph as ONNX, where it can be written as such
+README.md      a description, and the command that replays the failure
+model.onnx     the graph as ONNX, if it has such a form
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Repro:
-    """A failure that can be run again: `rules` or, where some are named, `decisions` are allowed.
+    """A failure that can be replayed: `rules` are allowed or, if given, `decisions`.
 
-    Where neither is, everything is: the passes are at fault, not their rewrites.
+    With neither, all rewrites are allowed: the passes are at fault, not their rewrites.
     """
 
     case: Case
@@ -51,17 +51,17 @@ class Repro:
 
     @property
     def gate(self) -> Gate:
-        """What is allowed."""
+        """Return the gate of allowed rewrites."""
         if self.decisions:
             return only(self.decisions)
         return only_rules(self.rules) if self.rules else lambda decision: True
 
     def run(self) -> Outcome:
-        """Compile the case again and judge it. Errors: E-RUN-* when it cannot be computed."""
+        """Compile the case again and judge it. Errors: E-RUN-* if it cannot be computed."""
         return Probe.of(self.case.graph, self.settings, self.case.feeds).ask(self.gate)
 
     def still_fails(self) -> bool:
-        """Whether it fails as it did."""
+        """Return whether the case still fails in the same way."""
         return self.run().same_failure(Outcome(self.kind, "", self.way))
 
 
@@ -85,11 +85,11 @@ def write_repro(folder: Path, repro: Repro, answer: Answer) -> None:
 
 
 def read_repro(folder: Path) -> Repro:
-    """What was written. Errors: E-REPRO-FOLDER, and what reading texts raises."""
+    """Read a folder written by bisect. Errors: E-REPRO-FOLDER, and those of reading texts."""
     try:
         facts = json.loads((folder / "failure.json").read_text(encoding="utf-8"))
         blobs = [Bytes(a) for a in _load(folder / "constants.npz").values()]
-        digests = [b.digest for b in blobs]  # the text finds them by these
+        digests = [b.digest for b in blobs]  # the text refers to them by digest
         graph = parse_graph((folder / "graph.txt").read_text(encoding="utf-8"))
         pipeline = parse_pipeline((folder / "pipeline.txt").read_text(encoding="utf-8").strip())
         feeds = _load(folder / "inputs.npz")
@@ -111,16 +111,16 @@ def read_repro(folder: Path) -> Repro:
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise CompileError(
             "E-REPRO-FOLDER",
-            f"{folder} is no folder that bisect wrote: {type(e).__name__}: {e}"[:300],
+            f"{folder} was not written by bisect: {type(e).__name__}: {e}"[:300],
         ) from e
     if kind not in KINDS or len(set(digests)) != len(blobs):
-        raise CompileError("E-REPRO-FOLDER", f"{folder}: {kind!r:.40} is no kind of failure")
+        raise CompileError("E-REPRO-FOLDER", f"{folder}: {kind!r:.40} is not a kind of failure")
     verify(graph)
     return Repro(Case(graph, feeds), settings, kind, way, detail, rules, decisions)
 
 
 def as_onnx(graph: Graph) -> bytes | None:
-    """The graph as an ONNX model; None where it has no such form."""
+    """Return the graph as an ONNX model; None if it has no such form."""
     try:
         from compiler.export.model import to_onnx
     except ImportError:
@@ -157,29 +157,29 @@ def _words(folder: Path, r: Repro, answer: Answer) -> str:
         f"- `{d.rule}` at `{d.at}` in pass `{d.pass_name}`" for d in answer.decisions
     )
     passes = ", ".join(f"`{p}`" for p in answer.passes)
-    said = rewrites or f"- passes that break it without asking for a rewrite: {passes or 'none'}"
+    said = rewrites or f"- passes that break it without a rewrite: {passes or 'none'}"
     alone = ", ".join(f"`{name}`" for name in answer.wrong_alone)
     return f"""# {r.kind}: {len(r.case.graph.nodes)} nodes
 
 {r.detail}
 
-In the model this was found in, the smallest set of rewrites that does it:
+In the original model, the smallest set of rewrites that causes it:
 
 {said}
 
-{f"Wrong by itself: {alone}." if alone else "No rewrite of these was found wrong by itself."}
+{f"Wrong by itself: {alone}." if alone else "None of these is wrong by itself."}
 
-Run it again; the exit code is 1 as long as it fails, 0 when it no longer does:
+Replay it; the exit code is 1 while it fails, 0 when it no longer does:
 
     compilarium bisect --replay {folder}
 
 `graph.txt` is the reduced graph, `inputs.npz` its inputs, `pipeline.txt` the passes, and
-`failure.json` says which rewrites are allowed.
+`failure.json` lists the allowed rewrites.
 """
 
 
 def _in_memory(graph: Graph) -> Graph:
-    """The graph with constants that lie in files read: those files stay where they are."""
+    """Read constants that are stored in files: those files are not copied."""
     constants = {
         k: Constant(c.type, Bytes(np.array(c.array())), c.origins)
         if isinstance(c.storage, FileRange)
@@ -202,7 +202,7 @@ def _constants(graph: Graph) -> list[Constant]:
     return [*graph.constants.values(), *inner]
 
 
-# Arrays of types that numpy's files do not know are kept as bytes beside the name of their type.
+# Arrays of types unknown to numpy files are stored as bytes, with the name of their type.
 
 
 def _save(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -229,7 +229,7 @@ def _load(path: Path) -> dict[str, Any]:
             elif kind in _OTHER_TYPES:
                 array = array.view(_OTHER_TYPES[kind])
             elif kind:
-                raise ValueError(f"{kind!r} is no element type")
+                raise ValueError(f"{kind!r} is not an element type")
             found[name] = array
     return found
 

@@ -20,7 +20,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """The answer for a model, and a reproducer where something is broken and stably so."""
+    """The answer for a model, and a reproducer for a reproducible failure."""
 
     answer: Answer
     repro: Repro | None = None
@@ -35,7 +35,7 @@ def bisect(
 ) -> Bisection:
     """Find the smallest set of rewrites that breaks a graph, and reduce the graph.
 
-    Errors: what the graph itself raises without any pass.
+    Errors: those of the graph without any pass.
     """
     probe = Probe.of(graph, settings)
     answer = search(probe, tell)
@@ -46,14 +46,14 @@ def bisect(
 
 
 def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) -> Repro:
-    """What `search` found broken, on a graph as small as time permits."""
+    """Reproduce the failure that `search` found, on a graph as small as time permits."""
     ways = (answer.way,) if answer.way in settings.ways else settings.ways
     settings = replace(settings, ways=ways, until=answer.kind)
     case = Case(probe.source, _telling_feeds(probe, answer))
     full = Repro(case, settings, answer.kind, answer.way, answer.detail)
     repro = replace(full, rules=answer.rules) if answer.rules else full
     if not fails(repro, case):
-        # Other rewrites of these rules hide it: allow the very ones.
+        # Other rewrites of these rules hide it: allow the exact decisions.
         repro = replace(full, decisions=answer.decisions)
     for pipeline in _shorter(settings.pipeline, answer):
         candidate = replace(repro, settings=replace(settings, pipeline=pipeline))
@@ -66,7 +66,7 @@ def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) ->
 
 
 def fails(repro: Repro, case: Case) -> bool:
-    """Whether a case fails as it should; one that cannot be computed does not."""
+    """Return whether a case fails as expected; a case that cannot be computed does not."""
     try:
         return replace(repro, case=case).still_fails()
     except (CompileError, MemoryError):
@@ -74,7 +74,7 @@ def fails(repro: Repro, case: Case) -> bool:
 
 
 def _telling_feeds(probe: Probe, answer: Answer) -> dict[str, object]:
-    """The first inputs on which it fails."""
+    """Return the first inputs on which the model fails."""
     wanted = Outcome(answer.kind, "", answer.way)
     if len(probe.rounds) > 1 and answer.kind == "wrong" and answer.way != "rewrites":
         from compiler.bisect.search import only

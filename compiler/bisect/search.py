@@ -1,8 +1,8 @@
-"""The search: is it broken, is that stable, and which rewrites does it take?
+"""The search: is the model broken, is the failure stable, and which rewrites cause it?
 
-First over rules, then over the single rewrites of these rules; every member of the answer is
-needed. Beside it, as `-opt-bisect-limit` of LLVM does, the rewrite at which it breaks when they are
-allowed one after the other in their order.
+It searches rules first, then single rewrites of these rules; each member of the answer is needed.
+Like LLVM's `-opt-bisect-limit`, it also finds the rewrite at which the model breaks if rewrites are
+allowed one by one in order.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from compiler.trace import Decision, Gate
 Tell = Callable[[str], None]
 
 SINGLES_SECONDS = 20.0
-"""Every rule is tried alone where that takes less: a single one is better than any set."""
+"""Time limit in seconds for trying each rule alone: a single rule is better than any set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What breaks a model. `kind` is "" when nothing does.
+    """The cause of a failure. `kind` is "" if nothing fails.
 
-    `decisions` is a smallest set of rewrites, `rules` their rules in that order. `wrong_alone`
-    names those whose rewrite is wrong by itself; the others only bring about what these need.
-    `last` is the rewrite at which it breaks in the order of the pipeline. `passes` holds passes
-    that break it without asking for any rewrite. `stable` is False when two runs differed.
+    `decisions` is a minimal set of rewrites, `rules` their rules in that order. `wrong_alone` names
+    the rules whose rewrite is wrong on its own; the others only create its preconditions. `last` is
+    the rewrite at which the model breaks in pipeline order. `passes` are the passes that break it
+    without a rewrite. `stable` is False if two runs differed.
     """
 
     kind: str
@@ -49,29 +49,29 @@ class Answer:
 
     @property
     def broken(self) -> bool:
-        """Whether anything is wrong."""
+        """Return whether the model fails."""
         return bool(self.kind)
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules of the rewrites, each once."""
+        """Return the distinct rules of the rewrites."""
         return tuple(dict.fromkeys(d.rule for d in self.decisions))
 
 
 def only_rules(rules: Collection[str]) -> Gate:
-    """The gate that allows the rewrites of some rules."""
+    """Return a gate that allows the rewrites of some rules."""
     names = frozenset(rules)
     return lambda decision: decision.rule in names
 
 
 def only(decisions: Collection[Decision]) -> Gate:
-    """The gate that allows some rewrites."""
+    """Return a gate that allows some rewrites."""
     chosen = frozenset(decisions)
     return lambda decision: decision in chosen
 
 
 def first_few(n: int) -> Gate:
-    """The gate that allows the first rewrites that ask."""
+    """Return a gate that allows the first `n` requested rewrites."""
     asked = 0
 
     def allows(decision: Decision) -> bool:
@@ -83,7 +83,7 @@ def first_few(n: int) -> Gate:
 
 
 def search(probe: Probe, tell: Tell = lambda text: None) -> Answer:
-    """Find what breaks the model. Errors: what the model itself raises without any pass."""
+    """Find the rewrites that break the model. Errors: those of the model without any pass."""
     start = perf_counter()
     found = _Search(probe, tell).run()
     return replace(found, n_runs=probe.n_runs, seconds=perf_counter() - start)
@@ -125,7 +125,7 @@ class _Search:
         return Answer(first.kind or second.kind, detail, stable=False)
 
     def narrow(self, first: Outcome) -> None:
-        """Look no further than where it was seen: later ways need not be tried again and again."""
+        """Restrict the search to the place of the first failure: others need no repetition."""
         if first.way in WAYS:
             settings = replace(self.probe.settings, ways=(first.way,))
             self.probe.settings = settings
@@ -143,7 +143,7 @@ class _Search:
                 return [single]
         self.tell(f"{len(rules)} rules")
         if not ask(rules):
-            return rules  # it takes rewrites that ask only in other company: leave it to these
+            return rules  # it needs rewrites that only other rules enable
         return ddmin(rules, ask)
 
     def decisions(self, rules: Sequence[str]) -> tuple[Decision, ...]:
@@ -151,7 +151,7 @@ class _Search:
         items = list(dict.fromkeys(outcome.decisions))
         ask: Ask[Decision] = remembering(lambda part: self.fails(only(part)))
         self.tell(f"{len(items)} rewrites of {', '.join(rules)}")
-        # What a rewrite makes has a name that begins with what it took: these belong together.
+        # A rewrite's results have names that begin with its operands' names: these belong together.
         by_place = sorted(items, key=lambda d: d.at)
         found = set(ddmin(by_place, ask)) if ask(by_place) else set(items)
         chosen = tuple(d for d in items if d in found)
@@ -159,7 +159,7 @@ class _Search:
         return chosen if broken is None or broken in chosen else (*chosen, broken)
 
     def last(self, n: int) -> tuple[Decision | None, int]:
-        """The rewrite at which it breaks, and how many went before it."""
+        """Return the rewrite at which the model breaks, and the number of rewrites before it."""
         self.tell("the order of the pipeline")
         if not self.fails(first_few(n)):
             return None, 0
@@ -170,7 +170,7 @@ class _Search:
     def wrong_alone(self, decisions: Sequence[Decision]) -> tuple[str, ...]:
         if self.wanted.kind != "wrong":
             return ()
-        self.tell("each rewrite by itself")
+        self.tell("each rewrite on its own")
         settings = self.probe.settings
         self.probe.settings = replace(settings, ways=("rewrites",))
         try:
@@ -182,7 +182,7 @@ class _Search:
         return tuple(dict.fromkeys(j.rewrite.step.rule for j in judged if not j.ok))
 
     def of_passes(self) -> tuple[str, ...]:
-        """The passes without which it is not broken: they change graphs without asking."""
+        """Return the passes without which it does not fail: they change graphs without rewrites."""
         pipeline = self.probe.settings.pipeline
         names = list(dict.fromkeys(line.name for line in pipeline.passes))
         self.tell(f"{len(names)} passes")
@@ -194,6 +194,6 @@ class _Search:
 
 
 def only_passes(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
-    """The pipeline with no other passes than these."""
+    """Return the pipeline restricted to these passes."""
     others = {line.name for line in pipeline.passes} - set(names)
     return pipeline.without(*sorted(others))

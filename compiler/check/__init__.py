@@ -1,1 +1,1 @@
-"""Is it still the model? Comparisons of graphs, rewrites and programs, and what to compare with."""
+"""Verification of compilations: comparison of graphs, rewrites and programs with references."""

@@ -1,4 +1,4 @@
-"""Models that round to codes of eight bits or fewer: a number half way may go either way."""
+"""Models that round to codes of eight bits or fewer: a tie may round either way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.ir.types import DType, TensorType, Type
 
 
 def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
-    """Whether a node rounds to codes; bytes that only are read or moved have no steps."""
+    """Return whether a node rounds to codes; bytes that are only read or moved do not round."""
     types = {**(around or {}), **graph.types}
     return any(
         _makes_codes(n, types) or any(rounds_to_codes(r, types) for r in n.regions.values())
@@ -18,7 +18,7 @@ def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> b
 
 
 def _makes_codes(node: Node, types: Mapping[str, Type]) -> bool:
-    """Whether whole numbers of eight bits or fewer come from floats or from longer ones."""
+    """Return whether integers of eight bits or fewer are computed from floats or wider integers."""
     read = [_dtype(types.get(x)) for x in node.inputs]
     from_wide = any(d.is_float for d in read if d) or any(d.bits > 8 for d in read[:1] if d)
     made = [d for v in node.values() if (d := _dtype(v.type))]

@@ -12,16 +12,17 @@ from compiler.check.margins import number, tiny, unit
 from compiler.dataclass import dataclass
 
 PLACES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Upper ends of the classes in which elements are counted, in ULP; one more has all beyond."""
+"""Upper bounds of the histogram's classes, in ULP; a last class holds larger errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """How far one value is from its f64 form.
+    """The distance of a value from its f64 form.
 
     `relative` is the largest error over the largest magnitude, `ulps` the largest error of an
-    element in units of its own last place. Infinite where NaN and infinities are in other places.
-    `counts` has how many elements are off by at most each of `PLACES`, and how many by more.
+    element in units in the last place. Both are infinite if NaN or infinities are in different
+    places. `counts` is a histogram: elements off by at most each of `PLACES`, then elements off by
+    more.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Error:
     counts: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The error as JSON has it."""
+        """Return the error as JSON data."""
         return {
             "name": self.name,
             "absolute_error": self.absolute,
@@ -41,7 +42,7 @@ class Error:
 
 
 def error_of(name: str, made: Any, wide: Any) -> Error | None:
-    """The error of a tensor; None for what has no distance: texts, sequences, nothing."""
+    """Return the error of a tensor; None for strings, sequences and None."""
     if not isinstance(made, np.ndarray) or not isinstance(wide, np.ndarray):
         return None
     if made.dtype == object or made.shape != wide.shape:
@@ -66,13 +67,13 @@ def error_of(name: str, made: Any, wide: Any) -> Error | None:
 
 
 def errors_of(made: Mapping[str, Any], wide: Mapping[str, Any]) -> tuple[Error, ...]:
-    """The errors of all values that have one."""
+    """Return the errors of all values that have one."""
     found = (error_of(name, value, wide[name]) for name, value in made.items() if name in wide)
     return tuple(e for e in found if e is not None)
 
 
 def _overflows(wide: Any, dtype: np.dtype[Any]) -> Any:
-    """Where the f64 value is beyond the numbers of a type of floats."""
+    """Return a mask of f64 values outside the range of a float type."""
     if dtype.kind in "biuc":
         return np.zeros(wide.shape, bool)
     with np.errstate(all="ignore"):
@@ -80,7 +81,7 @@ def _overflows(wide: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _last_place(wide: Any, dtype: np.dtype[Any]) -> Any:
-    """The distance of neighbouring numbers of a type around each value."""
+    """Return the unit in the last place of a type at each value."""
     if dtype.kind in "biu":
         return np.ones(wide.shape)
     real = dtype if dtype.kind != "c" else np.dtype(np.float32 if dtype.itemsize == 8 else "f8")

@@ -1,4 +1,4 @@
-"""Seeded inputs of several kinds: ordinary numbers, and those at which formulas part ways."""
+"""Seeded inputs of several kinds: ordinary numbers, and numbers that expose differences."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from compiler.ir.types import DType, SequenceType, TensorType, Type
 from compiler.runtime.inputs import assumed_shapes, random_array
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan, np.inf, -np.inf))
-"""Numbers with meanings of their own, and some between them."""
+"""Special values, with ordinary numbers between them."""
 
 EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
-"""Denormal numbers of f32, very small and very large ones; as infinities in shorter types."""
+"""Denormal f32 numbers, and very small and very large ones; infinities in shorter types."""
 
 MAY_BE_SIZES = 16
-"""Lists of at most this many whole numbers may be sizes, counts or axes."""
+"""Integer lists of at most this length may be sizes, counts or axes."""
 
 Sizes = Mapping[str, int]
 
 
 def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Floats around zero; whole numbers of one digit, of both signs."""
+    """Draw floats around zero, or one-digit integers of both signs."""
     if dtype.is_integer:
         low = 0 if dtype.label[0] == "u" else -9
         return chance.integers(max(low, _least(dtype)), min(10, _most(dtype) + 1), shape)
@@ -36,7 +36,7 @@ def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -
 
 
 def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Zeros of both signs, infinities and NaN among ordinary floats; whole numbers at both ends."""
+    """Draw signed zeros, infinities and NaN among ordinary floats, or integers at both ends."""
     if dtype.is_integer:
         return chance.choice(_ends(dtype), shape)
     return np.where(
@@ -45,7 +45,7 @@ def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Denormal, tiny and huge floats; whole numbers anywhere."""
+    """Draw denormal, tiny and huge floats, or integers of the whole range."""
     if dtype.is_integer:
         return chance.integers(
             _least(dtype), _most(dtype), shape, dtype=_wide_integer(dtype), endpoint=True
@@ -54,7 +54,7 @@ def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """As special, but nothing is zero: whole numbers divided by zero have no answer at all."""
+    """Draw special values without zero: integer division by zero has no result."""
     if dtype.is_integer:
         ends = _ends(dtype)
         return chance.choice(ends[ends != 0], shape)
@@ -62,14 +62,14 @@ def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Floats from 0.1 to 4, where roots and logarithms have answers; small indices."""
+    """Draw floats from 0.1 to 4, where roots and logarithms are defined, or small indices."""
     if dtype.is_integer:
         return chance.integers(0, 2, shape)
     return chance.uniform(0.1, 4, shape)
 
 
 def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Whole numbers and halves: many are equal, and many lie where rounding decides."""
+    """Draw integers and halves: many are equal, and many are ties of rounding."""
     if dtype.is_integer:
         return chance.integers(0, min(4, _most(dtype) + 1), shape)
     return chance.integers(-6, 7, shape) / 2
@@ -85,16 +85,16 @@ KINDS: Mapping[str, Draw] = {
     "extreme": _extreme,
     "small": _small,
 }
-"""By name, those that tell most first."""
+"""Generators by name, the most revealing first."""
 
 OUT_OF_RANGE = ("special", "divisor", "extreme")
-"""Kinds on which products in another order overflow or vanish."""
+"""Kinds of inputs for which a reordered product may overflow or vanish."""
 
 
 def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
-    """Kinds and seeds worth trying: small tensors hold few special numbers, so they get more turns.
+    """Return kinds and seeds to try; small tensors get more seeds, as they hold few special values.
 
-    Every kind comes once before any comes again.
+    Each kind comes once before any repeats.
     """
     types = [v.type for v in graph.inputs]
     if not types:
@@ -110,11 +110,11 @@ def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
 def make_feeds(
     graph: Graph, kind: str, seed: int = 0, sizes: Sizes | None = None
 ) -> dict[str, Any]:
-    """An input of a kind for every name. Errors: E-INPUT-DTYPE for a type nothing is drawn of.
+    """Draw an input of a kind for each name. Errors: E-INPUT-DTYPE for an unsupported type.
 
-    Open dimensions get `sizes`. Without these the graph is taken for a whole model: open dimensions
-    get the sizes of `assumed_shapes`, and short lists of whole numbers stay small whatever the
-    kind, since they may say how often a loop runs or how large a tensor is made.
+    Open dimensions get `sizes`. Without `sizes`, the graph counts as a whole model: open dimensions
+    get the sizes of `assumed_shapes`, and short integer lists stay small for all kinds, since they
+    may be trip counts or sizes.
     """
     chance = np.random.default_rng([seed, *kind.encode()])
     shapes = assumed_shapes(graph) if sizes is None else {}
@@ -135,7 +135,7 @@ def _drawn(
     if isinstance(t, SequenceType):
         return [_drawn(name, t.element, draw, chance, sizes, None) for _ in range(2)]
     if not isinstance(t, TensorType):
-        raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}: nothing is drawn for it")
+        raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}: this type has no random values")
     dims = tuple(shape) if shape is not None else sized(t, sizes or {})
     return draw_array(t.dtype, dims, draw, chance, careful=sizes is None)
 
@@ -147,7 +147,7 @@ def draw_array(
     chance: np.random.Generator,
     careful: bool = False,
 ) -> Array:
-    """An array of a kind; of types that have no kinds (words, truth values), a random one."""
+    """Draw an array of a kind; types without kinds (strings, booleans) get random elements."""
     if not (dtype.is_float or dtype.is_integer):
         return np.asarray(random_array(dtype, shape, chance))
     if careful and dtype.is_integer and math.prod(shape) <= MAY_BE_SIZES:
@@ -157,7 +157,7 @@ def draw_array(
 
 
 def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
-    """The shape with numbers for its symbols; 3, 4, 5, ... for those without."""
+    """Return the shape with numbers for its symbols; 3, 4, 5, ... for unknown symbols."""
     found: list[int] = []
     for axis, d in enumerate(t.shape or ()):
         value = affine.substitute(d, sizes)

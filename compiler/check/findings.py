@@ -1,4 +1,4 @@
-"""What a check finds: one way to compute the model after another, and the verdict on all."""
+"""Findings of a check: one per way to compute the model, and the verdict on all."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from compiler.runtime.compare import Difference, worst
 from compiler.runtime.program import Program
 
 LARGEST_STEPS = 2e-2
-"""Above this, relative to the scale, no difference is taken for the steps of a quantized model."""
+"""Largest relative difference that can be a quantized model's rounding steps."""
 
 ONE_STEP = 1 / 127
-"""A step between codes of eight bits, relative to the largest number that they stand for."""
+"""One step between eight-bit codes, relative to the largest number that they represent."""
 
 IMPORTED = "imported"
-"""The stage of the graph as it was read."""
+"""The stage of the imported graph."""
 
 Mark = Literal["ok", "steps", "wrong"]
-"""Within the tolerance, within what is allowed besides, or neither."""
+"""Within the tolerance, within the allowance for rounding steps, or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way to compute the model compared with the yardstick.
+    """One way to compute the model, compared with the yardstick.
 
-    `stage` is a graph (`imported`, or the pass after which it was taken) evaluated by our
-    reference, `program` for the compiled one, a peer's name, or `program and` a peer's name for
-    these two compared with each other. What is not `judged` is told and does not fail the check: a
-    peer is not ours, and one that is itself far from the yardstick proves nothing. `wide` are the
-    errors against the model in f64. `objection` says what inputs of another kind brought to light,
-    or why a peer gives no results. `moved` is how far results are from those of the stage before,
-    relative to their scales: 0 where all are the same numbers. `nodes` has the values by name.
+    `stage` is a graph (`imported`, or the pass that produced it) evaluated by our reference,
+    `program` for the compiled program, a peer's name, or `program and` a peer's name for the
+    comparison of these two. A finding that is not `judged` is reported and does not fail the check:
+    a peer's error is not ours, and a peer far from the yardstick proves nothing. `wide` are the
+    errors against the model in f64. `objection` reports a failure on another kind of inputs, or why
+    a peer gives no results. `moved` is the distance from the previous stage's results, relative to
+    their scales: 0 if all numbers are equal. `nodes` has the values by name.
     """
 
     stage: str
@@ -50,22 +50,22 @@ class Finding:
 
     @property
     def error(self) -> float:
-        """The worst error of all outputs, relative to their scales."""
+        """Return the worst error of all outputs, relative to their scales."""
         return worst(self.differences)
 
     def mark(self, tolerance: float, allowed: float) -> Mark:
-        """What is to be thought of it: see `allowed_error`."""
+        """Return the mark of the finding: see `allowed_error`."""
         if self.objection or not self.error <= allowed:
             return "wrong"
         return "ok" if self.error <= tolerance else "steps"
 
 
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
-    """What stages may be off by: the tolerance, or twice what rounding does to the model.
+    """Return the allowed error of stages: the tolerance, or twice the model's own rounding error.
 
-    A quantized model rounds in steps, and a number half way between two codes may go either way:
-    one step is always allowed. Where its own meaning in f32 (`imported`) is further from that in
-    f64, another right way to compute it may be so too, up to `LARGEST_STEPS`.
+    A quantized model rounds in steps, and a tie between two codes may round either way: one step is
+    always allowed. If the imported f32 model is further from the f64 model, another correct
+    computation may be as far, up to `LARGEST_STEPS`.
     """
     itself = [2 * e.relative for e in imported.wide] if imported else []
     if in_codes:
@@ -74,12 +74,12 @@ def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) ->
 
 
 def first_moved(findings: Sequence[Finding]) -> int | None:
-    """Which finding is the first whose numbers are not those of the one before."""
+    """Return the index of the first finding whose numbers differ from the previous one's."""
     return next((i for i, f in enumerate(findings) if f.moved > 0), None)
 
 
 def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
-    """Which finding is the first that is judged and wrong."""
+    """Return the index of the first finding that is judged and wrong."""
     return next(
         (i for i, f in enumerate(findings) if f.judged and f.mark(allowed, allowed) == "wrong"),
         None,
@@ -88,11 +88,11 @@ def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All findings on one model. `yardstick` says what they were compared with, `note` why.
+    """All findings on one model. `yardstick` names the reference, `note` the reason for it.
 
-    `narrow` names the nodes that the f64 form of the model left as they were. `rewrites` are those
-    that were judged, of `n_rewrites`. `broken` is a bug of ours that ended the passes. `in_codes`
-    are models that round to whole numbers of eight bits or fewer.
+    `narrow` names the nodes that the f64 form of the model left unchanged. `rewrites` are the
+    judged ones, of `n_rewrites`. `broken` is a compiler bug that ended the passes. `in_codes` marks
+    models that round to integers of eight bits or fewer.
     """
 
     yardstick: str
@@ -109,18 +109,18 @@ class Verdict:
 
     @property
     def nodes(self) -> tuple[NodeErrors, ...]:
-        """The values by name after each pass that changed the graph, where that was asked for."""
+        """Return the values by name after each pass that changed the graph, if requested."""
         later = (f for f in self.findings if f.changed and f.stage != IMPORTED)
         return tuple(f.nodes for f in later if f.nodes is not None)
 
     @property
     def allowed(self) -> float:
-        """What stages may be off by: see `allowed_error`."""
+        """Return the allowed error of stages: see `allowed_error`."""
         imported = self.findings[0] if self.findings else None
         return allowed_error(self.tolerance, imported, self.in_codes)
 
     @property
     def ok(self) -> bool:
-        """Whether every finding is within what is allowed, and every rewrite within its budget."""
+        """Return whether all findings are within the allowance, and all rewrites within budget."""
         wrong = first_wrong(self.findings, self.allowed)
         return wrong is None and not self.broken and all(j.ok for j in self.rewrites)

@@ -1,4 +1,4 @@
-"""Whether one result may stand for another: to the bit, or within a budget of rounding."""
+"""Comparison of two results: bitwise, or within a budget of rounding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUMS = ("contraction", "reduction", "scan", "opaque")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong with a result ("" for nothing), and its error relative to the scale."""
+    """The difference of a result ("" for none), and its error relative to the scale."""
 
     objection: str = ""
     error: float = 0.0
@@ -27,9 +27,9 @@ FINE = Verdict()
 
 
 def keeps_bits(graph: Graph) -> bool:
-    """Whether two right ways to compute this graph give the same bits.
+    """Return whether all correct ways to compute this graph give the same bits.
 
-    Sums depend on the order of their terms, and libraries' functions on how elements lie.
+    Sums depend on the order of their terms, and library functions on the elements' alignment.
     """
     for node in all_nodes(graph):
         operator = OPERATORS.get(node.op)
@@ -39,7 +39,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Whether sums of products stand in the graph: infinities in them are nobody's promise."""
+    """Return whether the graph has sums of products: infinities in them are not guaranteed."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)
@@ -48,12 +48,12 @@ def adds_up(graph: Graph) -> bool:
 
 
 def may_underflow(graph: Graph) -> bool:
-    """Whether a logarithm stands in the graph: its infinity may be that of an underflow."""
+    """Return whether the graph has a logarithm: its infinity may come from an underflow."""
     return any(n.op == "log" for n in all_nodes(graph))
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Equal in type, shape and every element; zeros of both signs are, and NaN of any kind."""
+    """Return whether type, shape and elements are equal; signed zeros are, and NaN of any kind."""
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
         both = isinstance(a, list | tuple) and isinstance(b, list | tuple)
         return both and len(a) == len(b) and all(map(same_bits, a, b))
@@ -76,13 +76,13 @@ def judge(
     extreme: bool = False,
     made_wide: Callable[[], Any] = lambda: None,
 ) -> Verdict:
-    """Compare a result with what it was (`own`), and with the f64 answer where they differ.
+    """Compare a result with the original (`own`), and with the f64 result where they differ.
 
-    `bits` asks for the same bits; `budget` is relative to the result's scale, beyond what noise
-    moves. `made_wide` is the same result in f64: what overflows in a narrower type only is
-    rounding, and so is all that `extreme` inputs do to a result which in f64 is right.
-    With `underflow` an infinity may be the logarithm of a number too small for the type: any
-    number as large as the logarithm of the smallest one may stand for it.
+    `bits` asks for equal bits; `budget` is relative to the result's scale, beyond the effect of
+    noise. `made_wide` is the same result in f64: an overflow of a narrower type only is rounding,
+    and so is any effect of `extreme` inputs on a result that is correct in f64. With `underflow`,
+    an infinity may be the logarithm of a number too small for the type: any number as large as the
+    logarithm of the smallest number may replace it.
     """
     if same_bits(made, own):
         return FINE
@@ -111,7 +111,7 @@ def judge(
 
 
 def _near(made: Array, own: Array, same: Array, e: Expected, budget: float) -> Array:
-    """Which elements are what they should be, as far as rounding can tell."""
+    """Return a mask of elements that are correct up to rounding."""
     if made.shape != own.shape:
         return np.zeros(own.shape, bool)
     a, b, w = number(made), number(own), e.wide
@@ -122,7 +122,7 @@ def _near(made: Array, own: Array, same: Array, e: Expected, budget: float) -> A
 
 
 def scale_of(values: Array) -> float:
-    """The largest finite magnitude."""
+    """Return the largest finite magnitude."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max(initial=0.0))
 
@@ -150,7 +150,7 @@ def _verdict(made: Array, wanted: Array, wrong: Array, wide: Array, scale: float
 def judge_all(
     made: Mapping[str, Any], own: Mapping[str, Any], one: Callable[[str], Verdict]
 ) -> tuple[str, Verdict]:
-    """The first result that is not what it should be, by name, and why; "" when all are."""
+    """Return the name of the first wrong result, and its verdict; "" if all are correct."""
     for name in own:
         if name not in made:
             return name, Verdict("missing", np.inf)

@@ -1,9 +1,9 @@
-"""What a result may be: the f64 answer, and how far rounding alone can move it.
+"""The margin of a result: the f64 value, and the error that rounding alone can cause.
 
-The computation is repeated in f64, a few times with a little noise in the last places of whatever
-is read and made. Where the noise moves a result a lot (a sum that cancels, a comparison of equals),
-roundings in another order may move it as much and nothing is wrong; where it moves nothing, results
-must agree. So a budget is never confused with bad conditioning.
+The computation runs in f64, a few times with noise in the last places of all operands and results.
+If noise moves a result a lot (a sum that cancels, a comparison of equals), another order of
+roundings may move it as much, and the result is correct. If noise moves nothing, results must
+agree. So a budget is never confused with bad conditioning.
 Source: stochastic arithmetic, Vignes 1993 (CESTAC); here the noise is larger than one rounding.
 """
 
@@ -24,23 +24,23 @@ from compiler.ir.types import TensorType
 from compiler.ops.meaning import evaluate_node
 
 N_RUNS = 3
-"""Runs with noise."""
+"""The number of runs with noise."""
 
 MORE_FOR_DECISIONS = 4
-"""Times as many runs for whole numbers and truth values: noise has to tip each doubtful one."""
+"""Factor of runs for integer and boolean results: noise must flip each doubtful one."""
 
 FACTOR = 16.0
-"""How many times the largest movement seen is allowed."""
+"""Allowed error, in multiples of the largest movement seen."""
 
 NOISE = 4.0
-"""Noise in units of the last place of each element type."""
+"""Noise in units in the last place of each element type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One result: as computed in its own type, in f64, and how far each element may be off.
+    """One result: in its own type, in f64, and each element's margin.
 
-    `certain` has the elements that noise does not decide. A margin of 0 asks for the same bits.
+    `certain` marks the elements that noise does not decide. A margin of 0 asks for equal bits.
     """
 
     own: Any
@@ -50,7 +50,7 @@ class Expected:
 
 
 def evaluated(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """The results by name. Errors: E-RUN-*."""
+    """Return the results by name. Errors: E-RUN-*."""
     return _run(graph, feeds, graph, None)
 
 
@@ -61,9 +61,9 @@ def expectations(
     seed: int = 0,
     n_runs: int = N_RUNS,
 ) -> dict[str, Expected]:
-    """What results may be, given what they are in their own types. Errors: E-RUN-*.
+    """Return expected results, given the results in their own types. Errors: E-RUN-*.
 
-    Results that are no tensors of numbers have no f64 form: they have to be equal.
+    Results other than numeric tensors have no f64 form: they must be equal.
     """
     if n_runs and any(isinstance(v, np.ndarray) and v.dtype.kind in "biu" for v in own.values()):
         n_runs *= MORE_FOR_DECISIONS
@@ -76,7 +76,7 @@ def expectations(
         try:
             shaken.append(_run(wide.graph, given, graph, chance))
         except CompileError:
-            continue  # noise made an index or a size that is none
+            continue  # noise made an index or a size invalid
     return {
         name: _expected(value, exact[name], [s[name] for s in shaken])
         for name, value in own.items()
@@ -103,17 +103,17 @@ def _expected(own: Any, exact: Any, shaken: list[Any]) -> Expected:
 
 
 def unit(dtype: np.dtype[Any]) -> float:
-    """The relative distance of neighbouring numbers of a type of floats."""
+    """Return the relative distance of neighbouring numbers of a float type."""
     return float(ml_dtypes.finfo(dtype).eps)
 
 
 def tiny(dtype: np.dtype[Any]) -> float:
-    """The smallest normal number of a type of floats: below it, results may be 0."""
+    """Return the smallest normal number of a float type: smaller results may be 0."""
     return float(ml_dtypes.finfo(dtype).smallest_normal)
 
 
 def number(values: Any) -> Array:
-    """Numbers wide enough to be subtracted."""
+    """Convert numbers to a type wide enough for subtraction."""
     array = np.asarray(values)
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
@@ -121,7 +121,7 @@ def number(values: Any) -> Array:
 def _run(
     graph: Graph, feeds: Mapping[str, Any], own: Graph, chance: np.random.Generator | None
 ) -> dict[str, Any]:
-    """The results by name, with noise as large as the roundings of the graph `own`."""
+    """Return the results by name, with noise as large as the roundings of the graph `own`."""
     units = {} if chance is None else _units(own)
     values: dict[str, Any] = {k: c.array() for k, c in graph.constants.items()}
     for name, value in feeds.items():
@@ -158,12 +158,12 @@ def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
     if chance is None or not size or not isinstance(value, np.ndarray):
         return value
     if value.dtype != np.float64:
-        return value  # of a node that stayed narrow, or of a type that numbers are stored in
+        return value  # a narrow node's value, or a storage type
     with np.errstate(all="ignore"):
         return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
 
 
 def wide_results(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str, Any]]:
-    """The graph in f64, and its results by name. Errors: E-RUN-*."""
+    """Return the graph in f64, and its results by name. Errors: E-RUN-*."""
     wide = widened(graph)
     return wide, _run(wide.graph, wide_feeds(feeds), graph, None)

@@ -1,4 +1,4 @@
-"""A model checked from end to end: import, every pass, every rewrite, the program, the peers."""
+"""End-to-end check of a model: import, passes, rewrites, the program, the peers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def check_model(
     without: Sequence[str] = (),
     tell: Progress = lambda step, event: None,
 ) -> Verdict:
-    """Compare every pass's graph, every rewrite, the program and the peers with the yardstick.
+    """Compare each pass's graph, each rewrite, the program and the peers with the yardstick.
 
-    Inputs that are not `given` are random ones of these `shapes`. No rewrite is done by the rules
-    `without`.
-    A graph has no ONNX form that onnx.reference could run: our reference stands in. A peer that
-    refuses the model raises a CompileError, which is told and fails nothing.
-    Errors: what reading and compiling the model raise.
+    Inputs that are not `given` are random, with these `shapes`. The rules in `without` are
+    disabled. onnx.reference cannot run a graph that has no ONNX form: our reference replaces it. A
+    peer that refuses the model raises a CompileError, which is reported and does not fail the
+    check.
+    Errors: those of reading and compiling the model.
     """
     way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))
     check = begin_check(

@@ -1,4 +1,4 @@
-"""Value by value: those that keep their name from pass to pass, against what they were."""
+"""Comparison value by value: values that keep their name through passes, against the model's."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compiler.targets.memory import machine_bytes
 
 @dataclass(frozen=True, slots=True)
 class NodeErrors:
-    """The errors of the values of one stage that the model has too, in order of computation.
+    """The errors of one stage's values that also exist in the model, in order of computation.
 
-    `moved` names those that are other numbers than the model's own; `n_values` counts all that the
-    stage computes, those with names of its own too.
+    `moved` names the values that differ from the model's own; `n_values` counts all values of the
+    stage, including new names.
     """
 
     stage: str
@@ -35,13 +35,13 @@ class NodeErrors:
 
     @property
     def first_wrong(self) -> Error | None:
-        """The first value whose error is beyond the tolerance."""
+        """Return the first value whose error exceeds the tolerance."""
         return next((e for e in self.errors if not e.relative <= self.tolerance), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """What the model computes under each name: in its own types, and in f64."""
+    """The model's values by name: in their own types, and in f64."""
 
     own: Mapping[str, Any]
     wide: Mapping[str, Any]
@@ -49,7 +49,7 @@ class ByName:
     def errors(
         self, stage: str, graph: Graph, made: Mapping[str, Any], tolerance: float
     ) -> NodeErrors:
-        """The errors of a later graph's values; a value as far off as it always was has none."""
+        """Return the errors of a later graph's values, except those that the model already has."""
         computed = [n for node in graph.nodes for n in node.outputs if n]
         names = [n for n in computed if n in self.own and n in self.wide]
         found = (self._error(name, made[name]) for name in names)
@@ -64,19 +64,19 @@ class ByName:
         if error is None or same_bits(made, self.own[name]):
             before = error_of(name, self.own[name], self.wide[name])
             return None if before is None or not np.isfinite(before.relative) else before
-        # Rounding decided otherwise (a comparison, an overflow): the model's own answer is right.
+        # Rounding decided otherwise (a comparison, an overflow): the model's own result is right.
         other = error_of(name, made, self.own[name])
         return error if other is None or error.relative <= other.relative else other
 
 
 def fits_in_memory(graph: Graph) -> bool:
-    """Whether all values of a graph can be kept, in its own types and in f64."""
+    """Return whether all values of a graph fit in memory, in their own types and in f64."""
     sizes = (t.nbytes for t in graph.types.values() if isinstance(t, TensorType) and t.is_static)
     return 3 * sum(sizes) < machine_bytes() // 3
 
 
 def wide_values(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str, Any]]:
-    """The graph in f64, and everything that it computes, by name of value. Errors: E-RUN-*."""
+    """Return the graph in f64, and all its values by name. Errors: E-RUN-*."""
     wide = widened(graph)
     names = [name for name in graph.types if name not in graph.constants]
     return wide, evaluate_graph(wide.graph, wide_feeds(feeds), keep=names)
@@ -85,7 +85,7 @@ def wide_values(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str,
 def by_node(
     source: Graph, feeds: Mapping[str, Any], stages: Sequence[tuple[str, Graph]], tolerance: float
 ) -> list[NodeErrors]:
-    """The errors by value of each stage; none for a stage that cannot be computed."""
+    """Return the errors by value of each stage; none for a stage that cannot be computed."""
     values = StageValues(feeds)
     names = ByName(values.of(source), wide_values(source, feeds)[1])
     found: list[NodeErrors] = []

@@ -1,8 +1,8 @@
-"""Every rewrite by itself: the matched part before and after, on values and special numbers.
+"""Each rewrite on its own: the matched part before and after, on model and special values.
 
-A rewrite is right when what it put in place computes what stood there, whatever comes in: exact
-ones to the bit but for the sign of zero, others within the error budget of their rule. That finds
-what the inputs of a model hide.
+A rewrite is correct if its replacement computes the same results for all inputs: bitwise (except
+signs of zeros) for exact rules, within the rule's error budget for others. This finds errors that
+the inputs of a model hide.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
-"""One rewrite is not given more inputs after this time."""
+"""Time in seconds after which a rewrite gets no more inputs."""
 
 MOST_TURNS = 24
-"""Times that numbers of a kind with many cases are drawn for tensors of a few elements."""
+"""Number of draws of a kind with many cases, for tensors of a few elements."""
 
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What one application of a rule took and what it made, as two small graphs."""
+    """The operands and the replacement of one application of a rule, as two small graphs."""
 
     number: int
     pass_name: str
@@ -51,25 +51,25 @@ class Rewrite:
 
 @dataclass(slots=True)
 class Rewrites:
-    """Collects the rewrites of a run: its `watch` and `progress` are given to `run_pipeline`."""
+    """Collects the rewrites of a run: `run_pipeline` calls its `watch` and `progress`."""
 
     found: list[Rewrite] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     open: list[tuple[Step, Graph, Graph]] = field(default_factory=list)
 
     def watch(self, step: Step, before: Graph, after: Graph) -> None:
-        """A rule was applied."""
+        """Record an applied rule."""
         self.open.append((step, before, after))
 
     def progress(self, event: Event) -> None:
-        """The pass that applied them has ended."""
+        """Record the end of the pass that applied the pending rewrites."""
         number = len(self.events)
         self.events.append(event)
         self.found += [Rewrite(number, event.name, *x) for x in self.open]
         self.open.clear()
 
     def end(self, pass_name: str, graph: Graph) -> None:
-        """A pass broke down, and what it had done by then can still be judged."""
+        """Record the rewrites of a pass that failed: they can still be judged."""
         before = self.events[-1].after if self.events else graph
         number = len(self.events)
         self.found += [Rewrite(number, pass_name, *x) for x in self.open]
@@ -79,9 +79,9 @@ class Rewrites:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A rewrite and what was found out about it: on how many inputs, and of which kind it failed.
+    """A judged rewrite: the number of inputs tried, and the kind on which it failed.
 
-    `error` is relative to the scale of the result. Nothing was found out where `n_inputs` is 0.
+    `error` is relative to the scale of the result. `n_inputs` of 0 means not judged.
     """
 
     rewrite: Rewrite
@@ -92,7 +92,7 @@ class Judged:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Return whether no input failed."""
         return not self.objection
 
 
@@ -104,10 +104,10 @@ def judge_rewrites(
     seconds: float = np.inf,
     seconds_of_model: float = np.inf,
 ) -> Iterator[Judged]:
-    """Judge rewrites, on the model's own values and on numbers of every kind.
+    """Judge rewrites on the model's own values and on inputs of each kind.
 
-    Equal ones are judged once, the first of each rule before the rest, as far as time permits.
-    `seconds_of_model` limits what is spent on the values that the model computes.
+    Equal rewrites are judged once, the first of each rule before the rest, as time permits.
+    `seconds_of_model` limits the time for computing the model's values.
     """
     start = perf_counter()
     values = _Values(rewrites.events, feeds, seconds_of_model)
@@ -118,11 +118,11 @@ def judge_rewrites(
 
 
 def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int = 0) -> Judged:
-    """Judge one rewrite on inputs that are known, then on some of each kind."""
+    """Judge one rewrite on known inputs, then on inputs of each kind."""
     try:
         verify(rewrite.after)
     except CompileError as e:
-        return Judged(rewrite, 0, f"what it made is no valid graph: {e}", np.inf, "structure")
+        return Judged(rewrite, 0, f"the replacement is not a valid graph: {e}", np.inf, "structure")
     small = shrunk(rewrite.before, rewrite.after)
     if small is not None:
         judged = _judged(replace(rewrite, before=small[0], after=small[1]), (), seed)
@@ -147,7 +147,7 @@ def _judged(rewrite: Rewrite, known: Sequence[Values], seed: int) -> Judged:
 
 
 def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict | None:
-    """The verdict on some inputs; None where what stood there cannot be computed for them."""
+    """Return the verdict on some inputs; None if the original cannot be computed for them."""
     if feeds is None:
         return None
     before, after, budget = rewrite.before, rewrite.after, rewrite.step.error
@@ -158,9 +158,9 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
     try:
         made = evaluated(after, {v.name: feeds[v.name] for v in after.inputs})[RESULT]
     except KeyError as e:
-        return Verdict(f"it reads {e}, which what stood there did not", np.inf)
+        return Verdict(f"the replacement reads {e}, the original does not", np.inf)
     except CompileError as e:
-        return Verdict(f"what it made cannot be computed: {e.message}", np.inf)
+        return Verdict(f"the replacement cannot be computed: {e.message}", np.inf)
     return judge(
         made,
         own[RESULT],
@@ -177,7 +177,7 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
 def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
     types = [v.type for v in graph.inputs]
     first = 3 + list(KINDS).index(kind)
-    # Sizes of their own for all symbols, others for each kind of input; 1 broadcasts, so it counts.
+    # Each symbol gets its own size, different for each kind of input; 1 broadcasts, so it counts.
     sizes = {name: first + i for i, name in enumerate(sorted(open_symbols(types)))}
     if kind == "small":
         sizes = dict.fromkeys(sizes, 1)
@@ -188,7 +188,7 @@ def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
 
 
 def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
-    """The first of each rule, then the others; equal ones once."""
+    """Yield the first rewrite of each rule, then the others; equal ones once."""
     seen: set[Any] = set()
     first: dict[str, Rewrite] = {}
     others: list[Rewrite] = []
@@ -204,7 +204,7 @@ def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
 
 
 def _shape_of(graph: Graph) -> Any:
-    """What a graph computes but for its names; equal for equal excerpts of different places."""
+    """Return a graph's structure without names; equal for equal excerpts of different places."""
     number = {name: i for i, name in enumerate(graph.types)}
     return (
         tuple(str(v.type) for v in graph.inputs),
@@ -230,7 +230,7 @@ def _content(storage: Any) -> Any:
 
 
 class _Values:
-    """What the model computes where rewrites read: each pass's graph is run once for all."""
+    """The model's values that rewrites read: each pass's graph is run once for all."""
 
     def __init__(self, events: Sequence[Event], feeds: Sequence[Values], seconds: float) -> None:
         self.events, self.feeds = events, feeds
@@ -238,7 +238,7 @@ class _Values:
         self.cache: dict[int, list[Values]] = {}
 
     def of(self, rewrite: Rewrite) -> list[Values]:
-        """Inputs for the excerpt: values of the graph that the pass was given, the rest drawn."""
+        """Return inputs for the excerpt: values of the pass's input graph, the rest drawn."""
         graph = self.events[rewrite.number].before
         known = [v.name for v in rewrite.before.inputs if v.name in graph.types]
         if not known:

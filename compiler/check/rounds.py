@@ -1,4 +1,4 @@
-"""A graph on seeded inputs of every kind: what each pass's graph has to give for them."""
+"""A graph on seeded inputs of each kind: the expected results of each pass's graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.trace import Event
 
 @dataclass(slots=True)
 class Round:
-    """Inputs, what the model as it was gives for them, and how far that may move."""
+    """Inputs, the original model's results for them, and their margins."""
 
     kind: str
     graph: Graph
@@ -29,23 +29,23 @@ class Round:
     cache: dict[str, Expected] = field(default_factory=dict)
 
     def expected(self, name: str) -> Expected:
-        """What a result may be."""
+        """Return the expected value of a result."""
         if not self.cache:
             self.cache = expectations(self.graph, self.feeds, self.own, self.seed)
         return self.cache[name]
 
     def objection(self, graph: Graph, budget: float) -> tuple[str, Verdict]:
-        """The first result of another graph that is wrong, and what is wrong with it."""
+        """Return the first wrong result of another graph, and its verdict."""
         try:
             made = evaluated(graph, self.feeds)
         except CompileError as e:
-            return "", Verdict(f"it cannot be computed: {e}", float("inf"))
+            return "", Verdict(f"the graph cannot be computed: {e}", float("inf"))
         return self.objection_to(made, graph, budget)
 
     def objection_to(
         self, made: Mapping[str, Any], graph: Graph, budget: float
     ) -> tuple[str, Verdict]:
-        """As `objection`, for results that were computed in any way."""
+        """Judge results that were computed in any way, as `objection` does."""
         bits = not budget and keeps_bits(self.graph) and keeps_bits(graph)
         loose = adds_up(self.graph) or adds_up(graph)
         return judge_all(
@@ -68,7 +68,7 @@ class Round:
 def make_round(
     graph: Graph, kind: str, feeds: Mapping[str, Any] | None = None, seed: int = 0
 ) -> Round | None:
-    """A round; None when the model refuses the inputs, or none can be drawn for it."""
+    """Create a round; None if the model refuses the inputs, or its input types have no draws."""
     start = perf_counter()
     try:
         given = make_feeds(graph, kind, seed) if feeds is None else feeds
@@ -83,7 +83,7 @@ MOST_TURNS = 4
 
 
 def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> list[Round]:
-    """Rounds of every kind that the model takes, as many as fit into the time."""
+    """Create rounds of each kind that the model accepts, as time permits."""
     start, found = perf_counter(), list[Round]()
     for kind, turn in turns(graph, MOST_TURNS):
         if perf_counter() - start > seconds:
@@ -95,6 +95,6 @@ def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> l
 
 
 def budget_of(events: Sequence[Event], tolerance: float) -> float:
-    """What results may have changed by: nothing but noise while every step was exact."""
+    """Return the allowed change of results: 0, i.e. noise only, if all steps were exact."""
     steps = (s for e in events for s in e.steps if s.outcome == "applied")
     return tolerance if any(s.error for s in steps) else 0.0

@@ -1,8 +1,8 @@
-"""A rewrite on smaller tensors: the same question, answered a thousand times as fast.
+"""Smaller tensors for judging a rewrite: the same question at a fraction of the cost.
 
-Sizes that nothing but the inputs' shapes mentions (of images, of sequences) become small ones, in
-what a rewrite took and in what it made. What is wrong then is looked at in full size before it is
-told: a bound may say in another way how large a tensor is.
+Sizes that occur in the inputs' shapes only (of images, of sequences) are reduced, in the operands
+and the replacement of a rewrite. A failure found this way is verified in full size before it is
+reported: a bound may depend on a size indirectly.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""Sizes above this are worth making smaller."""
+"""Sizes above this are reduced."""
 
 FEW_ELEMENTS = 20_000
-"""Inputs of fewer elements are quick as they are."""
+"""Inputs of fewer elements are left in full size."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
-    """Both graphs with small sizes; None where nothing is gained or they do not fit then."""
+    """Shrink both graphs; None if nothing is gained or they become invalid."""
     types = [v.type for g in (before, after) for v in g.inputs]
     if not all(isinstance(t, TensorType) and t.is_static for t in types):
         return None
@@ -48,7 +48,7 @@ def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
 
 
 def _numbers(graph: Graph) -> Iterator[int]:
-    """Whole numbers that a graph mentions: in shapes and elements of constants, in attributes."""
+    """Yield the integers in a graph: in shapes and elements of constants, and in attributes."""
     for c in graph.constants.values():
         yield from c.type.static_shape
         if c.type.dtype.is_integer and c.type.n_elements <= LARGE:
@@ -68,7 +68,7 @@ def _in_attribute(value: Any) -> Iterator[int]:
 
 
 def _resized(graph: Graph, sizes: Mapping[int, int]) -> Graph:
-    """The graph with other sizes, every type inferred anew. Errors: what type rules raise."""
+    """Return the graph with other sizes and re-inferred types. Errors: those of type rules."""
     inputs = tuple(Value(v.name, _resized_type(v.type, sizes)) for v in graph.inputs)
     nodes = tuple(_untyped(n) for n in graph.nodes)
     made = infer(replace(graph, inputs=inputs, nodes=nodes))[0]
@@ -77,12 +77,12 @@ def _resized(graph: Graph, sizes: Mapping[int, int]) -> Graph:
 
 
 def _resized_type(t: Type, sizes: Mapping[int, int]) -> Type:
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(sizes.get(d, d) for d in t.static_shape))
 
 
 def _untyped(node: Node) -> Node:
-    """Without the sizes on record, which would be kept where inference finds none."""
+    """Remove recorded sizes: inference would keep them where it finds none."""
     types = tuple(TensorType(t.dtype, None, t.layout) if isinstance(t, TensorType) else t
                   for t in node.types)  # fmt: skip
     return replace(node, types=types)

@@ -1,4 +1,4 @@
-"""A check as it goes along: each stage, run and rewrite is told as soon as it was looked at."""
+"""An incremental check: each stage, run and rewrite is reported when it is finished."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from compiler.targets.target import by_name
 from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
-"""What further inputs may take, and rewrites unless all are asked for: each that long."""
+"""Time limit in seconds for further inputs, and again for rewrites unless all are asked for."""
 
 RUNS_OF_NOISE = 8
-"""About as many runs of our reference take what noise moves: see margins.py."""
+"""Cost of computing the effect of noise, in runs of our reference: see margins.py."""
 
 Progress = Callable[[str, Event | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a check looks at beside the passes.
+    """The scope of a check beyond the passes.
 
-    `seconds` is what further inputs may take, and what rewrites may, unless every one is asked for.
-    `quick` leaves out what noise moves where finding out would take longer than that: then stages
-    are held against the yardstick alone.
+    `seconds` is the time limit for further inputs and for rewrites, unless all are requested.
+    `quick` skips the effect of noise if computing it would take longer: stages are then compared
+    with the yardstick alone.
     """
 
     seed: int = 0
@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the model that is checked is compiled; no rewrite is done by the rules `without`."""
+    """The compilation options of the checked model; the rules `without` are disabled."""
 
     pipeline: str = "default"
     precision: str = "f32"
@@ -79,16 +79,16 @@ class Way:
 
     @property
     def gate(self) -> AllBut:
-        """Lets through what may be done."""
+        """Return the gate that disables these rules."""
         return all_but(self.without)
 
 
 @dataclass
 class Check:
-    """A check as it goes along: findings are there as soon as they are made.
+    """A check in progress: findings are available as soon as they are made.
 
-    Ask for the `stages` first, then for the `program`, `peers` and `rewrites`; every one may be
-    left out. `rewrites_done` is what the passes did, `broken` a bug of ours that ended them.
+    Iterate `stages` first, then call `program`, `peers` and `rewrites`; each may be omitted.
+    `rewrites_done` records the passes, `broken` a compiler bug that ended them.
     """
 
     graph: Graph
@@ -110,22 +110,22 @@ class Check:
 
     @property
     def allowed(self) -> float:
-        """What stages may be off by; known for good when the first one is."""
+        """Return the allowed error of stages; final once the first stage is finished."""
         return allowed_error(self.wanted.tolerance, self.imported, self.in_codes)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of inputs that stages are computed for."""
+        """Return the kinds of inputs that stages are computed for."""
         return tuple(r.kind for r in self.rounds)
 
     def stages(self) -> Iterator[Finding]:
-        """The model as it was imported, and after each pass."""
+        """Yield findings on the imported model, and after each pass."""
         self._prepare()
         last = made = None
         events = self.rewrites_done.events
         for i, event in enumerate([None, *events]):
             if event is not None and not event.changed:
-                assert last is not None, "what was imported comes first"
+                assert last is not None, "the imported graph comes first"
                 yield replace(last, stage=event.name, seconds=0.0, changed=False, moved=0.0)
                 continue
             stage, graph = (event.name, event.after) if event else (IMPORTED, self.source)
@@ -139,7 +139,7 @@ class Check:
             yield found
 
     def compile(self) -> Program:
-        """The program. Errors: what compiling raises."""
+        """Compile the program. Errors: those of compiling."""
         way = self.way
         self.tell("compiling", None)
         return compile_program(
@@ -155,11 +155,11 @@ class Check:
         )
 
     def program(self, program: Program) -> Finding:
-        """The compiled program on the first inputs. Errors: E-RUN-*."""
+        """Run the compiled program on the first inputs. Errors: E-RUN-*."""
         return self._finding("program", lambda: program.run(self.inputs))
 
     def peers(self, program: Program, peers: Mapping[str, Run]) -> Iterator[Finding]:
-        """Other runtimes, against the yardstick and against the program."""
+        """Compare other runtimes with the yardstick and with the program."""
         for name, run in peers.items():
             try:
                 theirs = self._finding(name, lambda r=run: r(self.inputs))
@@ -173,7 +173,7 @@ class Check:
             yield replace(found, judged=theirs.error <= self.wanted.tolerance)
 
     def rewrites(self) -> Iterator[Judged]:
-        """The rewrites that there is time for."""
+        """Judge rewrites, as time permits."""
         self.tell("rewrites", None)
         limit = float("inf") if self.wanted.every_rewrite else self.wanted.seconds
         slow = self.rounds and self.rounds[0].seconds * 3 > limit
@@ -187,7 +187,7 @@ class Check:
         )
 
     def _prepare(self) -> None:
-        """The model in f64, and further inputs, as far as time permits."""
+        """Compute the model in f64, and further inputs, as time permits."""
         self.tell("f64", None)
         by_name = self.wanted.by_node and fits_in_memory(self.source)
         try:
@@ -200,7 +200,7 @@ class Check:
                 wide, self.wide = wide_results(self.source, self.inputs)
             self.narrow = wide.narrow
         except CompileError:
-            pass  # an index or a size that rounding decides
+            pass  # rounding decides an index or a size
         seconds = self.wanted.seconds
         first = make_round(self.source, "random", self.inputs, self.wanted.seed)
         if first is None or (self.wanted.quick and RUNS_OF_NOISE * first.seconds > seconds):
@@ -215,7 +215,7 @@ class Check:
     def _stage(
         self, stage: str, graph: Graph, events: Sequence[Event]
     ) -> tuple[Finding, Mapping[str, Any] | None]:
-        """One stage's graph on all inputs, and its results on the first if there are any."""
+        """Return a finding on one stage's graph for all inputs, and its results on the first."""
         values: Mapping[str, Any] = {}
 
         def compute() -> Mapping[str, Any]:
@@ -228,14 +228,14 @@ class Check:
         try:
             found, made = self._compared(stage, compute)
         except CompileError as e:
-            return Finding(stage, (), 0.0, objection=f"it cannot be computed: {e}"), None
+            return Finding(stage, (), 0.0, objection=f"the graph cannot be computed: {e}"), None
         if self.names is not None:
             nodes = self.names.errors(stage, graph, values, self.wanted.tolerance)
             found = replace(found, nodes=nodes)
         return replace(found, objection=self._objection(made, graph, events)), made
 
     def _objection(self, made: Mapping[str, Any], graph: Graph, events: Sequence[Event]) -> str:
-        """What inputs of some kind bring to light; "" where all is well."""
+        """Return a failure on inputs of other kinds; "" if there is none."""
         tolerance = max(self.wanted.tolerance, LARGEST_STEPS if self.in_codes else 0.0)
         budget = budget_of(events, tolerance)
         for r in self.rounds:
@@ -253,7 +253,7 @@ class Check:
     def _compared(
         self, stage: str, compute: Callable[[], Mapping[str, Any]]
     ) -> tuple[Finding, Mapping[str, Any]]:
-        """One way to compute the model on the first inputs, and what it gave."""
+        """Compute the model in one way on the first inputs; return the finding and the results."""
         self.tell(stage, None)
         start = perf_counter()
         made = compute()
@@ -272,9 +272,9 @@ def begin_check(
     wanted: Wanted | None = None,
     tell: Progress = lambda step, event: None,
 ) -> Check:
-    """Read the model, run the passes, and ask the yardstick; the rest is the check's.
+    """Read the model, run the passes, and compute the yardstick; return the check.
 
-    Errors: what reading the model and the pipeline raise, E-INPUT-*, E-RUN-* for inputs that the
+    Errors: those of reading the model and the pipeline, E-INPUT-*, E-RUN-* for inputs that the
     model refuses.
     """
     wanted = wanted or Wanted(tolerance=precision_mode(way.precision).tolerance)

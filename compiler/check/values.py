@@ -1,4 +1,4 @@
-"""All values of one graph after another on the same inputs: only what changed is computed anew."""
+"""All values of successive graphs on the same inputs: only changed nodes are recomputed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.ops.meaning import evaluate_node
 
 @dataclass(slots=True)
 class _Known:
-    """A node with what it read and gave."""
+    """A node with its operands and results."""
 
     node: Node
     read: tuple[Any, ...]
@@ -26,12 +26,12 @@ class _Known:
 
 @dataclass
 class StageValues:
-    """The values of the graphs that a pipeline made, by name, on one set of inputs.
+    """The values of a pipeline's graphs, by name, on one set of inputs.
 
-    Snapshots share the nodes that a pass left alone: where one reads the very values that it read
-    before, it gives what it gave. A value that comes out with the same bits as before stays the
-    same object, so that what reads it is not computed again either (the early cutoff of build
-    systems: Mokhov, Mitchell and Peyton Jones 2018, "Build systems a la carte").
+    Snapshots share the nodes that a pass left alone: a node with unchanged operands keeps its
+    results. A recomputed value with the same bits stays the same object, so its readers are not
+    recomputed either (the early cutoff of build systems: Mokhov, Mitchell and Peyton Jones 2018,
+    "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]
@@ -41,7 +41,7 @@ class StageValues:
     n_evaluated: int = 0
 
     def of(self, graph: Graph) -> Mapping[str, Any]:
-        """All values of a graph, constants included. Errors: E-RUN-*."""
+        """Return all values of a graph, constants included. Errors: E-RUN-*."""
         constants = {name: self._constant(name, c) for name, c in graph.constants.items()}
         values: dict[str, Any] = {k: v for k, (_, v) in constants.items()}
         values.update(self.inputs)
@@ -71,13 +71,13 @@ class StageValues:
         return constant, self._again(name, constant.array())
 
     def _again(self, name: str, value: Any) -> Any:
-        """The object that this value was before, if it has the same bits."""
+        """Return the value's previous object if it has the same bits."""
         last = self.values.get(name)
         return last if has_bits_of(value, last) else value
 
 
 def has_bits_of(a: Any, b: Any) -> bool:
-    """Whether two arrays are equal in type, shape and every bit."""
+    """Return whether two arrays are equal in type, shape and every bit."""
     if a is b:
         return True
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.dtype == object:
@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Elements that both repeat along an axis, once."""
+    """Drop repetitions: keep one copy of elements that both arrays repeat along an axis."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -1,9 +1,9 @@
-"""A graph in f64: the same computation with hardly any rounding, to measure errors against.
+"""A graph in f64: the same computation with hardly any rounding, as a reference for errors.
 
-Constants, inputs, attributes and casts of narrower floats become f64 wherever type rules permit.
-Where they do not (quantised operators, control flow, foreign operators), a node stays as narrow as
-it was, between casts, and is told. Sequences and optionals stay narrow: no operator of ours makes
-or reads one, and nothing casts one.
+Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit.
+Otherwise (quantised operators, control flow, foreign operators) a node stays narrow, between casts,
+and is reported. Sequences and optionals stay narrow: our operators neither make nor read nor cast
+them.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
 NARROW = (DType.f32, DType.f16, DType.bf16)
-"""What becomes f64. Shorter floats are what numbers are stored in, on purpose."""
+"""Types that become f64. Shorter floats are storage types, narrow on purpose."""
 
 KEEPS_ITS_TYPE = frozenset(
     {"bitcast", "random_uniform", "random_normal", "dynamic_quantize", "quantization_range"}
 )
-"""Operators whose results depend on the very bits, or on how many there are."""
+"""Operators whose results depend on bit patterns or bit widths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A graph in f64; `narrow` names the nodes that stayed as they were, by what they give."""
+    """A graph in f64; `narrow` names the unchanged nodes, by their results."""
 
     graph: Graph
     narrow: tuple[str, ...]
 
     @property
     def is_wide(self) -> bool:
-        """Whether everything became f64."""
+        """Return whether all nodes became f64."""
         return not self.narrow
 
 
 def widened(graph: Graph) -> Wide:
-    """The graph in f64; names of values stay. Errors: what type rules raise for the graph."""
+    """Convert the graph to f64; names of values stay. Errors: those of type rules."""
     maker = _Maker.of(graph)
     for node in graph.nodes:
         maker.node(node)
@@ -55,12 +55,12 @@ def widened(graph: Graph) -> Wide:
 
 
 def wide_feeds(feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs for the graph in f64."""
+    """Convert inputs for the graph in f64."""
     return {name: _wide_value(value) for name, value in feeds.items()}
 
 
 def wide_type(t: Type) -> Type:
-    """The type in f64; of what is no tensor its own."""
+    """Return the type in f64; types other than tensors are unchanged."""
     if isinstance(t, TensorType) and t.dtype in NARROW:
         return replace(t, dtype=DType.f64)
     return t
@@ -78,7 +78,7 @@ _NARROW_NUMPY = {d.numpy for d in NARROW}
 
 @dataclass
 class _Maker:
-    """The graph as it grows; `facts` are of the wide values."""
+    """The graph under construction; `facts` describe the wide values."""
 
     source: Graph
     inputs: tuple[Value, ...]
@@ -104,11 +104,11 @@ class _Maker:
             self.note(wide)
 
     def wide(self, node: Node) -> Node | None:
-        """The node in f64; None where its operator does not permit it."""
+        """Return the node in f64; None if its operator does not permit it."""
         types = tuple(map(wide_type, node.types))
         reads = (self.source.types.get(i) for i in node.reads)
         if types == node.types and all(t is None or wide_type(t) == t for t in reads):
-            return node  # nothing about it is narrow
+            return node  # no narrow type involved
         if node.op in KEEPS_ITS_TYPE or node.op not in (*OPERATORS, "fusion"):
             return None
         made = replace(node, types=types, attrs={k: _wide_attr(v) for k, v in node.attrs.items()})
@@ -129,7 +129,7 @@ class _Maker:
         return None
 
     def between_casts(self, node: Node) -> None:
-        """The node as it was, reading what is cast for it and giving what is cast back."""
+        """Add the node unchanged, between casts of its operands and its results."""
         rename = {i: self.cast_back(i) for i in dict.fromkeys(node.reads)}
         outputs = tuple(
             self.fresh(o) if o and wide_type(t) != t else o
@@ -157,11 +157,11 @@ class _Maker:
         return name
 
     def note(self, node: Node) -> None:
-        """Types and known elements of what a node gives: as recorded, which may say more."""
+        """Note types and known elements of a node's results; recorded ones may be more precise."""
         try:
             self.facts.visit(node)
         except CompileError:
-            pass  # it fails when it is run, as it did
+            pass  # it fails at the run, as the original does
         self.facts.types.update((v.name, v.type) for v in node.values())
 
     def fresh(self, hint: str) -> str:

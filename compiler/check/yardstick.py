@@ -1,6 +1,6 @@
-"""What all else is held against: the model run by the onnx package's own reference, or by ours.
+"""The reference for all comparisons: the model run by the onnx package's reference, or by ours.
 
-Its known defects are corrected in ops/corrections.
+Known defects of onnx.reference are corrected in ops/corrections.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 UPGRADE_TO = 15
 """Older models are upgraded to this opset first, by the onnx package's converter.
 
-onnx.reference reads some old operators by newer rules: Softmax before opset 13 loses its default
-axis, and BatchNormalization of opsets 9 to 13 mixes in the statistics of the batch. Their upgraded
-forms say what they mean.
+onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
+default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. Their
+upgraded forms are unambiguous.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """The outputs by name that count as right, who computed them, and why it was not another."""
+    """The reference outputs by name, who computed them, and why."""
 
     outputs: Mapping[str, Any]
     name: str
@@ -50,9 +50,9 @@ def yardstick_of(
     peers: Mapping[str, Run],
     tolerance: float,
 ) -> Yardstick:
-    """onnx.reference on the model; else, and where a peer agrees with it alone, our reference.
+    """Run onnx.reference, or our reference if it fails or a peer agrees with ours alone.
 
-    `source` is the graph of the model for these inputs. Errors: E-RUN-*.
+    `source` is the model's graph for these inputs. Errors: E-RUN-*.
     """
     outputs, note = (None, "") if isinstance(model, Graph) else run_reference(model, inputs)
     if outputs is None:
@@ -79,7 +79,7 @@ def yardstick_of(
 def run_reference(
     model: bytes | Path, inputs: Mapping[str, Any]
 ) -> tuple[dict[str, Any] | None, str]:
-    """The outputs by name, and a note; no outputs and the reason when it cannot run the model."""
+    """Return the outputs by name, and a note; no outputs and the reason for a failure."""
     note = ""
     try:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model)
@@ -88,7 +88,7 @@ def run_reference(
             warnings.simplefilter("ignore")
             evaluator = corrected_evaluator(proto)
             results = evaluator.run(None, dict(inputs))
-    except Exception as e:  # it may fail on a model in any way; then there is no yardstick
+    except Exception as e:  # it may raise any error; then it is no reference
         return None, f"onnx.reference cannot run the model: {_first_line(e)}"
     names = [str(name) for name in evaluator.output_names]
     assert isinstance(results, list), f"onnx.reference gave {type(results)}"
@@ -102,7 +102,7 @@ def _upgraded(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
         return proto, ""
     try:
         upgraded = version_converter.convert_version(proto, UPGRADE_TO)
-    except Exception as e:  # the converter knows few operators of other domains
+    except Exception as e:  # the converter supports few operators of other domains
         return proto, f"not upgraded from opset {found}: {_first_line(e)}"
     return upgraded, f"upgraded from opset {found} to {UPGRADE_TO} by the onnx package"
 

@@ -1,4 +1,4 @@
-"""The command line: one file per command, found by name when it is called."""
+"""The command line: one file per command, loaded by name when the command is called."""
 
 from __future__ import annotations
 

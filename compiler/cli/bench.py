@@ -38,7 +38,7 @@ OURS = "compilarium"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was measured. `errors` has the worst relative difference from each peer's results."""
+    """The measurements. `errors` has the worst relative difference from each peer's results."""
 
     model: str
     shapes: Mapping[str, Sequence[int]]
@@ -52,10 +52,10 @@ class Result:
     n_native: int
     n_fallback: int
     making: Mapping[str, Any]
-    """When and why code was made, as `making_json` says it."""
+    """Times and reasons of code generation, as `making_json` gives them."""
 
     def to_json(self) -> dict[str, Any]:
-        """The shape that `--json` prints. Units: seconds."""
+        """Return the data that `--json` prints. Units: seconds."""
         return {
             "ok": True,
             "model": self.model,
@@ -106,8 +106,9 @@ def measure(
 ) -> Result:
     """Compile a model and time it interleaved with its peers, on the same inputs.
 
-    Inputs come from `NAME=FILE.npy` texts; the others are random ones of these `shapes`.
-    Code is made for just these inputs' shapes; with `buckets`, as for a program that serves others.
+    Inputs come from `NAME=FILE.npy` texts; the others are random, with these `shapes`. Code is
+    specialised for these inputs' shapes; with `buckets`, it is the code of a program that serves
+    other sizes, too.
     Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers that cannot be used.
     """
     graph = compiler.load(model)
@@ -164,10 +165,10 @@ def measure(
 @random_weights_option()
 @schedule_option()
 @click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=0),
-              help="How long to measure.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+              help="Measuring time.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @click.option("--pin/--no-pin", default=True, show_default=True,
-              help="Stay on as many processors as there are threads.")  # fmt: skip
+              help="Pin the process to one processor per thread.")  # fmt: skip
 @reporting
 def command(
     model: Path,
@@ -223,7 +224,7 @@ def _show(console: Console, r: Result) -> None:
                 f"{r.errors[name]:.1e}" if ratio else "",
             )
         )
-    columns = ["program", ">minimum", ">median", ">rounds", ">ours / it", ">rel. error"]
+    columns = ["program", ">minimum", ">median", ">rounds", ">ours / peer", ">rel. error"]
     console.print(table(columns, rows))
     several = "s" if len(r.processors) > 1 else ""
     where = f", on processor{several} {', '.join(map(str, r.processors))}" if r.processors else ""

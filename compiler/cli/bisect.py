@@ -42,26 +42,27 @@ from compiler.trace import Decision
 @random_weights_option()
 @without_option()
 @click.option("--until", default="any", show_default=True,
-              type=click.Choice(["any", *KINDS]), help="What to look for.")  # fmt: skip
+              type=click.Choice(["any", *KINDS]), help="Kind of failure to find.")  # fmt: skip
 @click.option("--program", is_flag=True, help="Judge the compiled program too.")
-@click.option("--slow", is_flag=True, help="Look for what makes the program slower.")
+@click.option("--slow", is_flag=True, help="Find rewrites that make the program slower.")
 @click.option("--ratio", default=1.1, show_default=True, type=click.FloatRange(min=1),
-              help="Times as long as without rewrites that count as slower.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+              help="Ratio to the time without rewrites that counts as slower.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @tolerance_option()
 @click.option("--moved", type=click.FloatRange(min=0), metavar="PART",
-              help="Look for what moves a result by more than this part of its scale (0: at all), "
-              "even where rounding explains it.")  # fmt: skip
+              help="Find rewrites that change a result by more than this fraction of its "
+              "scale (0: at all), even if rounding explains it.")  # fmt: skip
 @click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
-              help="Seconds that one compilation with its runs may take.")  # fmt: skip
+              help="Time limit in seconds for one compilation and its runs.")  # fmt: skip
 @click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",
-              help="Memory that one compilation may take beyond what is in use.")  # fmt: skip
+              help="Memory limit for one compilation, beyond the memory in use.")  # fmt: skip
 @click.option("--reduce", "reduce_seconds", default=60.0, show_default=True,
-              type=click.FloatRange(min=0), help="Seconds for reducing the model.")  # fmt: skip
+              type=click.FloatRange(min=0),
+              help="Time limit in seconds for reducing the model.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="Write a folder that shows the failure.")  # fmt: skip
 @click.option("--replay", type=click.Path(path_type=Path), metavar="DIR",
-              help="Run such a folder again: exit code 1 as long as it fails.")  # fmt: skip
+              help="Rerun such a folder: exit code 1 while it still fails.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -87,12 +88,12 @@ def command(
 ) -> None:
     """Find the smallest set of rewrites that breaks MODEL, and reduce the model.
 
-    The exit code is 1 when something is broken, 0 when nothing is.
+    The exit code is 1 if a rewrite breaks the model, 0 otherwise.
     """
     if replay is not None:
         ctx.exit(_replayed(replay))
     if model is None:
-        raise CompileError("E-OPTION-VALUE", "needed a MODEL, or a folder with --replay")
+        raise CompileError("E-OPTION-VALUE", "expected a MODEL, or a folder with --replay")
     mode = precision_mode(precision)
     settings = Settings(
         mode.lines(as_pipeline(pipeline)),
@@ -124,14 +125,14 @@ def command(
 
 
 def _specialised(graph: Graph, shapes: tuple[tuple[str, tuple[int, ...]], ...], seed: int) -> Graph:
-    """The graph for the shapes that its inputs are drawn with."""
+    """Specialise the graph for the shapes of its random inputs."""
     inputs = random_inputs(graph, seed, named_shapes(shapes))
     given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
     return specialize(graph, given) if given else graph
 
 
 def _replayed(folder: Path) -> int:
-    """The exit code: 1 as long as it fails."""
+    """Rerun a folder and return the exit code: 1 while it still fails."""
     repro = read_repro(folder)
     outcome = repro.run()
     fails = (outcome.kind, outcome.way) == (repro.kind, repro.way)
@@ -198,18 +199,18 @@ def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
         yield f"reduced to {len(graph.nodes)} nodes:"
         yield str(graph)
         if output is not None:
-            yield f"run it again: compilarium bisect --replay {output}"
+            yield f"replay: compilarium bisect --replay {output}"
 
 
 def _culprits(a: Answer) -> Iterator[str]:
     if a.decisions:
-        yield f"the smallest set of rewrites that does it has {len(a.decisions)}:"
+        yield f"the smallest set of rewrites that causes it has {len(a.decisions)}:"
     for d in a.decisions:
         alone = " (wrong by itself)" if d.rule in a.wrong_alone else ""
         yield f"  {d.rule} at {d.at} in {d.pass_name}{alone}"
     if not a.decisions:
         names = ", ".join(a.passes)
-        yield f"no rewrite does it, but {names}" if names else "it is broken before any pass"
+        yield f"no rewrite causes it, but {names}" if names else "it is broken before any pass"
     if a.last is not None:
         yield (
             f"in the order of the pipeline it breaks with rewrite {a.n_before_last + 1}: "

@@ -1,4 +1,4 @@
-"""`check`: is every pass, every rewrite, and the program, still the model?"""
+"""`check`: compare each pass, each rewrite, and the program with the model."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from compiler.passes.pipeline.precision import precision_mode
 @random_weights_option()
 @schedule_option()
 @without_option()
-@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @tolerance_option()
 @click.option("--peers", default=None, metavar="PEER,...",
-              help="Runtimes to compare with; by default those that are installed.")  # fmt: skip
+              help="Runtimes for comparison; default: the installed ones.")  # fmt: skip
 @click.option("--every-rewrite", is_flag=True,
-              help="Check all rewrites, not only as many as time permits.")  # fmt: skip
+              help="Check all rewrites, without a time limit.")  # fmt: skip
 @click.option("--by-node", is_flag=True,
-              help="Compare values by name, and tell the first wrong one.")  # fmt: skip
+              help="Compare values by name, and report the first wrong one.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -98,7 +98,7 @@ def command(
 
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
-    """Runs of the peers that were asked for, or else of those that are there and take the model."""
+    """Return runs of the requested peers, or else of installed peers that accept the model."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}
@@ -106,7 +106,7 @@ def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
 
 
 def _willing(name: str, model: bytes | Path) -> Run:
-    """The runs of a peer that nobody asked for: a model that it refuses is told when it runs."""
+    """Return the runs of a peer used by default: it reports a refused model when it runs."""
     try:
         return partial(first_run, load_peer(name, model))
     except CompileError as refusal:
@@ -172,7 +172,7 @@ def _stage_json(f: Finding) -> dict[str, Any]:
 
 
 def judged_json(j: Judged) -> dict[str, Any]:
-    """A rewrite that was judged, with the texts of what it took and made."""
+    """Return the judgement of a rewrite, with the texts of its operands and its results."""
     step = j.rewrite.step
     return {
         "pass": j.rewrite.pass_name,
@@ -226,7 +226,7 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         if (first := n.first_wrong) is not None:
             yield f"first wrong value after {n.stage}: {_error_text(first)}"
     if verdict.nodes and all(n.first_wrong is None for n in verdict.nodes):
-        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are right"
+        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are correct"
     judged = len(verdict.rewrites)
     if verdict.n_rewrites:
         yield f"rewrites: {verdict.n_rewrites} applied, {judged} different ones judged"
@@ -236,7 +236,7 @@ def _notes(verdict: Verdict) -> Iterator[str]:
 
 
 def judged_lines(j: Judged) -> Iterator[str]:
-    """What is wrong with a rewrite, for people."""
+    """Yield a readable report of a wrong rewrite."""
     step = j.rewrite.step
     yield f"WRONG: {step.rule} at {step.at} in {j.rewrite.pass_name} ({step.source})"
     yield f"  on {j.kind} inputs: {j.objection}; budget {step.error:.0e} of the scale"

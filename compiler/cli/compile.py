@@ -1,4 +1,4 @@
-"""`compile`: show what a model becomes, at any level."""
+"""`compile`: show a compiled model at any level."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from compiler.runtime.program import Program
 @click.command()
 @model_argument()
 @pipeline_options()
-@click.option("--target", default="host", show_default=True, help="The machine to make code for.")
+@click.option("--target", default="host", show_default=True, help="Machine to generate code for.")
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
 @click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
 @threads_option()
@@ -66,7 +66,7 @@ from compiler.runtime.program import Program
 @order_option()
 @memory_limit_option()
 @time_limit_option()
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file instead.")
 @reporting
 def command(
     model: Path,
@@ -92,9 +92,11 @@ def command(
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
     if output is not None and kind is None:
-        raise CompileError("E-OPTION-VALUE", "-o needs to know what to write", hint="add --emit")
+        raise CompileError("E-OPTION-VALUE", "-o needs a level to write", hint="add --emit")
     if fused and kind != "onnx":
-        raise CompileError("E-OPTION-VALUE", "--fused is for models", hint="add --emit onnx")
+        raise CompileError(
+            "E-OPTION-VALUE", "--fused applies to models only", hint="add --emit onnx"
+        )
     gate = all_but(without) if without else None
     with progress(f"compiling {model.name}") as tell:
         limits = Limits(seconds=seconds)
@@ -160,7 +162,7 @@ def _show(console: Console, program: Program, name: str) -> None:
     stages = ", ".join(f"{s.name} {seconds_text(s.seconds)}" for s in program.stages)
     if program.is_open:
         console.print(
-            f"{name}: machine code is made at the first run, for what it brings. {stages}"
+            f"{name}: machine code is generated at the first run, for its inputs. {stages}"
         )
         return
     fallbacks = [k for k in program.kernels if not k.native]

@@ -1,4 +1,4 @@
-"""`conformance`: the cases that onnx publishes, compiled, run, and compared."""
+"""`conformance`: compile, run and compare the cases that onnx publishes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MOST_FALLBACKS_SHOWN = 20
 
 @click.command()
 @click.option("--suite", "suites", multiple=True, type=click.Choice(SUITES),
-              help="A suite of onnx.backend.test, several times; by default all.")  # fmt: skip
+              help="A suite of onnx.backend.test; repeatable; default: all.")  # fmt: skip
 @click.option("--filter", "pattern", default="", metavar="TEXT",
-              help="Only cases with this in their name; * and ? make it a pattern.")  # fmt: skip
+              help="Only cases whose name contains TEXT; * and ? make it a pattern.")  # fmt: skip
 @click.option("--jobs", default=os.cpu_count() or 1, show_default="processors",
-              type=click.IntRange(min=1), help="Child processes at a time.")  # fmt: skip
+              type=click.IntRange(min=1), help="Number of concurrent child processes.")  # fmt: skip
 @click.option("--seconds", default=SECONDS_PER_CASE, show_default=True,
               type=click.FloatRange(min=0, min_open=True),
-              help="Limit of time for one case.")  # fmt: skip
+              help="Time limit for one case.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.md",
-              help="Also write a page with tables by operator.")  # fmt: skip
+              help="Also write a page of tables by operator.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Count how many cases of onnx.backend.test run natively, fall back, are refused, or fail.
 
-    Fails when an output is wrong or a case crashed; what is refused does not make it fail.
+    Fails if an output is wrong or a case crashes; refused cases do not fail the run.
     """
     cases = choose([s for s in SUITES if s in suites or not suites], pattern)
     outcomes = in_order(_shown(run_cases(cases, jobs, seconds_per_case=seconds), len(cases)))
@@ -61,13 +61,13 @@ def command(
 
 
 def choose(suites: Iterable[str], pattern: str) -> list[Case]:
-    """The cases of the suites whose names fit. Errors: E-OPTION-VALUE when none does."""
+    """Return the cases of the suites whose names match. Errors: E-OPTION-VALUE for no match."""
     found = [c for suite in suites for c in collect(suite) if _fits(c.name, pattern)]
     if not found:
         raise CompileError(
             "E-OPTION-VALUE",
             f"no case of these suites has a name like {pattern!r:.80}",
-            hint="leave --filter out, or take --suite away",
+            hint="remove --filter or --suite",
         )
     return found
 
@@ -77,7 +77,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _shown(outcomes: Iterable[Outcome], n_cases: int) -> Iterator[Outcome]:
-    """The outcomes, while a bar on the error stream counts them where that is a terminal."""
+    """Pass outcomes through while a progress bar on the error stream counts them, in a terminal."""
     stream = Console(stderr=True, highlight=False, emoji=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     counts: Counter[str] = Counter()
@@ -99,7 +99,7 @@ def _shown(outcomes: Iterable[Outcome], n_cases: int) -> Iterator[Outcome]:
 
 
 def _again(suites: Sequence[str], pattern: str, output: Path) -> str:
-    """The command line that repeats a run."""
+    """Return the command line that repeats a run."""
     chosen = [word for suite in suites for word in ("--suite", suite)]
     filtered = ["--filter", pattern] if pattern else []
     return shlex.join(
@@ -127,7 +127,7 @@ def _show(console: Console, outcomes: Sequence[Outcome]) -> None:
     _show_fallbacks(console, outcomes)
     bad = [(o.suite, o.name, o.kind, o.code, o.why) for o in outcomes if not o.is_right]
     if bad:
-        console.print(table(["suite", "case", "outcome", "code", "why"], bad, "Not right"))
+        console.print(table(["suite", "case", "outcome", "code", "why"], bad, "Failures"))
     console.print("passed: nothing is wrong, nothing crashed" if _ok(outcomes) else "FAILED")
 
 
@@ -136,6 +136,6 @@ def _show_fallbacks(console: Console, outcomes: Sequence[Outcome]) -> None:
     shown = list(found.items())[:MOST_FALLBACKS_SHOWN]
     if shown:
         rows = [(op, f.cases, f.alone) for op, f in shown]
-        console.print(table(["operator", ">cases", ">nothing else"], rows, "What falls back"))
+        console.print(table(["operator", ">cases", ">only fallback"], rows, "Fallbacks"))
     if len(found) > len(shown):
         console.print(f"and {len(found) - len(shown)} more: see --json or --output")

@@ -1,4 +1,4 @@
-"""`doctor`: what this machine can and cannot do, and what to do about it."""
+"""`doctor`: what this machine supports, and how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ State = Literal["ok", "missing", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `needed` things must be ok for the compiler to work."""
+    """One check. `needed` checks must be ok for the compiler to work."""
 
     topic: str
     state: State
@@ -35,7 +35,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything; a look that fails is itself a finding."""
+    """Run all checks; a check that raises is a finding, too."""
     found: list[Finding] = []
     for look in (
         _python,
@@ -52,7 +52,7 @@ def examine() -> list[Finding]:
     ):
         try:
             found += look()
-        except Exception as e:  # a doctor does not fall ill over what it finds
+        except Exception as e:  # a failing check must not stop the others
             topic = look.__name__.strip("_").replace("_", " ")
             found.append(
                 Finding(topic, "broken", f"{type(e).__name__}: {e}"[:200], "please report it", True)
@@ -114,16 +114,16 @@ def _machine() -> Iterator[Finding]:
         needed=True,
     )
     if llvm.get_host_cpu_features().get("amx-tile"):
-        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system refuses them"
-        fix = "Linux 5.16 or newer lets programs ask for them; sandboxes may not" if refused else ""
-        words = refused or "products of bf16 and of bytes run on them"
+        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system denies permission"
+        fix = "use Linux 5.16 or newer; sandboxes may deny them" if refused else ""
+        words = refused or "matrix products of bf16 and int8 use them"
         yield Finding("matrix tiles", "missing" if refused else "ok", words, fix)
     on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
     yield Finding("features", "ok", " ".join(on) or "none are known")
 
 
 def _speeds() -> Iterator[Finding]:
-    """How fast this machine is: predictions rest on that."""
+    """Report the speeds of this machine: predictions use them."""
     from compiler.machine.keep import known
 
     m = known()
@@ -140,7 +140,7 @@ def _speeds() -> Iterator[Finding]:
 
 
 def _code() -> Iterator[Finding]:
-    """Compile and run a small program for real."""
+    """Compile and run a small program."""
     import numpy as np
 
     import compiler
@@ -158,7 +158,7 @@ def _code() -> Iterator[Finding]:
     if right and native:
         yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
     else:
-        words = "a small program gave wrong numbers" if native else "no machine code was made"
+        words = "a small program gave wrong numbers" if native else "no machine code was generated"
         yield Finding("machine code", "broken", words, "please report this machine", True)
 
 
@@ -168,13 +168,13 @@ def _threads() -> Iterator[Finding]:
     from compiler.targets.target import host
 
     if has_thread_pool(host()):
-        yield Finding("threads", "ok", "threads of our own")
+        yield Finding("threads", "ok", "built-in thread pool")
         return
     found = openmp.runtime()
     if found is not None:
         yield Finding("threads", "ok", f"OpenMP runtime {found.path}")
     else:
-        words = "there is no OpenMP runtime: programs run on one thread"
+        words = "no OpenMP runtime: programs run on one thread"
         yield Finding("threads", "missing", words, openmp.HOW_TO_GET)
 
 
@@ -184,7 +184,10 @@ def _cache() -> Iterator[Finding]:
     directory = ObjectStore.default().directory
     if directory is None:
         yield Finding(
-            "cache", "missing", "compiled objects are not kept", "set COMPILARIUM_CACHE to a folder"
+            "cache",
+            "missing",
+            "compiled objects are not cached",
+            "set COMPILARIUM_CACHE to a folder",
         )
         return
     try:
@@ -196,7 +199,7 @@ def _cache() -> Iterator[Finding]:
             "cache",
             "missing",
             f"{directory} cannot be written: {e.strerror}",
-            "set COMPILARIUM_CACHE to a folder that can be written",
+            "set COMPILARIUM_CACHE to a writable folder",
         )
         return
     kept = [p.stat().st_size for p in directory.iterdir() if p.is_file()]
@@ -205,7 +208,7 @@ def _cache() -> Iterator[Finding]:
 
 def _peers() -> Iterator[Finding]:
     for name, use in (
-        ("onnxruntime", "bench --against onnxruntime, and a second opinion in check"),
+        ("onnxruntime", "bench --against onnxruntime, and as a second reference in check"),
         ("openvino", "bench --against openvino"),
     ):
         version = _version(name)
@@ -219,7 +222,10 @@ def _front_end() -> Iterator[Finding]:
     site = importlib.util.find_spec("app")
     if site is None or site.origin is None:
         yield Finding(
-            "playground", "missing", "the package has no page", "pip install . in a clone"
+            "playground",
+            "missing",
+            "the package does not contain the page",
+            "pip install . in a clone",
         )
         return
     home = Path(site.origin).parent
@@ -243,7 +249,7 @@ def _front_end() -> Iterator[Finding]:
 
 
 def _drawing() -> Iterator[Finding]:
-    words = "the page lays out graphs itself; a dot command is not needed"
+    words = "not needed: the page lays out graphs itself"
     dot = shutil.which("dot")
     yield Finding("graphviz", "ok", f"dot at {dot}" if dot else words)
 
@@ -266,11 +272,11 @@ def _browser() -> Iterator[Finding]:
 
 
 @click.command()
-@click.option("--measure", is_flag=True, help="Measure how fast this machine is, and keep that.")
+@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and keep them.")
 @reporting
 @click.pass_context
 def command(ctx: click.Context, measure: bool) -> None:
-    """Look at what this machine can and cannot do, and say how to fix it."""
+    """Check what this machine supports, and say how to fix problems."""
     if measure:
         from compiler.cli.speeds import measured, show_speeds
 
@@ -289,5 +295,5 @@ def command(ctx: click.Context, measure: bool) -> None:
 
 def _show(console: Console, findings: list[Finding], ok: bool) -> None:
     rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
-    console.print(table(["what", "state", "found", "to fix it"], rows))
-    console.print("Everything needed is there." if ok else "Something needed is missing.")
+    console.print(table(["check", "state", "found", "remedy"], rows))
+    console.print("All required parts are present." if ok else "A required part is missing.")

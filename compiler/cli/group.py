@@ -1,4 +1,4 @@
-"""The group of commands: loads a command when it is called, and shows errors once, in words."""
+"""The group of commands: loads a command on use, and reports each error once."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ COMMANDS = {
     "place": "place",
     "doctor": "doctor",
 }
-"""Command -> module of this package; each module has a click command named `command`."""
+"""Command -> module of this package; each module defines a click command named `command`."""
 
 
 class Commands(click.Group):
-    """Imports a command's module only when it is needed: `--help` stays quick."""
+    """A group that imports a command's module on use: `--help` stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
+        """Return the names, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
+        """Return the command of this name."""
         if cmd_name not in COMMANDS:
             return None
         return importlib.import_module(f"compiler.cli.{COMMANDS[cmd_name]}").command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what its user caused is told once, and the exit code is 1."""
+        """Run the command; report a user's error once, with exit code 1."""
         try:
             return super().invoke(ctx)
         except CompileError as e:
@@ -55,19 +55,19 @@ class Commands(click.Group):
                 click.echo(str(e), err=True)
             ctx.exit(1)
         except MemoryError:
-            click.echo("E-RUN-MEMORY: the machine has too little memory for this", err=True)
+            click.echo("E-RUN-MEMORY: the machine has too little memory for this command", err=True)
             ctx.exit(1)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compilarium")
 def commands() -> None:
-    """A graph compiler for deep learning that one can see through."""
+    """A graph compiler for deep learning that shows its work."""
 
 
 def main() -> None:
-    """The entry point of `compilarium` and `python -m compiler`."""
-    # Names in models may be in any script; a terminal without it must not stop us.
+    """Run `compilarium` or `python -m compiler`."""
+    # Names in models may use any script; a terminal that cannot print it must not stop the command.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""`--input`: arrays from files, where random ones would mean nothing to a model."""
+"""`--input`: arrays from files, for models whose inputs cannot be random."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from compiler.ir.graph import Graph
 
 
 def input_option() -> Decorator:
-    """`--input`, several times."""
+    """Return the option `--input`, repeatable."""
     return click.option(
-        "--input", "files", multiple=True, metavar="NAME=FILE.npy", help="An input's array."
+        "--input",
+        "files",
+        multiple=True,
+        metavar="NAME=FILE.npy",
+        help="Array of an input; repeatable.",
     )
 
 
 def read_inputs(graph: Graph, files: Sequence[str]) -> dict[str, Any]:
-    """The inputs from `NAME=FILE` texts. Errors: E-OPTION-VALUE, E-INPUT-NAME, E-INPUT-FILE."""
+    """Read inputs from `NAME=FILE` texts. Errors: E-OPTION-VALUE, E-INPUT-NAME, E-INPUT-FILE."""
     found: dict[str, Any] = {}
     names = {v.name for v in graph.inputs}
     for text in files:
@@ -33,7 +37,7 @@ def read_inputs(graph: Graph, files: Sequence[str]) -> dict[str, Any]:
             more, _, path = path.partition("=")
             name = f"{name}={more}"
         if not equals:
-            raise CompileError("E-OPTION-VALUE", f"needed NAME=FILE.npy, got {text[:80]!r}")
+            raise CompileError("E-OPTION-VALUE", f"expected NAME=FILE.npy, got {text[:80]!r}")
         if name not in names:
             raise CompileError(
                 "E-INPUT-NAME", f"no input is named {name!r}; inputs: {', '.join(names) or 'none'}"
@@ -49,5 +53,7 @@ def _read_array(path: Path) -> Any:
     except (OSError, ValueError, EOFError, BadZipFile) as e:
         raise CompileError("E-INPUT-FILE", f"{path}: {e}") from e
     if not isinstance(found, np.ndarray):
-        raise CompileError("E-INPUT-FILE", f"{path}: this is an archive of arrays, needed one")
+        raise CompileError(
+            "E-INPUT-FILE", f"{path}: expected one array, found an archive of arrays"
+        )
     return found

@@ -1,4 +1,4 @@
-"""`inspect`: what a model is made of and how it will run, before anything is compiled."""
+"""`inspect`: a model's composition and its execution preview, without compiling it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _show(console: Console, graph: Graph, facts: Facts, running: Running, least:
         ("bytes moved", figure(facts.bytes_moved)),
         ("peak memory of activations", figure(facts.peak_bytes)),
         ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
-        ("a run here, node by node, at least", least),
+        ("lower bound of a run here, separate launches", least),
     ]
     console.print(table(["fact", ">"], rows))
     show_running(console, running)

@@ -25,7 +25,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class NamedNumbers(click.ParamType):
-    """A name and whole numbers, as `x=1,3,224,224`; `may_be_none` takes `x=` too."""
+    """A name and integers, as in `x=1,3,224,224`; `may_be_none` also allows `x=`."""
 
     def __init__(self, metavar: str, example: str, *, may_be_none: bool = False) -> None:
         self.name = metavar
@@ -35,7 +35,7 @@ class NamedNumbers(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, ...]]:
-        """Name and numbers. Errors: E-OPTION-VALUE."""
+        """Return the name and the numbers. Errors: E-OPTION-VALUE."""
         if isinstance(value, tuple):
             return value  # type: ignore[return-value]
         name, equals, numbers = str(value).rpartition("=")
@@ -46,24 +46,24 @@ class NamedNumbers(click.ParamType):
             return name, tuple(int(n) for n in texts if n.strip() or not self.may_be_none)
         except ValueError:
             raise CompileError(
-                "E-OPTION-VALUE", f"needed {self.example}, got {value!r:.80}"
+                "E-OPTION-VALUE", f"expected {self.example}, got {value!r:.80}"
             ) from None
 
 
 SHAPE = NamedNumbers("NAME=D,D,...", "a shape such as x=1,3,224,224", may_be_none=True)
-"""An input's name and its shape. `x=` is the shape of a single number."""
+"""The name and the shape of an input. `x=` is the shape of a scalar."""
 
 BUCKET = NamedNumbers("SIZE=N,N,...", "a bucket such as N=1,8,32")
-"""An open size by its name, and the sizes that get code of their own."""
+"""The name of an open size, and its values that get specialised code."""
 
 
 def model_argument(required: bool = True) -> Decorator:
-    """The argument MODEL."""
+    """Return the argument MODEL."""
     return click.argument("model", required=required, type=click.Path(path_type=Path))
 
 
 def shape_option() -> Decorator:
-    """`--shape`, several times."""
+    """Return the option `--shape`, repeatable."""
     return click.option(
         "--shape",
         "shapes",
@@ -74,18 +74,18 @@ def shape_option() -> Decorator:
 
 
 def bucket_option() -> Decorator:
-    """`--bucket`, several times."""
+    """Return the option `--bucket`, repeatable."""
     return click.option(
         "--bucket",
         "buckets",
         multiple=True,
         type=BUCKET,
-        help="Code of its own for these values of an open size; others take the general program.",
+        help="Specialised code for these values of an open size; others use the general program.",
     )
 
 
 def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
-    """The sizes by name, those of a name given several times together."""
+    """Return the sizes by name; those of a repeated name are concatenated."""
     found: Shapes = {}
     for name, sizes in pairs:
         found[name] = (*found.get(name, ()), *sizes)
@@ -93,7 +93,7 @@ def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 
 
 def pipeline_options() -> Decorator:
-    """`--pipeline` and `--precision`."""
+    """Return the options `--pipeline` and `--precision`."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
@@ -109,7 +109,7 @@ def pipeline_options() -> Decorator:
 
 
 def pipeline_option() -> Decorator:
-    """`--pipeline`."""
+    """Return the option `--pipeline`."""
     return click.option(
         "--pipeline",
         default="default",
@@ -119,60 +119,60 @@ def pipeline_option() -> Decorator:
 
 
 def without_option() -> Decorator:
-    """`--without RULE`, several times."""
+    """Return the option `--without RULE`, repeatable."""
     return click.option(
         "--without",
         multiple=True,
         metavar="RULE",
-        help="Do no rewrite of this rule; several times.",
+        help="Disable the rewrites of this rule; repeatable.",
     )
 
 
 def tolerance_option() -> Decorator:
-    """`--tolerance`; left out, it is that of the precision mode."""
+    """Return the option `--tolerance`; its default is the tolerance of the precision mode."""
     return click.option(
         "--tolerance",
         default=None,
         type=click.FloatRange(min=0),
-        help="Largest error relative to an output's scale; by default what --precision promises.",
+        help="Largest error relative to an output's scale; default: the guarantee of --precision.",
     )
 
 
 class ScheduleFile(click.ParamType):
-    """A file with schedules of kernels; its text."""
+    """The text of a file with schedules of kernels."""
 
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """What stands in the file, as far as it is read."""
+        """Return the text of the file, up to the size limit."""
         from compiler.schedule.language.sections import MOST_CHARACTERS
 
         try:
             with Path(value).open(encoding="utf-8-sig") as file:
                 return file.read(MOST_CHARACTERS + 1)
         except (OSError, ValueError) as e:
-            raise CompileError("E-SCHEDULE-FILE", f"{value} could not be read: {e}") from e
+            raise CompileError("E-SCHEDULE-FILE", f"cannot read {value}: {e}") from e
 
 
 def schedule_option() -> Decorator:
-    """`--schedule FILE`."""
+    """Return the option `--schedule FILE`."""
     return click.option(
         "--schedule",
         "schedules",
         type=ScheduleFile(),
         default=None,
-        help="Moves for kernels, in place of the policies', as --emit schedules writes them.",
+        help="Schedule moves for kernels, replacing the policies'; format: --emit schedules.",
     )
 
 
 def tier_option() -> Decorator:
-    """`--tier`."""
+    """Return the option `--tier`."""
     return click.option(
         "--tier",
         default=1,
         show_default=True,
         type=click.IntRange(0, 1),
-        help="0: code that is made quickly and runs slowly, until better code is ready.",
+        help="0: start sooner with slower code, until optimised code is ready.",
     )
 
 
@@ -181,7 +181,7 @@ UNITS = {
     "KB": 1000, "MB": 1000**2, "GB": 1000**3,
     "KIB": 1024, "MIB": 1024**2, "GIB": 1024**3,
 }  # fmt: skip
-"""Bytes of the units in which a limit may be given."""
+"""Bytes per unit of a memory limit."""
 
 
 class Bytes(click.ParamType):
@@ -190,107 +190,107 @@ class Bytes(click.ParamType):
     name = "BYTES"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """How many bytes."""
+        """Return the number of bytes."""
         found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", str(value))
         if found is None or found[2].upper() not in UNITS:
             raise CompileError(
                 "E-OPTION-VALUE",
-                f"needed a number of bytes such as 8MB, 512KiB or 100000, got {value!r:.40}",
+                f"expected a number of bytes such as 8MB, 512KiB or 100000, got {value!r:.40}",
             )
         return int(Decimal(found[1]) * UNITS[found[2].upper()])
 
 
 def memory_limit_option() -> Decorator:
-    """`--memory-limit BYTES`."""
+    """Return the option `--memory-limit BYTES`."""
     return click.option(
         "--memory-limit",
         "memory_limit_bytes",
         type=Bytes(),
         default=None,
-        help="How large the arena may be, as in 8MB: kernels run again where it would be larger.",
+        help="Largest arena, as in 8MB: kernels are recomputed to stay within it.",
     )
 
 
 def time_limit_option() -> Decorator:
-    """`--time-limit SECONDS`."""
+    """Return the option `--time-limit SECONDS`."""
     return click.option(
         "--time-limit",
         "seconds",
         type=click.FloatRange(min=0),
         default=math.inf,
-        help="Seconds that each of reading, compiling and running may take; else an error.",
+        help="Time limit in seconds for each of reading, compiling and running.",
     )
 
 
 def order_option() -> Decorator:
-    """`--order`."""
+    """Return the option `--order`."""
     return click.option(
         "--order",
         default="best",
         show_default=True,
         type=click.Choice(list(METHODS)),
-        help="How kernels are put in order, to need little memory.",
+        help="Method that orders the kernels to reduce peak memory.",
     )
 
 
 def tuned_option() -> Decorator:
-    """`--database FILE` and `--no-tuned`: which schedules that tuning found are used."""
+    """Return the options `--database FILE` and `--no-tuned`, which select tuned schedules."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
             "--database",
             type=click.Path(path_type=Path, dir_okay=False),
             default=None,
-            help="Schedules that tuning found, instead of those in the user's cache.",
+            help="Database of tuned schedules, instead of the one in the user's cache.",
         )(command)
-        return click.option(
-            "--tuned/--no-tuned", default=True, help="Use schedules that tuning found."
-        )(command)
+        return click.option("--tuned/--no-tuned", default=True, help="Use tuned schedules.")(
+            command
+        )
 
     return add
 
 
 def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
-    """What `compile` takes for these options."""
+    """Return the argument `tuned` of `compile` for these options."""
     return str(database) if tuned and database is not None else tuned
 
 
 def threads_option() -> Decorator:
-    """`--threads`."""
+    """Return the option `--threads`."""
     return click.option(
         "--threads",
         default=1,
         show_default=True,
         type=int,
-        help="How many threads a run uses.",
+        help="Number of threads of a run.",
     )
 
 
 def spread_option() -> Decorator:
-    """`--spread`."""
+    """Return the option `--spread`."""
     return click.option(
         "--spread",
         default="loops",
         show_default=True,
         type=click.Choice(get_args(Spread)),
-        help="What threads share: the loops of each kernel, or branches of the graph, by a plan.",
+        help="Unit of parallel work: the loops of each kernel, or planned branches of the graph.",
     )
 
 
 def random_weights_option() -> Decorator:
-    """`--random-weights SEED`."""
+    """Return the option `--random-weights SEED`."""
     return click.option(
         "--random-weights",
         "weights_seed",
         type=int,
         default=None,
         metavar="SEED",
-        help="Replace weights that are one number throughout by random ones.",
+        help="Replace constant-valued weights by random ones.",
     )
 
 
 def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
-    """The shapes by name. Errors: E-OPTION-VALUE for a name given twice."""
+    """Return the shapes by name. Errors: E-OPTION-VALUE for a repeated name."""
     found: Shapes = {}
     for name, shape in pairs:
         if name in found:
@@ -300,9 +300,9 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 
 
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
-    """The model to read: the file itself, or its bytes with random weights.
+    """Return the model to read: the file itself, or its bytes with random weights.
 
-    Where there is no such file, the sample of this name with the weights that the page gives it.
+    If the file does not exist, the name may be a sample's, with the weights that the page uses.
     Errors: what reading the file raises.
     """
     if not path.exists():
@@ -312,13 +312,13 @@ def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     from compiler.frontend import load
     from compiler.frontend.random_weights import random_weights
 
-    load(path)  # says what is wrong with the file before anything is made of it
+    load(path)  # reports errors in the file before it is modified
     return random_weights(path, weights_seed)
 
 
 def _sample(path: Path, weights_seed: int | None) -> tuple[Path, int | None]:
-    """The file and the seed of the sample that is meant; the same where none is."""
-    # The page imports the compiler, never the reverse: so its list of samples is found by name.
+    """Return the file and the seed of the named sample; other paths are returned unchanged."""
+    # The page imports the compiler, never the reverse: its list of samples is imported by name.
     found = importlib.import_module("app.samples").samples().get(str(path))
     if found is None:
         return path, weights_seed
@@ -326,7 +326,7 @@ def _sample(path: Path, weights_seed: int | None) -> tuple[Path, int | None]:
 
 
 def load_model(path: Path, weights_seed: int | None = None, limits: Limits = OWN_LIMITS) -> Graph:
-    """The graph of a model file. Errors: E-MODEL-*, E-LIMIT-*."""
+    """Load the graph of a model file. Errors: E-MODEL-*, E-LIMIT-*."""
     from compiler.frontend import load
 
     return load(model_bytes(path, weights_seed), limits)

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, tables for people, progress on the error stream."""
+"""Output of commands: JSON for programs, tables for people, progress on the error stream."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JSON = "compilarium.json"
 
 
 def reporting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the option `--json`; it asks `wants_json` what to print."""
+    """Add the option `--json` to a command, which queries it by `wants_json`."""
     return click.option(
         "--json",
         is_flag=True,
@@ -40,12 +40,12 @@ def _note_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def wants_json(ctx: click.Context | None = None) -> bool:
-    """Whether `--json` was given."""
+    """Return whether `--json` was given."""
     return bool((ctx or click.get_current_context()).meta.get(_JSON, False))
 
 
 def print_json(data: Any) -> None:
-    """One JSON document; numbers that JSON lacks (NaN, infinities) become null."""
+    """Print one JSON document; numbers that JSON lacks (NaN, infinities) become null."""
     click.echo(json.dumps(_plain(data), ensure_ascii=False, indent=2))
 
 
@@ -60,7 +60,7 @@ def _plain(value: Any) -> Any:
 
 
 def report(data: Any, show: Callable[[Console], None]) -> None:
-    """Print the data as JSON if that was asked for, else call `show` with a console."""
+    """Print the data as JSON if `--json` was given, else call `show` with a console."""
     if wants_json():
         print_json(data)
     else:
@@ -68,7 +68,7 @@ def report(data: Any, show: Callable[[Console], None]) -> None:
 
 
 def console() -> Console:
-    """A console on the standard output; as wide as needed when that is no terminal."""
+    """Return a console on the standard output; 160 columns wide if that is no terminal."""
     made = Console(highlight=False, emoji=False, markup=False)
     return (
         made if made.is_terminal else Console(highlight=False, emoji=False, markup=False, width=160)
@@ -76,7 +76,7 @@ def console() -> Console:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
-    """A table; columns whose name starts with `>` are aligned to the right."""
+    """Return a table; columns whose name starts with `>` are right-aligned."""
     made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
     for c in columns:
         made.add_column(c.removeprefix(">"), justify="right" if c.startswith(">") else "left")
@@ -90,7 +90,7 @@ Progress = Callable[[str, Event | None], None]
 
 @contextmanager
 def progress(what: str) -> Generator[Progress]:
-    """A line on the error stream that says what is being done, where that is a terminal."""
+    """Show the current step on the error stream if that is a terminal."""
     stream = Console(stderr=True, highlight=False, emoji=False, markup=False)
     if not stream.is_terminal:
         yield lambda step, event: None
@@ -104,7 +104,7 @@ def progress(what: str) -> Generator[Progress]:
 
 
 def write_output(path: Path, data: str | bytes) -> None:
-    """Write a file as a whole: where that fails, what was there stays. Errors: E-OUTPUT-FILE."""
+    """Write a file atomically: on failure, the previous content stays. Errors: E-OUTPUT-FILE."""
     raw = data if isinstance(data, bytes) else data.encode()
     try:
         is_other = path.exists() and not path.is_file()  # a device or a pipe
@@ -117,7 +117,7 @@ def write_output(path: Path, data: str | bytes) -> None:
 
 
 def _replace(path: Path, raw: bytes) -> None:
-    """Write beside a file, then put that in its place, with the same rights."""
+    """Write a temporary file, then rename it over the original, with the same permissions."""
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     made = path.with_name(f".{os.getpid()}.new")
@@ -131,21 +131,21 @@ def _replace(path: Path, raw: bytes) -> None:
 
 
 def bytes_text(n: float) -> str:
-    """A number of bytes for people: `1.2 MB`."""
+    """Format a number of bytes: `1.2 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
         n /= 1000
-    raise AssertionError("the last unit takes everything")
+    raise AssertionError("the last unit accepts any number")
 
 
 def seconds_text(s: float) -> str:
-    """A time for people, with three digits: `1.23 ms`."""
+    """Format a time with three digits: `1.23 ms`."""
     if s >= 1:
         return f"{s:.2f} s"
     return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"
 
 
 def count_text(n: int, what: str) -> str:
-    """How many of something, for people: `1 fallback`, `2 launches`."""
+    """Format a count with its noun: `1 fallback`, `2 launches`."""
     return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"

@@ -1,4 +1,4 @@
-"""Other runtimes, to measure against and to check against; optional, imported when asked for."""
+"""Other runtimes for measurements and checks; optional, imported on use."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Peer:
 
 
 def installed(name: str) -> bool:
-    """Whether a peer can be used here."""
+    """Return whether a peer is installed."""
     package = _PACKAGES.get(name, name)
     return name in _LOADERS and importlib.util.find_spec(package) is not None
 
 
 def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
-    """A model in a peer. Errors: E-OPTION-VALUE for one that is unknown, missing or refuses."""
+    """Load a model in a peer. Errors: E-OPTION-VALUE for an unknown, missing or refusing peer."""
     if name not in _LOADERS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no peer is named {name!r:.40}; there are: {', '.join(_LOADERS)}"
+            "E-OPTION-VALUE", f"no peer is named {name!r:.40}; peers: {', '.join(_LOADERS)}"
         )
     if not installed(name):
         package = _PACKAGES.get(name, name)
@@ -47,14 +47,14 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
 
 
 def first_run(peer: Peer, inputs: Mapping[str, Any]) -> Outputs:
-    """A peer's results. Errors: E-OPTION-VALUE when it only now finds what it cannot do."""
+    """Return a peer's results. Errors: E-OPTION-VALUE if the peer refuses the model at the run."""
     with _refusing(peer.name):
         return peer.run(inputs)
 
 
 @contextmanager
 def _refusing(name: str) -> Generator[None]:
-    """A peer may refuse a model with any error of its own."""
+    """Turn any error of a peer into a refusal of the model."""
     try:
         yield
     except CompileError:
@@ -85,7 +85,7 @@ def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
 
 
 def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Peer:
-    """OpenVINO at f32: left to itself it computes in bf16 wherever the processor has it."""
+    """Load OpenVINO at f32: by default it computes in bf16 if the processor supports it."""
     import openvino as ov  # pyright: ignore[reportMissingImports]
 
     core = ov.Core()
@@ -129,4 +129,4 @@ _LOADERS: dict[str, Callable[[bytes | Path, int], Peer]] = {
     "openvino-default": _openvino_default,
 }
 _PACKAGES = {"openvino-default": "openvino"}
-"""What has to be installed for a peer, where that has another name."""
+"""The Python package of a peer, if its name differs."""

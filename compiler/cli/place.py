@@ -51,27 +51,28 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.transfers import with_transfers
 
 LONGEST_TABLE = 60
-"""Rows that are printed; longer tables stand in the JSON."""
+"""Rows of the longest table printed; longer tables are in the JSON only."""
 
 
 @click.command()
 @model_argument()
 @click.option("--devices", required=True, metavar="NAME|FILE",
-              help=f"{', '.join(shipped())}; host:N, cores of this one; or a file.")  # fmt: skip
+              help=f"{', '.join(shipped())}; host:N, N cores here; or a file.")  # fmt: skip
 @click.option("--scheduler", default="iterated", show_default=True, metavar="NAME",
               help=f"One of {', '.join(SCHEDULERS)}.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
-              help="So far ahead operands come: 0 on demand, 1 double-buffered.")  # fmt: skip
+              help="Prefetch distance in tasks: 0 on demand, 1 double-buffered.")  # fmt: skip
 @click.option("--contention/--no-contention", default=True, show_default=True,
-              help="Whether transfers wait for each other on a link.")  # fmt: skip
+              help="Whether transfers on one link wait for each other.")  # fmt: skip
 @click.option("--time-limit", "time_limit_s", default=5.0, show_default=True,
-              type=Seconds(min=0), help="Seconds for schedulers that search.")  # fmt: skip
+              type=Seconds(min=0),
+              help="Time limit in seconds for schedulers that search.")  # fmt: skip
 @pipeline_option()
 @shape_option()
 @click.option("--emit", type=click.Choice(["tasks", "graph", "platform"]),
               help="Print the tasks, the graph with transfers, or the platform.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path),
-              help="Where the Gantt chart goes, as SVG; or what --emit prints.")  # fmt: skip
+              help="File for the Gantt chart, as SVG, or for the text of --emit.")  # fmt: skip
 @reporting
 def command(
     model: Path,
@@ -88,7 +89,7 @@ def command(
     """Place MODEL on the devices of a platform, and simulate a run.
 
     Each kernel of the optimised graph is a task. Its time on a device follows from its operations
-    and bytes; values take links from memory to memory.
+    and bytes; values travel over links between memories.
     """
     platform = named_platform(devices, known())
     with progress(f"reading {model.name}"):
@@ -124,14 +125,14 @@ def command(
 
 
 def named_platform(devices: str, machine: Machine) -> Platform:
-    """A platform that ships, one of a file, or so many cores of this machine."""
+    """Return a built-in platform, the platform of a file, or cores of this machine."""
     kind, colon, count = devices.partition(":")
     if kind != "host" or not colon:
         return load_platform(devices)
     if not re.fullmatch(r"[0-9]{1,4}", count) or not 1 <= int(count) <= MOST_DEVICES:
         raise CompileError(
             "E-OPTION-VALUE",
-            f"needed host:N with N from 1 to {MOST_DEVICES}, got {devices!r:.40}",
+            f"expected host:N with N from 1 to {MOST_DEVICES}, got {devices!r:.40}",
             hint="write host:2 for two cores of this machine",
         )
     speed = Roofline(
@@ -165,7 +166,7 @@ def _facts(tasks: TaskGraph, platform: Platform, made: Schedule) -> dict[str, An
 
 
 def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:
-    """How long a run takes as operands come earlier, and what it holds in memories with a limit."""
+    """Tabulate a run's time and peak memory by the prefetch distance of operands."""
     limited = [m.name for m in platform.memories if m.nbytes is not None]
     rows = [
         (

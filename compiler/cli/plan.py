@@ -23,21 +23,21 @@ from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
 
 CHECKING = 3.0
-"""Checking and writing a plan take up to so many times as long as reading the problem."""
+"""Longest time of checking and writing a plan, in multiples of the time of reading."""
 
 
 @click.command()
 @click.argument("problem", type=click.Path(path_type=Path))
-@click.option("--capacity", type=click.IntRange(min=0), help="Fail when more bytes are needed.")
+@click.option("--capacity", type=click.IntRange(min=0), help="Fail if the plan needs more bytes.")
 @click.option("--planner", default="best", show_default=True, metavar="NAME",
               help=f"One of {', '.join(PLANNERS)}.")  # fmt: skip
 @click.option("--alignment", default=1, show_default=True, help="Offsets are multiples of this.")
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
-              help="Seconds for the command: searches, and orders after the first, end in time to "
-              "check and write the plan. Making the machine code of searches, once on a machine, "
-              "is not counted.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where the solution goes.")
+              help="Time limit in seconds for the command: searches, and orders after the first, "
+              "end early enough to check and write the plan. Compiling searches, once per "
+              "machine, is not counted.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the solution.")
 @reporting
 def command(
     problem: Path,
@@ -50,9 +50,9 @@ def command(
     """Plan PROBLEM, a CSV file with the columns id, lower, upper, size.
 
     A buffer of `size` bytes lives in the steps lower..upper (upper excluded). The columns
-    alignment, pinned (to an offset) and shares (a name: all with it lie at one offset) are
-    optional. The solution has the column `offset` as well. With a capacity, a plan within it
-    is good enough.
+    alignment, pinned (to an offset) and shares (a name: all buffers with it get the same offset)
+    are optional. The solution adds the column `offset`. With a capacity, any plan within it is
+    accepted.
     """
     chosen = find_planner(planner)
     spent_s = process_time()
@@ -74,7 +74,7 @@ def command(
             f"the plan needs {plan.peak_bytes} bytes, the capacity is {capacity}",
             notes=[
                 f"no plan needs less than {found.lower_bound_bytes} bytes",
-                f"the best plan is that of {found.planner}, stopped after {seconds:.1f} s: "
+                f"the best plan is by {found.planner}, stopped after {seconds:.1f} s: "
                 f"{found.stopped}",
             ],
             hint="" if found.stopped != "infeasible" else "give a larger capacity",
@@ -102,8 +102,8 @@ def command(
 
 @contextmanager
 def _without_collections() -> Generator[None]:
-    """Python looks for no cycles: a million buffers stay, and each would be looked at many times,
-    which doubles the time."""
+    """Suspend garbage collection: scanning a million live buffers again and again would double the
+    time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -133,5 +133,5 @@ def _show(console: Console, found: Outcome, planner: str, seconds: float) -> Non
     )
     maker = planner if found.planner == planner else f"{planner}, by {found.planner}"
     making = making_seconds()
-    made = f", {making:.3f} s of it for machine code, once on a machine" if making else ""
-    console.print(f"planned by {maker} in {seconds:.3f} s{made}; it stopped: {found.stopped}")
+    made = f", {making:.3f} s of it for machine code, once per machine" if making else ""
+    console.print(f"planned by {maker} in {seconds:.3f} s{made}; stopped: {found.stopped}")

@@ -1,4 +1,4 @@
-"""What `inspect` says about how a model will run: its works, its fallbacks, and what stays open."""
+"""The execution preview of `inspect`: kernels, fallbacks, and open sizes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ WORDS: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Running:
-    """How a model will run here. `preview` is None, and `problem` says why, where none can be told.
+    """A model's execution preview here; None if it cannot be made, with the reason in `problem`.
 
-    `assumed` are the shapes that were taken for inputs whose dimensions are open, and `parameters`
-    the elements for those inputs that code is made for; `sizes` says what is done about the
+    `assumed` has the shapes assumed for inputs with open dimensions, `parameters` the elements
+    assumed for inputs that code is specialised for; `sizes` says how a program handles the
     dimensions.
     """
 
@@ -47,7 +47,7 @@ class Running:
 
 
 def how_it_runs(graph: Graph) -> Running:
-    """Run the default passes over a graph and choose how each node runs; no code is made."""
+    """Run the default passes on a graph and choose each node's implementation, without code."""
     assumed: Shapes = {}
     try:
         assumed = assumed_shapes(graph)
@@ -66,7 +66,7 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Whether one program serves all sizes, or why code is made for each set of shapes."""
+    """Return whether one program serves all sizes, or why each set of shapes is compiled."""
     if possible_parameters(graph):
         return "code is made for each set of shapes: some inputs are parameters"
     try:
@@ -77,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Elements that a run might give for the inputs that code is made for."""
+    """Return possible elements of the inputs that code is specialised for."""
     possible = possible_parameters(graph)
     if not possible:
         return {}
@@ -86,7 +86,7 @@ def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
 
 
 def running_json(r: Running) -> dict[str, Any]:
-    """The shape that `inspect --json` prints. Units: operations of one run."""
+    """Return the data that `inspect --json` prints. Units: operations of one run."""
     data: dict[str, Any] = {
         "parameters": {k: v.tolist() for k, v in r.parameters.items()},
         "assumed_shapes": {k: list(v) for k, v in r.assumed.items()},
@@ -119,14 +119,14 @@ def running_json(r: Running) -> dict[str, Any]:
 
 
 def show_running(console: Console, r: Running) -> None:
-    """The same for people."""
+    """Print the preview for people."""
     if r.preview is not None:
         rows = [
             (op, *(n.get(f, 0) or "" for f in FATES))
             for op, n in sorted(r.operators.items(), key=lambda x: -sum(x[1].values()))
         ]
         columns = ["operator", *(f">{WORDS[f]}" for f in FATES)]
-        console.print(table(columns, rows, "How its nodes will run"))
+        console.print(table(columns, rows, "Execution preview"))
         fallbacks = [
             (w.node.name or w.node.output, w.node.op, w.because) for w in r.preview.fallbacks
         ]
@@ -141,16 +141,16 @@ def _lines(r: Running) -> Iterator[str]:
     if r.assumed:
         shapes = ", ".join(f"{k}={'x'.join(map(str, v))}" for k, v in r.assumed.items())
         told = "Tried" if r.problem else "Told"
-        yield f"{told} for {shapes}, since the model leaves dimensions open."
+        yield f"{told} for {shapes}, because the model leaves dimensions open."
     if r.problem:
-        yield f"How it will run cannot be told: {r.problem}. Give shapes that fit with --shape."
+        yield f"No execution preview: {r.problem}. Give fitting shapes with --shape."
     if r.preview is not None:
         yield " ".join(_summary(r.preview))
     if r.sizes:
         yield f"Open dimensions: {r.sizes}."
     if r.parameters:
         values = ", ".join(f"{k}={v.tolist()}" for k, v in r.parameters.items())
-        yield f"Parameters: code is made for the elements that a run gives them; told for {values}."
+        yield f"Parameters: code is specialised for their elements at a run; shown for {values}."
 
 
 def _summary(o: Preview) -> Iterator[str]:
@@ -158,8 +158,9 @@ def _summary(o: Preview) -> Iterator[str]:
     inside = f" ({count_text(o.n_inside, 'kernel')} inside control flow)" if o.n_inside else ""
     yield f"{native} of generated code{inside}, {fallbacks}."
     if o.fallbacks:
-        yield f"A run crosses {count_text(o.n_crossings, 'time')} between the two."
+        crossings = count_text(o.n_crossings, "time")
+        yield f"A run crosses {crossings} between generated code and fallbacks."
     if o.flops:
         yield f"{100 * o.native_flops / o.flops:.4g} % of {o.flops:,} operations are native."
     if o.n_uncounted:
-        yield f"Nobody counts the operations of {count_text(o.n_uncounted, 'fallback')}."
+        yield f"The operations of {count_text(o.n_uncounted, 'fallback')} are unknown."

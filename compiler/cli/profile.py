@@ -1,4 +1,4 @@
-"""Seconds of each kernel beside what it needs at least: for `run --profile` and `run --trace`."""
+"""Measured time of each kernel and its lower bound: for `run --profile` and `run --trace`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compiler.runtime.trace_events import (
 )
 
 TRACED_RUNS = 20
-"""How often kernels are timed for a trace when nobody says how often."""
+"""Timed runs of kernels for a trace, by default."""
 
 SHOWN = 40
 """Kernels in the table, the slowest first; `--json` has all."""
 
 
 def profile_json(profile: Profile) -> list[dict[str, Any]]:
-    """Every launch in order. Units: seconds."""
+    """Return the launches in order. Units: seconds."""
     return [
         {
             "kernel": name,
@@ -44,7 +44,7 @@ def profile_json(profile: Profile) -> list[dict[str, Any]]:
 
 
 def show_profile(console: Console, profile: Profile) -> None:
-    """The same for people, the slowest first."""
+    """Print the profile for people, the slowest kernel first."""
     slowest = sorted(profile.items(), key=lambda item: -item[1])
     total = max(profile.seconds, 1e-12)
     rows = [
@@ -55,14 +55,14 @@ def show_profile(console: Console, profile: Profile) -> None:
     console.print(table(columns, rows))
     if len(slowest) > SHOWN:
         rest = sum(s for _, s in slowest[SHOWN:])
-        console.print(f"{len(slowest) - SHOWN} more kernels take {seconds_text(rest)} together.")
+        console.print(f"The other {len(slowest) - SHOWN} kernels take {seconds_text(rest)}.")
     least = sum(p.seconds for p in profile.predicted.values())
     console.print(
-        f"All kernels {seconds_text(profile.seconds)}, each called on its own; by the roofline of "
-        f"this machine at least {seconds_text(least)}."
+        f"All kernels {seconds_text(profile.seconds)}, each timed on its own; lower bound by the "
+        f"roofline of this machine: {seconds_text(least)}."
     )
     if not all(p.is_measured for p in profile.predicted.values()):
-        console.print("Its speeds are estimates: compilarium doctor --measure measures them.")
+        console.print("Machine speeds are estimates: compilarium doctor --measure measures them.")
 
 
 def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, str]:
@@ -74,7 +74,7 @@ def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, 
 
 
 def trace_bytes(program: Program, profile: Profile, model: str, threads: int) -> bytes:
-    """The steps of the compilation, its passes and one run as Chrome trace events."""
+    """Return compilation steps, passes and one run as Chrome trace events."""
     events = program.trace.events if program.trace is not None else []
     passes = [
         Span(

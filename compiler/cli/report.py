@@ -1,4 +1,4 @@
-"""`report`: everything about a model in one HTML file."""
+"""`report`: a model's complete analysis in one HTML file."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ from compiler.cli.output import print_json, progress, reporting, wants_json, wri
 @click.command()
 @model_argument()
 @pipeline_options()
-@click.option("--target", default="host", show_default=True, help="The machine to make code for.")
+@click.option("--target", default="host", show_default=True, help="Machine to generate code for.")
 @threads_option()
 @shape_option()
 @without_option()
 @click.option("--find", multiple=True, metavar="KIND[:NAME=VALUE,...]",
-              help="What is found out besides, as the page asks for it: check, "
+              help="Additional analyses, written as in the page's requests: check, "
               "place:platform=gpu,ahead=0, profile:seconds=2, tune:budget_seconds=20, "
-              "targets:kernel=3, bisect:moved=0; several times.")  # fmt: skip
+              "targets:kernel=3, bisect:moved=0; repeatable.")  # fmt: skip
 @click.option("--view", default="", metavar="STATE",
-              help="Where it opens: what the page's address says behind its #.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Of the inputs that it is tried with.")
+              help="Initial view: the part of the page's address after #.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write there, not MODEL.report.html."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Output file; default: MODEL.report.html.",
 )
 @reporting
 def command(
@@ -49,8 +52,8 @@ def command(
     seed: int,
     output: Path | None,
 ) -> None:
-    """Write a page that shows how MODEL was compiled, and needs no server to be opened."""
-    # The page imports the compiler, never the reverse: so it is found by name, and only here.
+    """Write a self-contained page that shows how MODEL was compiled."""
+    # The page imports the compiler, never the reverse: it is imported by name, and only here.
     reports = importlib.import_module("app.report.command")
     with progress(f"compiling {model.name}") as tell:
         html = reports.make_report(

@@ -53,7 +53,7 @@ from compiler.targets.memory import machine_bytes
 @model_argument()
 @input_option()
 @click.option("--random", "seed", type=click.IntRange(min=0), default=None, metavar="SEED",
-              help="Random numbers for inputs that are not given.")  # fmt: skip
+              help="Draw inputs that are not given from this seed.")  # fmt: skip
 @shape_option()
 @bucket_option()
 @pipeline_options()
@@ -65,15 +65,15 @@ from compiler.targets.memory import machine_bytes
 @tier_option()
 @time_limit_option()
 @click.option("--memory-limit", "n_bytes", type=Bytes(), default=None,
-              help="Memory of compiling and of the run, as in 1GB; else an error.")  # fmt: skip
+              help="Memory limit of compiling and of the run, as in 1GB.")  # fmt: skip
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
-              help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
+              help="Time each kernel in RUNS runs, next to its lower bound.")  # fmt: skip
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE",
               help="Write passes and kernels as Chrome trace events, for Perfetto; "
-                   "times kernels in 20 runs unless --profile says how many.")  # fmt: skip
+                   "times kernels in 20 runs by default (see --profile).")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
-              help="Write every output there as NAME.npy.")  # fmt: skip
+              help="Write each output to this folder as NAME.npy.")  # fmt: skip
 @reporting
 def command(
     model: Path,
@@ -149,7 +149,7 @@ def command(
 
 
 def _write(outputs: dict[str, Any], directory: Path) -> dict[str, str]:
-    """Write arrays as .npy files under names that every system takes; which file holds what."""
+    """Write arrays as .npy files with portable names; return the file of each output."""
     import io
 
     written: dict[str, str] = {}

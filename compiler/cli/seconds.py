@@ -1,4 +1,4 @@
-"""Times as options: numbers that say how long."""
+"""Options that are times, in seconds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 
 
 class Seconds(click.FloatRange):
-    """A time within a range: a number, which `nan` is not, and not `inf`, which never ends."""
+    """A finite time within a range: neither `nan` nor `inf`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The number. Errors: a usage error."""
+        """Return the number. Errors: a usage error."""
         seconds = super().convert(value, param, ctx)
         if not math.isfinite(seconds):
-            self.fail(f"{value} is no number of seconds.", param, ctx)
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
         return seconds

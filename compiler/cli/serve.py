@@ -14,10 +14,10 @@ import click
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where uploads and results are kept, instead of the user's own folder for them.",
+    help="Folder for uploads and results; default: the user's own.",
 )
 def command(host: str, port: int, data_folder: Path | None) -> None:
     """Serve the web playground until interrupted."""
-    # The page imports the compiler, never the reverse: so it is found by name, and only here.
+    # The page imports the compiler, never the reverse: it is imported by name, and only here.
     server = importlib.import_module("app.serve")
     server.serve(host, port, data_folder=data_folder, say=click.echo)

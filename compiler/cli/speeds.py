@@ -1,4 +1,4 @@
-"""The speeds of this machine in words: for `doctor --measure`."""
+"""The speeds of this machine as a table: for `doctor --measure`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from compiler.machine.measure import measure
 
 
 def measured(tell: Progress) -> tuple[Machine, Path | None]:
-    """Measure this machine on one processor, and keep the figures where something can be kept."""
+    """Measure this machine on one processor, and save the figures if a cache is writable."""
     with pinned():
         machine = measure(processor(), lambda what: tell(what, None))
     return machine, keep(machine)
 
 
 def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
-    """A table of the figures, and where they are kept."""
+    """Print the figures, and the file that holds them."""
     console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
-    console.print(f"Kept in {file}." if file else "Not kept: no cache directory can be written.")
+    console.print(f"Kept in {file}." if file else "Not kept: no cache directory is writable.")
 
 
 def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
@@ -37,18 +37,18 @@ def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
     if m.bf16_flops_per_second:
         yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
     if m.int8_tile_ops_per_second:
-        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the first cache"
+        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the L1 cache"
     if m.bf16_tile_flops_per_second:
-        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the first cache"
+        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the L1 cache"
     sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     for level in LEVELS:
-        how = f"a sum; it has {bytes_text(sizes[level])}" if level in sizes else "a sum"
+        how = f"a sum; capacity {bytes_text(sizes[level])}" if level in sizes else "a sum"
         yield f"reading from {level}", rate(m.bytes_per_second(level), "B"), how
     yield "copying in DRAM", rate(m.copy_bytes_per_second, "B"), "plain stores; bytes copied"
     if m.streamed_copy_bytes_per_second:
         rated = rate(m.streamed_copy_bytes_per_second, "B")
-        yield "copying past the caches", rated, "non-temporal stores; bytes copied"
-    yield "one more kernel in a run", seconds_text(m.launch_seconds), "a kernel that does nothing"
-    yield "a call from Python", seconds_text(m.call_seconds), "the same"
+        yield "copying, bypassing caches", rated, "non-temporal stores; bytes copied"
+    yield "launch of one kernel", seconds_text(m.launch_seconds), "an empty kernel"
+    yield "a call from Python", seconds_text(m.call_seconds), "an empty kernel"
     if m.fork_seconds:
-        yield "starting and joining threads", seconds_text(m.fork_seconds), "a loop of nothing"
+        yield "starting and joining threads", seconds_text(m.fork_seconds), "an empty parallel loop"

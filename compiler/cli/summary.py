@@ -23,7 +23,7 @@ from compiler.runtime.works.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:
-    """What a compilation gave. Units: seconds, bytes, operations."""
+    """Return the result of a compilation. Units: seconds, bytes, operations."""
     trace = program.trace
     memory = program.memory
     return {
@@ -71,7 +71,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
 
 
 def making_json(program: Program) -> dict[str, Any]:
-    """When and why code was made: what was decided about open sizes, and what running made."""
+    """Return when and why code was generated: decisions on open sizes, specialisations at runs."""
     return {
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),
@@ -88,19 +88,18 @@ def making_json(program: Program) -> dict[str, Any]:
 
 
 def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
-    """The same for people; nothing for a program whose code was made once, for known sizes."""
+    """Yield the same for people; nothing for a program compiled once, for known sizes."""
     yield from making["notes"]
     for s in making["specializations"]:
-        yield f"code made while running, in {seconds_text(s['seconds'])}: {s['because']}"
+        yield f"code generated at run time, in {seconds_text(s['seconds'])}: {s['because']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a model is made of and what one run of it takes, node by node and unoptimised.
+    """A model's composition and the cost of one run, node by node and unoptimised.
 
-    `macs`, `flops`, `peak_bytes` and `intensity` are None where dimensions are open. `peak_bytes`
-    is that of a planned arena for the activations; intensity is operations per byte that the nodes
-    read and write.
+    `macs`, `flops`, `peak_bytes` and `intensity` are None for open dimensions. `peak_bytes` is the
+    size of a planned arena for the activations; intensity is operations per byte of traffic.
     """
 
     operators: Mapping[str, int]
@@ -114,14 +113,14 @@ class Facts:
 
     @property
     def intensity(self) -> float | None:
-        """Operations per byte."""
+        """Return operations per byte."""
         if self.flops is None or not self.bytes_moved:
             return None
         return self.flops / self.bytes_moved
 
 
 def graph_facts(graph: Graph) -> Facts:
-    """The facts about a graph as it stands."""
+    """Return the facts of an unmodified graph."""
     operators = Counter(n.op for n in all_nodes(graph))
     weights = [c.type for c in graph.constants.values()]
     n_parameters = sum(t.n_elements for t in weights if t.dtype.is_float)
@@ -141,7 +140,7 @@ def graph_facts(graph: Graph) -> Facts:
 
 
 def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
-    """The work of every node that does some; None where dimensions are open."""
+    """Return the cost of each node that does work; None for open dimensions."""
     if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
         return None
     works = (n for n in graph.nodes if view_source(n, graph) is None)
@@ -149,7 +148,7 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
 
 
 def least_seconds(graph: Graph, machine: Machine) -> float | None:
-    """What a run takes at least, each node a kernel; None where dimensions are open.
+    """Return the lower bound of a run's time, each node a kernel; None for open dimensions.
 
     The bytes of a node come from the smallest cache that holds all of them.
     """
@@ -169,7 +168,7 @@ def _is_contraction(node: Node) -> bool:
 
 
 def _peak_bytes(graph: Graph) -> int:
-    """Bytes of an arena for all activations of the graph, run node by node."""
+    """Return bytes of an arena for all activations of the graph, run node by node."""
     sources = {n.output: view_source(n, graph) for n in graph.nodes}
     inputs = {v.name for v in graph.inputs}
     views = {v: s for v, s in sources.items() if s is not None and s not in inputs}

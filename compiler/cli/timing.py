@@ -27,18 +27,18 @@ class Times:
 
     @property
     def least(self) -> float:
-        """The fastest round: what the machine can do when nothing disturbs it."""
+        """Return the fastest round: the speed of the undisturbed machine."""
         return min(self.seconds)
 
     @property
     def middle(self) -> float:
-        """The median round."""
+        """Return the median round."""
         return median(self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How much longer one program takes than another; `low`..`high` holds 95 % of resamples."""
+    """The ratio of two programs' times; `low`..`high` holds 95 % of resamples."""
 
     value: float
     low: float
@@ -48,12 +48,11 @@ class Ratio:
 def interleaved(
     calls: Mapping[str, Call], seconds: float, min_rounds: int = 10
 ) -> dict[str, Times]:
-    """Time all programs interleaved until the time is up, each at least `min_rounds` times.
+    """Time programs interleaved until the time is up, each at least `min_rounds` times.
 
-    The order changes from round to round, the same way every time: a disturbance of the machine
-    meets all of them, and each runs behind every other one. A call that is not timed goes before
-    each timed one: what is measured is a program in use, and not how much of its data another one
-    has driven out of the caches.
+    The order changes from round to round, deterministically: noise affects all programs alike, and
+    each runs after each other one. An untimed call precedes each timed one: the measurement is of a
+    program in steady use, with its data still in the caches.
     """
     for call in calls.values():
         _warm_up(call)
@@ -79,7 +78,7 @@ def _warm_up(call: Call) -> None:
 
 
 def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
-    """Our least time over theirs, with a bootstrap interval over the rounds.
+    """Return our minimum over theirs, with a bootstrap interval over the rounds.
 
     Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
     """
@@ -94,9 +93,9 @@ def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
 
 @contextmanager
 def pinned(wanted: bool = True, n: int = 1) -> Generator[tuple[int, ...]]:
-    """Keep this thread, and those it starts, on the last n processors it may use.
+    """Pin this thread, and those it starts, to the last n processors it may use.
 
-    Gives the numbers of the processors; none where the system cannot do it or has fewer.
+    Yields the numbers of the processors; none if the system cannot pin or has fewer.
     """
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
     if not wanted or len(before) < n:

@@ -27,28 +27,28 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 class Duration(click.ParamType):
-    """`90`, `90s`, `1.5m` or `2h`, in seconds."""
+    """A duration such as `90`, `90s`, `1.5m` or `2h`, in seconds."""
 
     name = "TIME"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Seconds."""
+        """Return the seconds."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", str(value).strip())
         if found is None or not float(found[1]):
-            raise CompileError("E-OPTION-VALUE", f"needed a time such as 60s, got {value!r:.40}")
+            raise CompileError("E-OPTION-VALUE", f"expected a time such as 60s, got {value!r:.40}")
         return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
 @model_argument()
-@click.option("--budget", type=Duration(), default="60s", show_default=True, help="How long.")
+@click.option("--budget", type=Duration(), default="60s", show_default=True, help="Total time.")
 @click.option("--search", type=click.Choice(list(SEARCHES)), default="annealing",
-              show_default=True, help="How candidates are chosen.")  # fmt: skip
+              show_default=True, help="Search strategy for candidates.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--database", type=click.Path(path_type=Path, dir_okay=False),
-              help="Where results are kept, instead of the user's cache.")  # fmt: skip
+              help="Database for results, instead of the one in the user's cache.")  # fmt: skip
 @shape_option()
 @pipeline_options()
 @random_weights_option()
@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Find faster schedules for the kernels of MODEL by measuring; later compilations use them.
 
-    Ctrl-C keeps what was found so far, and another run goes on from there.
+    Ctrl-C keeps the results so far; a later run continues from them.
     """
     with progress(f"tuning {model.name}") as tell, pinned():
         done = tune(
@@ -88,14 +88,14 @@ def _show(console: Console, done: TuningReport) -> None:
                ">failed", "stopped", ""]  # fmt: skip
     console.print(table(columns, map(_row, done.kernels)))
     if done.interrupted:
-        console.print("Interrupted: what was found until then is kept.")
+        console.print("Interrupted: the results so far are kept.")
     console.print(
-        f"{count_text(done.n_kept, 'kernel')} of {len(done.kernels)} that were looked at "
+        f"{count_text(done.n_kept, 'kernel')} of {len(done.kernels)} examined "
         f"{'has' if done.n_kept == 1 else 'have'} a faster schedule, kept in {done.database}."
     )
     console.print(
         f"One run of the model: {seconds_text(done.untuned_seconds)} untuned, "
-        f"{seconds_text(done.tuned_seconds)} tuned, {done.speedup:.3f} times as fast."
+        f"{seconds_text(done.tuned_seconds)} tuned ({done.speedup:.3f} times as fast)."
     )
 
 

@@ -37,13 +37,13 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
 ) -> None:
-    """Tell what became of a node of MODEL; of two nodes, why they are or are not one kernel.
+    """Tell the fate of a node of MODEL; for two nodes, why they are or are not one kernel.
 
     A NODE is the name of a node of the model, or of a value that it makes.
     """
     first, *others = nodes
     if len(others) > 1:
-        raise click.UsageError("one or two nodes can be asked about")
+        raise click.UsageError("expected one or two nodes")
     with progress(f"optimizing {model.name}"):
         graph = load_model(model, weights_seed)
         if shapes:

@@ -1,1 +1,1 @@
-"""How much of ONNX works: the suites of `onnx.backend.test` compiled, run, judged and counted."""
+"""Conformance to ONNX: the suites of `onnx.backend.test` compiled, run, judged and counted."""

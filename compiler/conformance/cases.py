@@ -1,4 +1,4 @@
-"""The cases that `onnx.backend.test` publishes: models, inputs, and the outputs they must give."""
+"""The cases that `onnx.backend.test` publishes: models, inputs, and expected outputs."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ RANDOM_OPERATORS = frozenset(
         "RandomUniformLike",
     }
 )
-"""Operators whose results are random by their definition, whatever their seed: it fixes none."""
+"""Operators with random results by definition: a seed does not fix the generator."""
 
 DataSet = tuple[Sequence[Any], Sequence[Any]]
-"""Inputs and expected outputs, by position: arrays, lists of them, None for what is absent."""
+"""Inputs and expected outputs, by position: arrays, lists of arrays, None for absent values."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a suite. `read` gives the data sets: those in files are read when needed."""
+    """One case of a suite. `read` returns the data sets; files are read when needed."""
 
     suite: str
     name: str
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The ONNX operators in the model, in its functions and subgraphs; sorted."""
+        """Return the ONNX operators in the model, in its functions and subgraphs; sorted."""
         local = {(f.domain, f.name) for f in self.model.functions}
         bodies = [self.model.graph.node, *(f.node for f in self.model.functions)]
         nodes = (n for body in bodies for n in _all_nodes(body))
@@ -59,11 +59,11 @@ class Case:
 
     @property
     def is_random(self) -> bool:
-        """Whether the numbers of the expected outputs mean nothing."""
+        """Return whether the expected outputs are random."""
         return not RANDOM_OPERATORS.isdisjoint(self.operators)
 
     def feeds(self, inputs: Sequence[Any]) -> Mapping[str, Any]:
-        """The inputs of a data set by name. Weights that old models list as inputs get none."""
+        """Return a data set's inputs by name, without weights that old models list as inputs."""
         weights = {t.name for t in self.model.graph.initializer}
         names = [v.name for v in self.model.graph.input if v.name not in weights]
         return dict(zip(names, inputs, strict=True))
@@ -88,9 +88,9 @@ def _by_domain(operator: str) -> tuple[str, str]:
 
 @cache
 def collect(suite: str) -> tuple[Case, ...]:
-    """The cases of one suite, by name."""
+    """Return the cases of one suite, by name."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # making the data overflows and divides by zero
+        warnings.simplefilter("ignore")  # creating the data overflows and divides by zero
         found = _of_nodes() if suite == "node" else _of_files(suite)
     return tuple(sorted(found, key=lambda c: c.name))
 
@@ -106,7 +106,7 @@ def _of_nodes() -> list[Case]:
 
 
 def _corrected(case: Case) -> Case:
-    """The case; with outputs of the corrected onnx.reference where the published ones are wrong."""
+    """Return the case, with outputs of the corrected onnx.reference if the published are wrong."""
     if not is_corrected_case(case.name):
         return case
     return replace(case, read=lambda: [(given, _expected(case, given)) for given, _ in case.read()])
@@ -121,7 +121,7 @@ def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:
 
 
 def plain(value: Any) -> Any:
-    """A value as programs take and give it: protobuf messages read, texts in arrays of objects."""
+    """Convert a value to the form of programs: arrays for messages, object arrays for strings."""
     if isinstance(value, onnx.TensorProto):
         return plain(numpy_helper.to_array(value))
     if isinstance(value, list | tuple):
@@ -135,7 +135,7 @@ def plain(value: Any) -> Any:
 def _of_files(suite: str) -> list[Case]:
     from onnx.backend.test.loader import load_model_tests
 
-    # The package calls the folder `real`; the models themselves, without weights, lie in `light`.
+    # The package calls the folder `real`; the models without weights are in `light`.
     tests = load_model_tests(kind="real" if suite == "light" else suite)
     return [_light(t) if suite == "light" else _in_folder(suite, t) for t in tests]
 
@@ -162,7 +162,7 @@ def _read_values(folder: Path, kind: str, types: Sequence[onnx.TypeProto]) -> li
 
 
 def read_value(path: Path, needed: onnx.TypeProto) -> Any:
-    """A value of the package's data: a tensor, a sequence or an optional, as its type says."""
+    """Read a value of the package's data: a tensor, a sequence or an optional, by its type."""
     data = path.read_bytes()
     if needed.HasField("sequence_type"):
         return plain(numpy_helper.to_list(onnx.SequenceProto.FromString(data)))
@@ -172,14 +172,14 @@ def read_value(path: Path, needed: onnx.TypeProto) -> Any:
 
 
 def _light(test: Any) -> Case:
-    # The address of a light model is its path in the repository of onnx: that of the package.
+    # A light model's URL is its path in the repository of onnx, equal to that in the package.
     path = Path(onnx.__file__).parent.parent.joinpath(*test.url.split("/"))
     model = onnx.load(path)
     return Case("light", test.name, model, lambda: _light_sets(path, model), test.rtol, test.atol)
 
 
 def _light_sets(path: Path, model: onnx.ModelProto) -> list[DataSet]:
-    """The input that the package's runner makes up, and the output that it keeps for it."""
+    """Return the generated input of the package's runner, and its stored output."""
     from onnx.backend.test.runner import Runner
 
     weights = {t.name for t in model.graph.initializer}

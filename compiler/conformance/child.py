@@ -1,4 +1,4 @@
-"""The child's side of the pool: cases by name from the standard input, outcomes to the output."""
+"""The child's side of the pool: case names on standard input, outcomes on standard output."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Runner = Callable[[Case], Outcome]
 
 
 def main(runner: str) -> None:
-    """Say `ready`; answer every line `[suite, name]` with one of JSON, until there are no more."""
-    # What anything else prints, native libraries included, must not come between the answers.
+    """Print `ready`, then answer each line `[suite, name]` with a line of JSON, until the end."""
+    # Output of other code, including native libraries, must not mix with the answers.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         run = _named(runner)

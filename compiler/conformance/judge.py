@@ -1,4 +1,4 @@
-"""Whether an output is the expected one, as strictly as the suites of onnx ask."""
+"""The comparison of outputs with expected ones, as strict as onnx's suites."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from compiler.ir.types import DType
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BFLOAT16_RTOL = 2.0**-6
-"""What the suites allow for bf16 at least: two steps of it."""
+"""The suites' least relative tolerance for bf16: two units in the last place."""
 
 
 def objection(
     made: Any, expected: Any, rtol: float, atol: float, *, is_random: bool = False
 ) -> str:
-    """What is wrong with an output; "" when nothing is.
+    """Return the difference between an output and the expected one; "" if they match.
 
-    Shapes and element types must be equal, integers, truth values and texts too; other numbers may
-    be off by `atol + rtol * |expected|` each, NaN and infinities stand at the same places. Of a
-    random output only shape and element type are compared.
+    Shapes and element types must be equal, as must integers, booleans and strings. Other numbers
+    may be off by `atol + rtol * |expected|` each; NaN and infinities must be at the same places.
+    Only shape and element type of a random output are compared.
     Source: `assert_similar_outputs` of onnx.backend.test.runner.
     """
     if expected is None or made is None:
@@ -84,7 +84,7 @@ def _wide(a: Array) -> Array:
 
 
 def _worst(a: Array, b: Array) -> int:
-    """Which of some wrong elements is farthest off; one that is no number before all others."""
+    """Return the index of the worst of some wrong elements; NaN comes first."""
     if b.dtype == np.object_:
         return 0
     with np.errstate(all="ignore"):

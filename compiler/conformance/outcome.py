@@ -18,14 +18,14 @@ from compiler.frontend import load
 from compiler.runtime.works.kernels import KernelInfo
 
 KINDS = {
-    "native": "right, and nothing but generated code, views and constants",
-    "mixed": "right, with generated code and with fallbacks",
-    "fallback": "right, and nothing but fallbacks",
-    "refused": "a CompileError",
+    "native": "correct, with generated code, views and constants only",
+    "mixed": "correct, with generated code and fallbacks",
+    "fallback": "correct, with fallbacks only",
+    "refused": "rejected with a CompileError",
     "wrong": "an output differs from the expected one",
-    "crashed": "the process ended, took too long, or raised anything but a CompileError",
+    "crashed": "the process died, timed out, or raised an error other than CompileError",
 }
-"""Every case has exactly one of these kinds of outcome."""
+"""The kinds of outcome, one per case."""
 
 RIGHT = ("native", "mixed", "fallback")
 FAILED = ("wrong", "crashed")
@@ -33,10 +33,10 @@ FAILED = ("wrong", "crashed")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case. `fallbacks` has each fallback's operator in our graph, and why.
+    """The outcome of a case. `fallbacks` has each fallback's operator in our graph, and the reason.
 
-    `code` is that of a refusal; `why` says what was refused, is wrong, or crashed. Units: `seconds`
-    of wall-clock time for all of it.
+    `code` is that of a refusal; `why` is the reason of a refusal, a mismatch or a crash. Units:
+    `seconds` of wall-clock time in total.
     """
 
     suite: str
@@ -53,11 +53,11 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Whether the outputs are the expected ones."""
+        """Return whether the outputs are the expected ones."""
         return self.kind in RIGHT
 
     def to_json(self) -> dict[str, Any]:
-        """The shape that `--json` prints."""
+        """Return the data that `--json` prints."""
         data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kind"}
         return data | {
             "outcome": self.kind,
@@ -67,7 +67,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Outcome:
-        """The inverse of `to_json`."""
+        """Parse the result of `to_json`."""
         taken: dict[str, Any] = dict(data)
         taken["kind"] = taken.pop("outcome")
         taken["operators"] = tuple(data["operators"])
@@ -76,19 +76,19 @@ class Outcome:
 
 
 def outcome_of(case: Case) -> Outcome:
-    """Load, compile and run a case in this process, and judge what it gives."""
+    """Load, compile and run a case in this process, and judge its outputs."""
     start = perf_counter()
     try:
         found = _judged(case)
     except CompileError as e:
         found = _outcome(case, "refused", code=e.code, why=e.message)
-    except Exception as e:  # the suite is there to find what we do not expect
+    except Exception as e:  # the suite's purpose is to find unexpected errors
         found = _outcome(case, "crashed", why=_described(e))
     return replace(found, seconds=perf_counter() - start)
 
 
 def crashed(case: Case, why: str, seconds: float) -> Outcome:
-    """The outcome of a case whose process did not live to tell."""
+    """Return the outcome of a case whose process died."""
     return _outcome(case, "crashed", why=why, seconds=seconds)
 
 
@@ -133,7 +133,7 @@ def _how(n_native: int, n_kernels: int) -> str:
 
 
 def _described(e: Exception) -> str:
-    """The kind of an error, its first line, and the module and function that raised it."""
+    """Return the kind of an error, its first line, and the module and function that raised it."""
     frames = traceback.extract_tb(e.__traceback__)
     place = f" in {Path(frames[-1].filename).stem}.{frames[-1].name}" if frames else ""
     first = str(e).splitlines()[0][:200] if str(e) else ""

@@ -1,4 +1,4 @@
-"""Cases run in child processes: one that dies loses the case it was on and is replaced."""
+"""Cases in child processes: a crash costs only its own case, and the child is replaced."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from compiler.conformance.outcome import Outcome, crashed
 from compiler.dataclass import dataclass
 
 RUNNER = "compiler.conformance.outcome:outcome_of"
-"""What a child does with a case, as `module:function`: Case in, Outcome out."""
+"""The function that judges a case in a child, as `module:function`: Case in, Outcome out."""
 
 SECONDS_PER_CASE = 60.0
 
 READY = b"ready"
-"""The line that a child answers with before any case is given to it."""
+"""The line that a child prints before it accepts cases."""
 
 
 def run_cases(
@@ -34,7 +34,7 @@ def run_cases(
     seconds_per_case: float = SECONDS_PER_CASE,
     runner: str = RUNNER,
 ) -> Iterator[Outcome]:
-    """The outcomes of the cases as they come, from `jobs` children at a time."""
+    """Yield the outcomes of cases in order of completion, from `jobs` concurrent children."""
     waiting: queue.SimpleQueue[Case] = queue.SimpleQueue()
     for case in cases:
         waiting.put(case)
@@ -53,7 +53,7 @@ def run_cases(
                 raise outcome
             yield outcome
     finally:
-        while not waiting.empty():  # whoever asks for no more outcomes wants no more work
+        while not waiting.empty():  # the caller stopped iterating: cancel the other cases
             waiting.get()
         for child in children:
             child.stop()
@@ -66,22 +66,22 @@ def _serve(
     waiting: queue.SimpleQueue[Case],
     done: queue.SimpleQueue[Outcome | BaseException],
 ) -> None:
-    """Keep one child busy."""
+    """Feed cases to one child until none is left."""
     try:
         while True:
             done.put(child.run(waiting.get_nowait()))
     except queue.Empty:
         return
-    except BaseException as e:  # the thread that waits for outcomes raises it
+    except BaseException as e:  # raised in the thread that waits for outcomes
         done.put(e)
 
 
 @dataclass
 class _Child:
-    """A process that judges one case after another; started anew after it has died.
+    """A process that judges one case after another, restarted after it dies.
 
-    It takes a line `[suite, name]` for each case, and answers with the outcome as a line of JSON;
-    see child.py for its side.
+    It reads a line `[suite, name]` for each case, and answers with the outcome as a line of JSON;
+    child.py is its side.
     """
 
     runner: str
@@ -91,7 +91,7 @@ class _Child:
     is_stopped: bool = False
 
     def run(self, case: Case) -> Outcome:
-        """The outcome of a case, also when the child does not survive it."""
+        """Return the outcome of a case, even if the child dies."""
         process = self._living()
         start = perf_counter()
         overdue = threading.Event()
@@ -105,7 +105,7 @@ class _Child:
         answer = _ask(process, json.dumps([case.suite, case.name]))
         timer.cancel()
         if overdue.is_set():
-            process.wait()  # whoever is next must not be given to a child that is being killed
+            process.wait()  # the next case must not go to a dying child
         if answer.endswith(b"\n"):
             return Outcome.from_json(json.loads(answer))
         taken = perf_counter() - start
@@ -116,14 +116,14 @@ class _Child:
 
     def _living(self) -> subprocess.Popen[bytes]:
         with self.lock:
-            assert not self.is_stopped, "a stopped pool runs nothing"
+            assert not self.is_stopped, "a stopped pool runs no cases"
             if self.process is None or self.process.poll() is not None:
                 _close(self.process)
                 self.process = _start(self.runner)
             return self.process
 
     def stop(self) -> None:
-        """End the child, in the middle of a case if need be."""
+        """Stop the child, even in the middle of a case."""
         with self.lock:
             self.is_stopped = True
             if self.process is not None:
@@ -133,7 +133,7 @@ class _Child:
 
 
 def _start(runner: str) -> subprocess.Popen[bytes]:
-    """A child that finds the same modules as we do, and does not hear a Ctrl-C meant for us."""
+    """Start a child with our module search path that ignores our Ctrl-C."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "compiler.conformance.child", runner],
         stdin=subprocess.PIPE,
@@ -142,16 +142,16 @@ def _start(runner: str) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdout is not None, "the child was started with a pipe"
-    # Its imports take time that no case has to answer for, and no case is to blame if they fail.
+    # The time of its imports is no case's, and a failed import is no case's fault.
     if process.stdout.readline().strip() != READY:
         process.wait()
         _close(process)
-        raise RuntimeError("a child process could not be started: it tells why on standard error")
+        raise RuntimeError("a child process could not be started: see its standard error")
     return process
 
 
 def _ask(process: subprocess.Popen[bytes], line: str) -> bytes:
-    """One line to the child and one back; what there is of it when the child dies."""
+    """Send one line to the child and return its answer; a partial one if the child dies."""
     assert process.stdin is not None, "the child was started with a pipe"
     assert process.stdout is not None, "the child was started with a pipe"
     try:

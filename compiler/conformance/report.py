@@ -1,4 +1,4 @@
-"""Outcomes counted, as data and as the page docs/coverage.md."""
+"""Summaries of outcomes, as data and as the page docs/coverage.md."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from compiler.conformance.outcome import KINDS, Outcome
 from compiler.dataclass import dataclass
 
 ALL = "all"
-"""The name of the line of totals that adds up the suites."""
+"""The name of the row with the totals of all suites."""
 
 MOST_CAUSES = 6
 MOST_LETTERS = 160
 
 GENERAL = (
     (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
-    (re.compile(r".+ is .+, which is no tensor"), "a value is no tensor"),
+    (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
 )
-"""What reasons for fallbacks say when the names and types of one model are left out."""
+"""Patterns that remove one model's names and types from reasons for fallbacks."""
 
 FALL_BACK = """\
-By operator of the compiled graph: the cases in which it falls back, those of them in which nothing
-else does, and why, with the number of cases."""
+By operator of the compiled graph: the cases in which it falls back, the cases in which no other
+operator does, and the reasons, with the number of cases."""
 
 OCCUR = """\
-By ONNX operator, all cases in whose models it occurs, in functions and subgraphs too. The last
-column names what falls back in these cases, or the code of a refusal, with the number of cases:
-often it is not the operator itself."""
+By ONNX operator: all cases whose models contain it, in functions and subgraphs too. The last
+column names the fallbacks of these cases, or the code of a refusal, with the number of cases: often
+another operator of the case is the cause."""
 
 
 @dataclass
@@ -44,12 +44,12 @@ class Fallback:
 
 
 def in_order(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """The outcomes by suite and name, whatever the order in which they came."""
+    """Return the outcomes sorted by suite and name."""
     return sorted(outcomes, key=lambda o: (SUITES.index(o.suite), o.name))
 
 
 def totals(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
-    """How many cases of each suite, and of all, have which kind of outcome."""
+    """Count the outcomes of each kind, per suite and in total."""
     counts: dict[str, Counter[str]] = {}
     for o in outcomes:
         for line in (o.suite, ALL):
@@ -59,7 +59,7 @@ def totals(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
 
 
 def fallbacks(outcomes: Iterable[Outcome]) -> dict[str, Fallback]:
-    """What falls back, by operator of our graph, the most frequent first."""
+    """Return the fallbacks by operator of our graph, the most frequent first."""
     found: dict[str, Fallback] = {}
     for o in outcomes:
         reasons = {(op, in_general(op, because)) for op, because in o.fallbacks}
@@ -73,14 +73,14 @@ def fallbacks(outcomes: Iterable[Outcome]) -> dict[str, Fallback]:
 
 
 def in_general(operator: str, because: str) -> str:
-    """A reason for a fallback without what only one model, or this one operator, has."""
+    """Remove a model's names and the operator's name from the reason for a fallback."""
     for pattern, words in GENERAL:
         because = pattern.sub(words, because)
     return because.removeprefix(f"{operator} ")
 
 
 def page(outcomes: Sequence[Outcome], onnx_version: str, command: str) -> str:
-    """The coverage as a Markdown page; equal for equal outcomes, whatever the machine."""
+    """Format the coverage as a Markdown page; equal for equal outcomes on all machines."""
     ordered = in_order(outcomes)
     sections = (
         _introduction(onnx_version, command),
@@ -94,23 +94,23 @@ def page(outcomes: Sequence[Outcome], onnx_version: str, command: str) -> str:
 
 def _introduction(onnx_version: str, command: str) -> str:
     meanings = "\n".join(f"- *{kind}*: {meaning}" for kind, meaning in KINDS.items())
-    return f"""# What of ONNX is covered
+    return f"""# Coverage of ONNX
 
-Written by a command, not by hand. To repeat it:
+This page is generated. To repeat it:
 
 ```
 {command}
 ```
 
-The cases are those of `onnx.backend.test` in onnx {onnx_version}: models with inputs and the
-outputs they must give, within the tolerances of these suites. Each case is compiled and run, and
-has one outcome:
+The cases are those of `onnx.backend.test` in onnx {onnx_version}: models with inputs and expected
+outputs, within the tolerances of these suites. Each case is compiled and run, and has one
+outcome:
 
 {meanings}
 
-Where an operator is random by its definition, the numbers of its cases mean nothing: they are
-compared in shape and element type. The command fails when anything is wrong or crashed; what is
-refused, with a code and a message, does not make it fail."""
+Results of operators that are random by definition are compared in shape and element type only.
+The command fails if a case is wrong or crashed; a refused case, with a code and a message, does
+not fail it."""
 
 
 def _totals(outcomes: Sequence[Outcome]) -> str:
@@ -131,7 +131,7 @@ def _not_right(outcomes: Sequence[Outcome]) -> str:
         if not o.is_right
     ]
     body = _table(("suite", "case", "outcome", "why"), rows) if rows else "None."
-    return f"## Cases that are not right\n\n{body}"
+    return f"## Failures\n\n{body}"
 
 
 def _what_falls_back(outcomes: Sequence[Outcome]) -> str:
@@ -139,8 +139,8 @@ def _what_falls_back(outcomes: Sequence[Outcome]) -> str:
         (f"`{op}`", str(f.cases), str(f.alone), _causes(f.reasons))
         for op, f in fallbacks(outcomes).items()
     ]
-    columns = ("operator", ">cases", ">nothing else", "why")
-    return f"## What falls back\n\n{FALL_BACK}\n\n{_table(columns, rows) if rows else 'Nothing.'}"
+    columns = ("operator", ">cases", ">only fallback", "why")
+    return f"## Fallbacks\n\n{FALL_BACK}\n\n{_table(columns, rows) if rows else 'None.'}"
 
 
 def _operators(outcomes: Sequence[Outcome]) -> str:
@@ -174,7 +174,7 @@ def _causes_of(outcomes: Iterable[Outcome]) -> Counter[str]:
 
 
 def _causes(counts: Counter[str]) -> str:
-    """The most frequent causes with their numbers; how many more there are."""
+    """Format the most frequent causes with their counts, and the number of other causes."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{_line(cause)} ({n})" for cause, n in ordered[:MOST_CAUSES]]
     left = len(ordered) - len(shown)
@@ -186,13 +186,13 @@ def _kinds() -> list[str]:
 
 
 def _line(text: str) -> str:
-    """A text as one line of a table."""
+    """Format a text as one line of a table."""
     line = " ".join(text.split()).replace("|", "\\|")
     return line if len(line) <= MOST_LETTERS else line[:MOST_LETTERS] + "..."
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; columns whose name starts with `>` are aligned to the right."""
+    """Format a Markdown table; columns whose name starts with `>` are right-aligned."""
     lines = [
         [c.removeprefix(">") for c in columns],
         ["--:" if c.startswith(">") else "---" for c in columns],

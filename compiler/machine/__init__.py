@@ -1,1 +1,1 @@
-"""How fast a machine is: measured once or estimated, and what a kernel needs at least on it."""
+"""Speeds of a machine, measured once or estimated, and the kernel lower bounds they imply."""

@@ -1,8 +1,7 @@
-"""Schedules that tuning found, on disk: SQLite, one row for a computation on a machine.
+"""The database of tuned schedules: SQLite, one row per computation and machine.
 
-The module of Python's own library is enough: there is one table, it is written by one command and
-read whole once by a process, so an object-relational mapping would add a dependency to every
-compilation and take nothing away.
+Python's own `sqlite3` is enough: one command writes the single table, and each process reads it
+once as a whole. An object-relational mapping would only add a dependency to each compilation.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORMAT = 1
-"""Grows when the meaning of a row changes; a database of another format is set aside."""
+"""Version of the rows' meaning; a database of another version is rejected."""
 
 LANGUAGE = 2
-"""Grows when a schedule's text comes to mean something else: older rows then are for nobody."""
+"""Version of the schedule language: rows of older versions are ignored."""
 
 _TABLE = """
 create table if not exists schedules (
@@ -56,9 +55,9 @@ create table if not exists schedules (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What tuning found for one computation on one machine.
+    """The result of tuning one computation on one machine.
 
-    `schedule` is the text of the best schedule, "" where none was faster than the policy's by more
+    `schedule` is the text of the best schedule, "" if none was faster than the policy's by more
     than noise. Seconds are those of one call. `why_stopped`: budget, converged, exhausted or
     interrupted.
     """
@@ -75,13 +74,13 @@ class Entry:
 
 
 def computation_key(computation: Computation, constants: frozenset[str]) -> str:
-    """What a schedule is for: a computation without the nodes it came from, and its constants."""
+    """Return the key of a computation and its constants; nodes of origin do not count."""
     text = f"{replace(computation, origins=())}\0{sorted(constants)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def machine_key(options: CodeOptions) -> str:
-    """The machine that figures hold for: processor, features, threads, and what makes code."""
+    """Return the key of a machine: processor, features, threads, and code generator versions."""
     t: Target = options.target
     caches = (t.l1d_bytes, t.l2_bytes, t.l3_bytes)
     facts = (
@@ -99,19 +98,19 @@ def machine_key(options: CodeOptions) -> str:
 
 
 def default_path() -> Path | None:
-    """The user's own database; None where nothing is kept."""
+    """Return the user's own database; None if caching is disabled."""
     directory = kept_directory("measured")
     return None if directory is None else directory / "schedules.sqlite"
 
 
 class Database:
-    """A file of schedules. Errors: E-TUNE-DATABASE where it is damaged or cannot be written."""
+    """A file of schedules. Errors: E-TUNE-DATABASE for a damaged or unwritable file."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
 
     def entries(self, machine: str) -> dict[str, Entry]:
-        """All entries for a machine, by computation; none where there is no file yet."""
+        """Return all entries for a machine, by computation; none if the file does not exist."""
         if not self.path.exists():
             return {}
         with self._open() as connection:
@@ -124,7 +123,7 @@ class Database:
         return {e.computation: e for e in found}
 
     def put(self, machine: str, entry: Entry) -> None:
-        """Write an entry; it takes the place of one for the same computation and machine."""
+        """Write an entry, replacing one for the same computation and machine."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
@@ -146,7 +145,7 @@ class Database:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
                 (version,) = connection.execute("pragma user_version").fetchone()
                 if version not in (0, FORMAT):
-                    raise self._broken(f"its format is {version}, and this program writes {FORMAT}")
+                    raise self._broken(f"its format is {version}, this program needs {FORMAT}")
                 connection.execute(_TABLE)
                 connection.execute(f"pragma user_version = {FORMAT}")
                 yield connection
@@ -163,9 +162,9 @@ class Database:
 
 @dataclass(eq=False)
 class Tuned:
-    """Schedules to use in a compilation, by computation; what was used is noted.
+    """Schedules to use in a compilation, by computation; records which ones are used.
 
-    A schedule that no longer fits its computation counts as none.
+    A schedule that no longer applies to its computation is ignored.
     """
 
     source: str
@@ -173,7 +172,7 @@ class Tuned:
     used: set[str] = field(default_factory=set)
 
     def __call__(self, computation: Computation, constants: frozenset[str]) -> str | None:
-        """The text for a computation whose constants are these, if tuning found a better one."""
+        """Return the schedule of a computation with these constants if tuning found one."""
         key = computation_key(computation, constants)
         found = self.schedules.get(key)
         if found:
@@ -183,14 +182,14 @@ class Tuned:
     def __str__(self) -> str:
         n = len(self.used)
         kernels = "1 kernel runs a schedule" if n == 1 else f"{n} kernels run schedules"
-        return f"{kernels} that tuning found on this machine ({self.source})"
+        return f"{kernels} tuned on this machine ({self.source})"
 
 
 def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> Tuned | None:
-    """What a database has for this machine, the user's own where none is named.
+    """Return a database's schedules for this machine; by default from the user's database.
 
-    None where there is nothing, and where code is for another machine. The user's own database
-    counts as empty when it is damaged. Errors: E-TUNE-DATABASE for one that is named.
+    None if there are none, or if the code is for another machine. A damaged user database counts as
+    empty. Errors: E-TUNE-DATABASE for a named one.
     """
     if options.target.name != "host":
         return None

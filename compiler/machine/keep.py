@@ -1,4 +1,4 @@
-"""Where the measured speeds of this machine are kept, and when they count as known."""
+"""Storage of this machine's measured speeds, and their validity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMAT = 2
 
 @cache
 def processor() -> str:
-    """What this machine calls its processor: a label, which nothing is decided by."""
+    """Return the processor's name: a label that no decision depends on."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         return next(x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
@@ -31,7 +31,7 @@ def processor() -> str:
 
 
 def key_of(target: Target) -> str:
-    """What figures of a machine depend on: its processor, its features, and what makes code."""
+    """Return the key of measured figures: processor, features, and code generator versions."""
     facts = (FORMAT, __version__, llvmlite.__version__, processor(), *_facts(target))
     return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
 
@@ -42,13 +42,13 @@ def _facts(target: Target) -> tuple[object, ...]:
 
 
 def path() -> Path | None:
-    """The file of this machine; None where nothing is kept."""
+    """Return the file of this machine; None if caching is disabled."""
     directory = kept_directory("measured")
     return None if directory is None else directory / f"machine-{key_of(host())}.json"
 
 
 def keep(machine: Machine) -> Path | None:
-    """Write the figures; None where there is no directory or it cannot be written."""
+    """Write the figures; return None if there is no directory or it is not writable."""
     _read.cache_clear()
     file = path()
     if file is None:
@@ -65,13 +65,13 @@ def keep(machine: Machine) -> Path | None:
 
 
 def known() -> Machine:
-    """This machine as it was measured, else as its facts suggest; a damaged file counts as none."""
+    """Return this machine's measured speeds, or estimates; a damaged file is ignored."""
     file = path()
     return estimated(host()) if file is None else _read(file)
 
 
 def measured_at() -> float | None:
-    """When the kept figures of this machine were measured, in Unix seconds; None for estimates."""
+    """Return the time of the kept measurement, in Unix seconds; None for estimates."""
     file = path()
     try:
         return file.stat().st_mtime if file is not None and known().is_measured else None
@@ -88,5 +88,5 @@ def _read(file: Path) -> Machine:
 
 
 def machine_of(target: Target) -> Machine:
-    """The speeds of a target: those of this machine if code is for it, else an estimate."""
+    """Return the speeds of a target: this machine's if the target is the host, else an estimate."""
     return known() if target.name == "host" else estimated(target)

@@ -1,6 +1,6 @@
-"""The speeds of one machine: peaks, bandwidths by level of memory, and what calls cost.
+"""The speeds of one machine: peaks, bandwidths by level of memory, and costs of calls.
 
-A `Target` says what a machine has; a `Machine` says how fast that is. The figures are measured by
+A `Target` lists a machine's features; a `Machine` has its speeds. They are measured by
 `measure.py`, or estimated from the facts of the target.
 """
 
@@ -21,10 +21,10 @@ LEVELS: tuple[Level, ...] = ("L1", "L2", "L3", "DRAM")
 class Machine:
     """One core of a machine, and the memory behind it.
 
-    Units: operations, bytes and seconds. A peak or rate of 0 is not known: the machine has no such
-    unit, or nothing of ours uses it. `launch_seconds` is one more kernel inside a native call,
-    `call_seconds` a call from Python, `fork_seconds` starting and joining all threads.
-    `is_measured` is False for estimates.
+    Units: operations, bytes and seconds. A peak or rate of 0 is unknown: the machine has no such
+    unit, or our code does not use it. `launch_seconds` is the cost of one more kernel inside a
+    native call, `call_seconds` of a call from Python, `fork_seconds` of starting and joining all
+    threads. `is_measured` is False for estimates.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Machine:
     is_measured: bool
 
     def level_of(self, nbytes: float) -> Level:
-        """The smallest memory that still holds so many bytes."""
+        """Return the smallest memory level that holds `nbytes` bytes."""
         sizes = (self.l1_bytes, self.l2_bytes, self.l3_bytes)
         for level, size in zip(LEVELS, sizes, strict=False):
             if nbytes <= size:
@@ -56,7 +56,7 @@ class Machine:
         return "DRAM"
 
     def bytes_per_second(self, level: Level) -> float:
-        """How fast a core reads from a level of memory."""
+        """Return a core's read bandwidth from a level of memory."""
         return {
             "L1": self.l1_bytes_per_second,
             "L2": self.l2_bytes_per_second,
@@ -65,37 +65,37 @@ class Machine:
         }[level]
 
     def to_json(self) -> dict[str, Any]:
-        """All figures by name."""
+        """Return all figures by name."""
         return asdict(self)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Machine:
-        """What `to_json` gave. Errors: ValueError for anything else."""
+        """Parse the result of `to_json`. Errors: ValueError for anything else."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float}
         named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
         if set(data) != set(named):
-            raise ValueError("these are not the figures of a machine")
+            raise ValueError("these fields are not those of a machine")
         values: dict[str, Any] = {name: named[name](value) for name, value in data.items()}
         made = Machine(**values)
         rates = (made.flops_per_second, *(made.bytes_per_second(level) for level in LEVELS))
         if not all(0 < rate < float("inf") for rate in rates):
-            raise ValueError("a peak or bandwidth is no positive number")
+            raise ValueError("a peak or bandwidth is not a positive number")
         return made
 
 
 CYCLES_PER_SECOND = 3e9
 FMA_PER_CYCLE = 2
 INT8_TILES, BF16_TILES = 24, 10
-"""How many times as fast as vectors of f32 matrix tiles are, with operands in the first cache."""
+"""Speed of matrix tiles relative to f32 vectors, with operands in the L1 cache."""
 L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8
 DRAM_BYTES_PER_SECOND = 12e9
-"""A core of a present server or laptop, for machines that nobody measured."""
+"""Figures of a current server or laptop core, for machines without measurements."""
 
 
 def estimated(target: Target) -> Machine:
-    """The speeds that a target's facts suggest, for one core at an ordinary clock."""
+    """Estimate a target's speeds from its features, for one core at a typical clock."""
     operations = FMA_PER_CYCLE * (2 if target.has_fma else 1) * target.lanes(4)
     peak = CYCLES_PER_SECOND * operations
     dram = DRAM_BYTES_PER_SECOND

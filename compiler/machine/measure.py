@@ -1,7 +1,7 @@
-"""Measuring a machine: the probes compiled by our own code generator, and the best of their runs.
+"""Measurement of a machine: probes compiled by our code generator, best rounds only.
 
-It takes about two seconds. Probes are timed interleaved, the best round of each counts: a core
-that shares its units with another one is at times half as fast, and figures are to say what it can.
+It takes about two seconds. Probes run interleaved, and the best round of each counts: a core that
+shares its units with another is at times half as fast, but the figures are its capability.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from compiler.targets.target import Target, host
 
 ROUNDS = 40
 ROUND_SECONDS = 0.003
-"""A round calls a probe for about so long; shorter ones would time the clock as well."""
+"""Target length of a round in seconds; shorter rounds would include the clock's overhead."""
 
 PAGE_BYTES = 2 << 20
 LAUNCHES = 1000
 LARGEST_BYTES = 512 << 20
-"""Memory behind all caches is measured with no more than this."""
+"""Largest memory that measures the bandwidth behind all caches."""
 
 Tell = Callable[[str], None]
-"""Called with what is done next."""
+"""Callback for the name of the next step."""
 
 
 def measure(name: str, tell: Tell = lambda what: None) -> Machine:
-    """The speeds of the machine this runs on, under a name."""
+    """Measure the machine this runs on."""
     target = host()
     lanes = target.lanes(4)
     tell("compiling probes")
@@ -77,18 +77,18 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
 
 
 def _sizes(target: Target) -> dict[str, int]:
-    """How much memory to read so that it lies in one level and in no smaller one. Units: bytes."""
+    """Return sizes that fit in one cache level and in no smaller one. Units: bytes."""
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
-        # Others use the last cache as well: a quarter of it is likely ours.
+        # The last cache is shared: assume a quarter of it.
         "l3_bytes_per_second": max(target.l3_bytes // 4, 2 * target.l2_bytes),
         "dram_bytes_per_second": _behind_caches(target),
     }
 
 
 def _iterations(nbytes: int) -> int:
-    """How often a probe reads its memory in one call: some megabytes in all."""
+    """Return how often a probe reads its memory in one call: some megabytes in total."""
     return max((4 << 20) // nbytes, 1)
 
 
@@ -98,14 +98,14 @@ def _behind_caches(target: Target) -> int:
 
 @dataclass
 class _Timed:
-    """A call, how often a round makes it, and the least seconds of one so far."""
+    """A call, its repetitions in a round, and the least seconds of a call so far."""
 
     call: Callable[[], object]
     n: int = 0
     best: float = float("inf")
 
     def round(self) -> None:
-        """Time it once more; the first time only finds out how long it takes."""
+        """Time one more round; the first only calibrates the repetitions."""
         start = perf_counter()
         for _ in range(self.n or 1):
             self.call()
@@ -117,7 +117,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """A call of a probe over memory of its own, touched once."""
+    """Return a call of a probe on its own memory, touched once."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))
@@ -132,7 +132,7 @@ def _call(probe: Probe, target: Target) -> Callable[[], object]:
 
 
 def _filled(nbytes: int) -> Any:
-    """Small f32 numbers in memory that begins where the arena of a program does."""
+    """Return small f32 numbers in memory aligned like a program's arena."""
     raw = np.zeros(nbytes + PAGE_BYTES, np.uint8)
     start = -raw.ctypes.data % PAGE_BYTES
     numbers = raw[start : start + nbytes].view(np.float32)
@@ -141,7 +141,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Calls from Python of code that launches one kernel that does nothing, and of many."""
+    """Return calls of compiled code that launch one empty kernel, and many."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

@@ -1,4 +1,4 @@
-"""Kernels that do one thing as fast as it goes, in Loop IR: what `measure.py` times."""
+"""Kernels in Loop IR that do one thing at full speed: the benchmarks of `measure.py`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ACCUMULATORS = 12
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A kernel and how much of what is measured one call of it does (operations, bytes)."""
+    """A kernel, and the amount of measured work of one call (operations or bytes)."""
 
     kernel: Kernel
     work: float
 
 
 def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, iterations: int = 20000) -> str:
-    """A loop of multiply-adds whose operands never leave registers."""
+    """Return a loop of multiply-adds whose operands never leave registers."""
     return f"""
     kernel peak(x: f32[2,{lanes}] input, y: f32[{n_accumulators},{lanes}] output) {{
       register acc: f32[{n_accumulators},{lanes}]
@@ -34,17 +34,17 @@ def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, iterations: int = 
 
 
 def multiply_adds(lanes: int, iterations: int) -> Probe:
-    """f32 multiply-adds on registers alone."""
+    """Return a probe of f32 multiply-adds on registers alone."""
     text = peak_text(lanes, iterations=iterations)
     return Probe(parse_kernel(text), 2.0 * 4 * iterations * ACCUMULATORS * lanes)
 
 
 SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
-"""How many products make up a lane of 32 bits, their types, and the type of their sum."""
+"""Products per 32-bit lane, their operand types, and the type of their sum."""
 
 
 def dots(kind: str, lanes: int, iterations: int) -> Probe:
-    """Dot steps of small numbers on registers alone: `int8` (four a lane) or `bf16` (two)."""
+    """Return a probe of dot products on registers: `int8` (four per lane) or `bf16` (two)."""
     width, left, right, total = SMALL[kind]
     n = ACCUMULATORS
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
@@ -66,7 +66,7 @@ def dots(kind: str, lanes: int, iterations: int) -> Probe:
 
 
 def tiles(kind: str, iterations: int) -> Probe:
-    """Two by two matrix tiles of sums of small numbers, whose operands stay in the first cache."""
+    """Return a probe of 2 x 2 matrix tiles of dot products, with operands in the L1 cache."""
     group, left, right, total = SMALL[kind]
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
     text = f"""
@@ -87,7 +87,7 @@ def tiles(kind: str, iterations: int) -> Probe:
 
 
 def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
-    """Sums over memory of a size, again and again."""
+    """Return a probe that sums memory of a given size repeatedly."""
     n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)
     shape = f"{ACCUMULATORS},{lanes}"
     text = f"""
@@ -105,7 +105,7 @@ def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
 
 
 def copying(lanes: int, nbytes: int) -> Probe:
-    """One memory to another; counted are the bytes that are copied."""
+    """Return a probe that copies memory; its work is the bytes copied."""
     n = max(nbytes // (16 * lanes), 1)
     text = f"""
     kernel copying(x: f32[{n},4,{lanes}] input, y: f32[{n},4,{lanes}] output) {{
@@ -117,6 +117,6 @@ def copying(lanes: int, nbytes: int) -> Probe:
 
 
 def nothing() -> Probe:
-    """As little as a kernel can do: one number stored."""
+    """Return a probe with minimal work: one number stored."""
     text = "kernel nothing(x: f32[1] input, y: f32[1] output) { y[0] = x[0] }"
     return Probe(parse_kernel(text), 1.0)

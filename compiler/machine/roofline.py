@@ -1,4 +1,4 @@
-"""What a kernel needs at least on a machine: its operations, or its bytes, or being called.
+"""The lower bound of a kernel's time on a machine: its operations, its bytes, or its launch.
 
 Source: the roofline model, Williams, Waterman and Patterson 2009, with a roof for each level of
 memory (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
@@ -13,18 +13,18 @@ from compiler.dataclass import dataclass
 from compiler.machine.machine import LEVELS, Level, Machine
 
 Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
-"""What a kernel cannot be faster than: the arithmetic, a level of memory, or the call itself."""
+"""The limit of a kernel's speed: arithmetic, a level of memory, or the launch overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
-"""What multiplies: vectors of f32, the dot products of small types, or matrix tiles of these."""
+"""The multiplying unit: f32 vectors, dot products of small types, or matrix tiles of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The least time of a kernel and what it is bound by; `is_measured` says of which figures.
+    """The lower bound of a kernel's time, and its limit; `is_measured` tells measured figures.
 
-    `roof_seconds` is the time without being called, `unit` what computes most operations, and
-    `traffic` has the bytes by the level of memory that they come from or go to.
+    `roof_seconds` excludes the launch, `unit` computes most operations, and `traffic` has bytes by
+    the level of memory of their source or destination.
     """
 
     seconds: float
@@ -42,11 +42,11 @@ def predicted(
     overhead_seconds: float,
     unit: Unit = "f32",
 ) -> Prediction:
-    """The roofline of one kernel: the longer of arithmetic and memory, and the call.
+    """Return one kernel's roofline: the longer of arithmetic and memory, plus the launch.
 
-    `traffic` is how many bytes come from (or go to) each level of memory; levels are read one
-    after the other, so that their times add up, and the one that takes longest names the bound.
-    `unit` is what computes most operations; one whose peak is not known counts as f32.
+    `traffic` has the bytes from (or to) each level of memory. Levels are read one after another, so
+    their times add up, and the slowest names the bound. `unit` computes most operations; a unit of
+    unknown peak counts as f32.
     """
     peaks = {
         "int8": machine.int8_ops_per_second,

@@ -1,4 +1,4 @@
-"""How long values live, where they lie in the arena, and a checker that knows nothing of both."""
+"""Lifetimes of values, their offsets in the arena, and a checker that depends on neither."""
 
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.check import check_plan, check_steps

@@ -1,4 +1,4 @@
-"""What a plan does with its arena: bytes by step, who fills the peak, who follows whom."""
+"""A plan's use of its arena: bytes by step, the content of the peak, and handovers of memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.memory.buffer import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Bytes that one buffer lay in last before another: `before` and `after` are their numbers."""
+    """Bytes that pass from one buffer to another: `before` and `after` are their numbers."""
 
     before: int
     after: int
@@ -19,7 +19,7 @@ class Handover:
 
 
 def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """The bytes that are alive in each step, from step 0 to the last end."""
+    """Return the live bytes of each step, from step 0 to the last end."""
     change = [0] * (_n_steps(buffers) + 1)
     for b in buffers:
         change[b.start] += b.size
@@ -32,7 +32,7 @@ def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """The first byte behind all that is alive in each step; below it, the rest lies idle."""
+    """Return the highest occupied byte of each step, plus one; below it, gaps are unused."""
     used = [0] * _n_steps(buffers)
     for b in buffers:
         if b.size:
@@ -41,15 +41,15 @@ def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def fullest_step(buffers: Sequence[Buffer]) -> int:
-    """The first step with the most bytes alive; 0 without buffers."""
+    """Return the first step with the most live bytes; 0 without buffers."""
     live = live_by_step(buffers)
     return live.index(max(live)) if live else 0
 
 
 def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
-    """Who takes over whose place: for each byte of a buffer, what lay there last before it.
+    """Return all handovers: for each buffer, the last previous owners of its bytes.
 
-    Without buffers that are alive together in the same bytes (see `check_plan`).
+    Buffers that are alive together must not overlap (see `check_plan`).
     """
     arena = _Arena()
     found: list[Handover] = []
@@ -63,14 +63,14 @@ def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
 
 
 class _Arena:
-    """Who lay last in each stretch of bytes: where stretches begin, sorted, and their owners."""
+    """The last owner of each byte range: sorted starts of ranges, and their owners."""
 
     def __init__(self) -> None:
         self._starts = [0]
         self._owners = [-1]
 
     def take(self, start: int, end: int, owner: int) -> Iterable[tuple[int, int]]:
-        """Give bytes to a new owner; the owners that they had, with how many bytes each."""
+        """Assign bytes to a new owner; return the previous owners and their byte counts."""
         if start >= end:
             return ()
         first, last = self._cut(start), self._cut(end)
@@ -87,7 +87,7 @@ class _Arena:
         return left
 
     def _cut(self, at: int) -> int:
-        """The number of the stretch that begins at a byte; one is cut in two for it."""
+        """Return the index of the range that starts at a byte, splitting a range if necessary."""
         i = bisect_left(self._starts, at)
         if i == len(self._starts) or self._starts[i] != at:
             self._starts.insert(i, at)

@@ -1,4 +1,4 @@
-"""Buffers with lifetimes, and plans that give each a place: the vocabulary of the room.
+"""Buffers with lifetimes, and plans that assign offsets: the vocabulary of memory planning.
 
 plan 4608 bytes, alignment 64 {
   x: 4096 bytes at 0, live 0..3, pinned to 0
@@ -25,13 +25,12 @@ ALIGNMENT_BYTES = 64
 class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
-    `values` names what lies in it: the value itself, its views, parts that are written into it, and
-    what was computed in place; `starts` where each begins in it, () when all at the beginning.
-    `alignment_bytes` counts where it is more than the plan's own alignment. `pinned` is the offset
-    that it must have, -1 for any. Buffers of one name in `shares` must have the same offset: they
-    are one place, as large as the largest, and theirs from the first start to the last end.
-    Units: size and offsets in bytes; lifetimes in launch steps, half-open; `offset`
-    is -1 until the buffer has a place.
+    `values` names its contents: the value itself, its views, parts written into it, and results
+    computed in place; `starts` has their offsets in it, () if all are 0. `alignment_bytes` applies
+    if it exceeds the plan's alignment. `pinned` is a required offset, -1 for any. Buffers with the
+    same name in `shares` have the same offset: they share one place, as large as the largest and
+    live from the first start to the last end. Units: size and offsets in bytes; lifetimes in launch
+    steps, half-open; `offset` is -1 before planning.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Buffer:
 
     @property
     def limit(self) -> int:
-        """The first byte behind it."""
+        """Return the first byte behind the buffer."""
         return self.offset + self.size
 
     def __str__(self) -> str:
@@ -67,10 +66,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What is placed as one: a buffer, or all buffers that share a place.
+    """The unit of placement: a buffer, or all buffers that share a place.
 
-    `members` are the positions of its buffers in the problem. `alignment_bytes` is the problem's or
-    its own, whichever is more; `pinned` is the offset that it must have, -1 for any.
+    `members` are the positions of its buffers in the problem. `alignment_bytes` is the maximum of
+    the problem's and its own; `pinned` is a required offset, -1 for any.
     """
 
     members: tuple[int, ...]
@@ -82,7 +81,7 @@ class Block:
 
 
 def blocks_of(buffers: Iterable[Buffer], alignment_bytes: int = 1) -> list[Block]:
-    """The blocks of a problem, in the order of their first buffers."""
+    """Return the blocks of a problem, in the order of their first buffers."""
     groups: dict[tuple[bool, str], list[int]] = {}
     rows = list(buffers)
     if not any(b.shares for b in rows):
@@ -107,7 +106,7 @@ def _block(members: tuple[int, ...], rows: Sequence[Buffer], alignment_bytes: in
 
 
 def live_bytes(blocks: Iterable[Block]) -> int:
-    """The most bytes alive at one step."""
+    """Return the largest number of live bytes at one step."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size
@@ -120,10 +119,10 @@ def live_bytes(blocks: Iterable[Block]) -> int:
 
 
 def aligned_bytes(blocks: Sequence[Block]) -> int:
-    """The most bytes that blocks alive at one step take, one behind the other.
+    """Return the most bytes that blocks alive at one step occupy, stacked with alignment.
 
-    Each but the last ends where the next may begin: at a multiple of the least alignment. Which is
-    the last is not known, so the one that would waste the most counts.
+    Each block but the last is padded to the least alignment. The last block is unknown, so the one
+    with the most padding counts.
     """
     unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
     if unit == 1:
@@ -150,7 +149,7 @@ def aligned_bytes(blocks: Sequence[Block]) -> int:
 class Plan:
     """Buffers with their offsets in one arena. Units: bytes.
 
-    `planner` names what made it, where that is known; equal plans may come from different ones.
+    `planner` names the planner, if known; equal plans may come from different planners.
     """
 
     buffers: tuple[Buffer, ...]
@@ -159,22 +158,22 @@ class Plan:
 
     @cached_property
     def peak_bytes(self) -> int:
-        """Size of the arena that the plan needs."""
+        """Return the size of the arena."""
         return max((b.limit for b in self.buffers if b.size), default=0)
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """No plan can need less: the most bytes alive at one step, with the gaps of alignment."""
+        """Return a lower bound of all plans: the most live bytes at one step, with alignment."""
         return aligned_bytes(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property
     def unshared_bytes(self) -> int:
-        """The arena if every buffer had a place of its own."""
+        """Return the size of an arena in which no two buffers share memory."""
         alone = (replace(b, start=0, end=1, shares="") for b in self.buffers)
         return aligned_bytes(blocks_of(alone, self.alignment_bytes))
 
     def offset_of(self, name: str) -> int:
-        """Where a buffer lies. Errors: KeyError."""
+        """Return the offset of a buffer. Errors: KeyError."""
         return self._by_name[name].offset
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Checks of a memory plan that know nothing of how it was made.
+"""Verification of a memory plan, independent of the planner.
 
-`check_plan` looks at lifetimes and offsets only. `check_steps` does not even believe the lifetimes:
-it follows the launches and asks, at every read, whether the bytes still are the value's.
+`check_plan` uses lifetimes and offsets only. `check_steps` does not trust the lifetimes either: it
+follows the launches and checks at each read that the bytes still belong to the value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.memory.views import NO_VIEWS, Span, Views
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with a plan: which buffers or values, and what."""
+    """A fault of a plan: the buffers or values involved, and the problem."""
 
     names: tuple[str, ...]
     problem: str
@@ -31,12 +31,12 @@ class Fault:
 def check_plan(
     plan: Plan, arena_bytes: int | None = None, problem: Problem | None = None
 ) -> list[Fault]:
-    """Overlaps of buffers that are alive together, misalignment, and places outside the arena.
+    """Find overlaps of live buffers, misaligned offsets, and offsets outside the arena.
 
-    Of buffers that share a place, whether they do, and of pinned ones, whether they lie there. With
-    `problem`, whether the plan is for it: the same buffers, unchanged. Empty for a right plan; a
-    wrong one has at least one fault, and not every pair that overlaps has one of its own.
-    Units: bytes; without `arena_bytes` the plan's own peak is the arena.
+    Buffers that share a place must have one offset, and pinned buffers their pin. With `problem`,
+    the plan must have the same buffers, unchanged. The result is empty for a correct plan; a wrong
+    plan has at least one fault, but not one for each overlapping pair. Units: bytes; without
+    `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
     faults = [*_misplaced(plan, limit), *_torn(plan.buffers), *_overlaps(plan.buffers)]
@@ -44,20 +44,20 @@ def check_plan(
 
 
 def _changed(plan: Plan, problem: Problem) -> Iterator[Fault]:
-    """Whether the plan is for these buffers."""
+    """Yield differences between the plan and the problem."""
     if plan.alignment_bytes % problem.alignment_bytes:
-        words = f"aligned to {plan.alignment_bytes}, asked was {problem.alignment_bytes}"
+        words = f"aligned to {plan.alignment_bytes}, the problem asks for {problem.alignment_bytes}"
         yield Fault(("all",), words)
     asked = {b.name: b for b in problem.buffers}
     seen: set[str] = set()
     for b in plan.buffers:
         wanted = asked.get(b.name)
         if wanted is None:
-            yield Fault((b.name,), "nobody asked for it")
+            yield Fault((b.name,), "is not in the problem")
         elif b.name in seen:
-            yield Fault((b.name,), "is there twice")
+            yield Fault((b.name,), "is listed twice")
         elif _facts(b) != _facts(wanted):
-            yield Fault((b.name,), f"is not what was asked for: {wanted}")
+            yield Fault((b.name,), f"differs from the problem: {wanted}")
         seen.add(b.name)
     for name in asked.keys() - seen:
         yield Fault((name,), "is missing")
@@ -72,33 +72,34 @@ def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
         if b.size < 0 or b.start >= b.end:
             yield Fault((b.name,), f"has {b.size} bytes and lives {b.start}..{b.end}")
         if b.offset < 0:
-            yield Fault((b.name,), "has no place")
+            yield Fault((b.name,), "has no offset")
         elif b.offset % plan.alignment_bytes:
-            yield Fault((b.name,), f"offset {b.offset} is no multiple of {plan.alignment_bytes}")
+            yield Fault((b.name,), f"offset {b.offset} is not a multiple of {plan.alignment_bytes}")
         elif b.offset % b.alignment_bytes:
-            yield Fault((b.name,), f"offset {b.offset} is no multiple of {b.alignment_bytes}")
+            yield Fault((b.name,), f"offset {b.offset} is not a multiple of {b.alignment_bytes}")
         elif b.size and b.limit > limit:
-            yield Fault((b.name,), f"ends at {b.limit}, the arena at {limit}")
+            yield Fault((b.name,), f"ends at {b.limit}, the arena ends at {limit}")
         if b.pinned not in (-1, b.offset):
-            yield Fault((b.name,), f"is pinned to {b.pinned}, lies at {b.offset}")
+            yield Fault((b.name,), f"is pinned to {b.pinned}, but has offset {b.offset}")
 
 
 def _torn(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Buffers that should share a place and do not."""
+    """Yield buffers that should share a place but have different offsets."""
     first: dict[str, Buffer] = {}
     for b in buffers:
         other = first.setdefault(b.shares, b) if b.shares else b
         if other.offset != b.offset:
             names = (other.name, b.name)
-            yield Fault(names, f"share a place, and lie at {other.offset} and {b.offset}")
+            at = f"{other.offset} and {b.offset}"
+            yield Fault(names, f"should share a place, but have offsets {at}")
 
 
 Held = tuple[int, int, int, int, str]
-"""Bytes and steps that are taken: start, end, offset, limit, and the name of a buffer there."""
+"""Occupied memory: start and end step, offset, limit, and the name of a buffer."""
 
 
 def _held(buffers: Sequence[Buffer]) -> list[Held]:
-    """What each buffer takes; those that share a place take one, from first start to last end."""
+    """Return the memory of each buffer; shared places count once, first start to last end."""
     shared: dict[str, Held] = {}
     held: list[Held] = []
     for b in buffers:
@@ -117,9 +118,9 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 
 
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Sweep over the steps with what is alive ordered by offset: only neighbours can overlap.
+    """Sweep over the steps with live buffers ordered by offset: only neighbours can overlap.
 
-    What overlaps something is left out of the order, so that it stays one.
+    Overlapping buffers are left out of the order to keep it consistent.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -144,19 +145,19 @@ Place = tuple[int, int]
 def check_steps(
     steps: Sequence[Step], places: Mapping[str, Place], views: Views = NO_VIEWS
 ) -> list[Fault]:
-    """Follow the launches: every read must find the bytes that were written for that value.
+    """Follow the launches: each read must find the bytes that were written for its value.
 
-    `places` has every value and scratch buffer in the arena; a view without a place lies where
-    what it shows lies. What is cut out of a value, and the parts of a joined one, must lie in it
-    where they belong, and parts fill it. Writing over an operand of the same launch needs a
-    declaration (`Step.may_overwrite`) and the same bytes.
+    `places` has each value and scratch buffer in the arena; a view without a place has that of its
+    source. Cuts of a value, and parts of a joined value, must be at their offsets inside it, and
+    parts must fill it. Overwriting an operand of the same launch needs a declaration
+    (`Step.may_overwrite`) and equal bytes.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
     for number, step in enumerate(steps):
         reads = {r: at for r in step.reads if (at := _place(r, places, views)) is not None}
         homeless = (r for r in step.reads if r not in reads and set(views.roots(r)) & places.keys())
-        faults += [Fault((r,), f"step {number} reads it, and it has no place") for r in homeless]
+        faults += [Fault((r,), f"step {number} reads it, but it has no place") for r in homeless]
         for value, place in reads.items():
             if not _is_there(value, place, owners, views):
                 faults.append(Fault((value,), f"step {number} reads it after it was overwritten"))
@@ -169,15 +170,16 @@ def check_steps(
 
 
 def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | None:
-    """Where a value lies in the arena; None when it lies elsewhere."""
+    """Return the place of a value in the arena; None for values elsewhere."""
     return places.get(value) or places.get(views.below(value))
 
 
 def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
-    """Views of another size or place than what they show, and parts that leave gaps."""
+    """Yield views whose size or place differs from their source's, and gaps between parts."""
     for view, shown in views.shown.items():
         if view in places and shown in places and places[view] != places[shown]:
-            yield Fault((view, shown), f"a view of it at {places[view]}, not at {places[shown]}")
+            at = f"the view is at {places[view]}, its source at {places[shown]}"
+            yield Fault((view, shown), at)
     for name, at in views.cut.items():
         yield from _beside(name, at.start, at.size, at.value, places)
     for whole, parts in views.joined.items():
@@ -185,27 +187,28 @@ def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
         for part in parts:
             yield from _beside(part.value, part.start, part.size, whole, places)
             if part.start != end:
-                yield Fault((part.value, whole), f"begins at byte {part.start} of it, not {end}")
+                at = f"begins at byte {part.start} of the whole, not {end}"
+                yield Fault((part.value, whole), at)
             end = part.start + part.size
         if whole in places and places[whole][1] != end:
-            yield Fault((whole,), f"has {places[whole][1]} bytes, its parts {end}")
+            yield Fault((whole,), f"has {places[whole][1]} bytes, its parts have {end}")
 
 
 def _beside(
     name: str, start: int, size: int, whole: str, places: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Whether bytes of a value lie where they should, inside it."""
+    """Yield a fault if bytes of a value are at the wrong offset, or outside the value."""
     if name not in places or whole not in places:
         return
     offset, limit = places[whole][0], places[whole][1]
     if places[name] != (offset + start, size):
-        yield Fault((name, whole), f"lies at {places[name]}, not {start} bytes behind {offset}")
+        yield Fault((name, whole), f"is at {places[name]}, not {start} bytes after {offset}")
     if start < 0 or start + size > limit:
         yield Fault((name, whole), f"bytes {start} to {start + size} are not inside {limit}")
 
 
 def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: Views) -> bool:
-    """Whether a value's bytes still are those that were written for it, each in its place."""
+    """Return whether a value's bytes are still those written for it, each in its place."""
     at, size = place
     pieces = list(views.pieces(value, 0, size))
     for piece in pieces or [Span(root, 0, 0) for root in views.roots(value)]:
@@ -221,7 +224,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Writes of one step that meet each other, or an operand without permission."""
+    """Yield writes of one step that overlap each other, or an operand without permission."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
@@ -232,9 +235,10 @@ def _collisions(
             if not _meet(written[a], place):
                 continue
             if value not in allowed:
-                yield Fault((a, value), f"step {number} writes the one over the other")
+                yield Fault((a, value), f"step {number} overwrites the second with the first")
             elif written[a] != place:
-                yield Fault((a, value), f"step {number} writes the one over part of the other")
+                words = f"step {number} overwrites part of the second with the first"
+                yield Fault((a, value), words)
 
 
 def _meet(a: Place, b: Place) -> bool:

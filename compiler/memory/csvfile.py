@@ -1,6 +1,6 @@
-"""Planning problems and solutions as CSV: columns id, lower, upper, size and, when placed, offset.
+"""Planning problems and solutions as CSV: columns id, lower, upper, size, and offset.
 
-A problem may have the columns alignment, pinned and shares besides; an empty cell says nothing.
+Optional columns are alignment, pinned and shares; an empty cell means the default.
 Source: the file format of google/minimalloc.
 """
 
@@ -21,21 +21,21 @@ EXTRA_COLUMNS = ("alignment", "pinned", "shares")
 
 
 LONGEST_LINE = 1_000_000
-"""So many bytes a line of a file may have: rows have some dozens."""
+"""Longest line of a file in bytes; usual rows have some dozens."""
 
 
 def read_csv(text: str, source: str = "") -> list[Buffer]:
-    """The buffers of a problem or solution; columns may stand in any order.
+    """Read the buffers of a problem or a solution; columns may be in any order.
 
-    Errors: E-PLAN-INPUT with the line for a missing column or a row that makes no sense.
+    Errors: E-PLAN-INPUT with the line for a missing column or an inconsistent row.
     """
     return _read(io.StringIO(text.removeprefix("\ufeff")), source)
 
 
 def read_csv_file(file: BinaryIO, source: str = "") -> list[Buffer]:
-    """The same from a file, line by line: a table of any size takes no more than its buffers.
+    """Read buffers from a file line by line: memory grows with the buffers only.
 
-    Errors: as `read_csv`, and E-PLAN-INPUT for what is no text in UTF-8, or has no lines.
+    Errors: as `read_csv`, and E-PLAN-INPUT for text that is not UTF-8, or has no line ends.
     """
     return _read(_lines(file, source), source)
 
@@ -46,15 +46,15 @@ def _lines(file: BinaryIO, source: str) -> Iterator[str]:
         number += 1
         if len(raw) > LONGEST_LINE:
             words = f"the line has more than {LONGEST_LINE:,} bytes"
-            where, hint = Where(source, number, 1), "write one buffer a line"
+            where, hint = Where(source, number, 1), "write one buffer per line"
             raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint)
         try:
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as e:
-            words = f"no text in UTF-8: a byte 0x{e.object[e.start]:02x}"
+            words = f"not UTF-8: byte 0x{e.object[e.start]:02x}"
             where, hint = Where(source, number, e.start + 1), "save the table as CSV in UTF-8"
             raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint) from e
-        # Lines that end as on other systems, also all of them in one.
+        # Lines with other systems' line ends, possibly all of the file in one chunk.
         yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
 
 
@@ -72,7 +72,7 @@ def _read(text: Iterable[str], source: str) -> list[Buffer]:
                 continue
             b = _row(header, cells)
             if b.name in lines:
-                raise ValueError(f"the id {b.name!r} is used in line {lines[b.name]} already")
+                raise ValueError(f"the id {b.name!r} is already used in line {lines[b.name]}")
             lines[b.name] = rows.line_num
             buffers.append(b)
     except (csv.Error, ValueError) as e:
@@ -92,9 +92,10 @@ def _header(cells: list[str], where: Where) -> list[str]:
     problem = ""
     if missing:
         among = ", ".join(header)[:80] or "none"
-        problem = f"needed the columns {', '.join(COLUMNS)}; {', '.join(missing)} not among {among}"
+        problem = f"expected the columns {', '.join(COLUMNS)}; got {among}, "
+        problem += f"without {', '.join(missing)}"
     elif twice:
-        problem = f"the column {twice[0]} is there twice"
+        problem = f"the column {twice[0]} occurs twice"
     if problem:
         hint = "the first line of the file names the columns"
         raise CompileError("E-PLAN-INPUT", problem, where=where, hint=hint)
@@ -102,9 +103,9 @@ def _header(cells: list[str], where: Where) -> list[str]:
 
 
 def _row(header: list[str], cells: list[str]) -> Buffer:
-    """Errors: ValueError for a row that makes no sense."""
+    """Parse a row. Errors: ValueError for an inconsistent row."""
     if len(cells) != len(header):
-        raise ValueError(f"needed {len(header)} cells, got {len(cells)}")
+        raise ValueError(f"expected {len(header)} cells, got {len(cells)}")
     row = dict(zip(header, map(str.strip, cells), strict=True))
     start, end, size = (_number(row[c], c) for c in COLUMNS[1:])
     buffer = Buffer(
@@ -117,7 +118,7 @@ def _row(header: list[str], cells: list[str]) -> Buffer:
         pinned=_optional(row, "pinned", -1),
         shares=row.get("shares", ""),
     )
-    problem = buffer_fault(buffer) if buffer.name else "needed an id"
+    problem = buffer_fault(buffer) if buffer.name else "expected an id"
     if problem:
         raise ValueError(f"buffer {buffer.name!r}: {problem}")
     return buffer
@@ -133,14 +134,14 @@ _is_whole = re.compile(r"[+-]?[0-9]{1,30}\Z").match
 
 def _number(text: str, column: str) -> int:
     if not _is_whole(text):
-        raise ValueError(f"needed a whole number as {column}, got {text[:40]!r}")
+        raise ValueError(f"expected a whole number as {column}, got {text[:40]!r}")
     return int(text)
 
 
 def write_csv(plan: Plan) -> str:
-    """The plan as CSV, with offsets, in the order of the problem.
+    """Write the plan as CSV, with offsets, in the order of the problem.
 
-    Of the extra columns, it has those in which any buffer says something.
+    Optional columns are written if any buffer uses them.
     """
     cells = {
         "alignment": [b.alignment_bytes if b.alignment_bytes > 1 else "" for b in plan.buffers],

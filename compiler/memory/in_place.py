@@ -1,7 +1,7 @@
-"""Which operands a kernel may overwrite with its results: read off the loops, promised by nobody.
+"""Operands that a kernel may overwrite with its results, derived from the loops.
 
-A result may take over an operand's bytes when every element of it is stored once, and each element
-of the operand is read only by the store of the element that lies in the same place.
+A result may take over an operand's bytes if each element of the result is stored once, and each
+element of the operand is read only by the store to the same address.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from compiler.loops.nodes import walk_statements as walk
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A store with how often it runs; None when its loops have no plain number of iterations.
+    """A store and its number of executions; None if a loop's trip count is unknown.
 
-    `then` has the stores that follow it in the same turn of the innermost loop.
+    `then` has the stores that follow it in the same iteration of the innermost loop.
     """
 
     store: Store
@@ -30,9 +30,9 @@ class _Stored:
 
 
 def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
-    """For each output of a kernel, the inputs over which it may be written."""
+    """Return, for each output of a kernel, the inputs that it may overwrite."""
     if any(isinstance(s, ScatterStore | If | While) for s in walk(kernel.body)):
-        return {}  # which elements are stored, and when, only the data say
+        return {}  # the stored elements and their order depend on data
     stores = list(_stores(kernel.body, 1))
     outputs = [p for p in kernel.params if p.role == "output"]
     inputs = [p for p in kernel.params if p.role == "input"]
@@ -48,7 +48,7 @@ def _stores(body: tuple[Statement, ...], count: Expr | None) -> Iterator[_Stored
         elif isinstance(s, Loop):
             n = s.stop - s.start
             n = max(n, 0) if isinstance(n, int) else n
-            # Loops over sizes count up from 0; others may begin behind their end.
+            # Loops over symbolic sizes count up from 0; others may start behind their end.
             known = isinstance(n, int) or not affine.symbols(s.start)
             inner = count * n if known and count is not None else None
             yield from _stores(s.body, inner)
@@ -58,7 +58,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
     if (x.dtype, x.n_elements) != (y.dtype, y.n_elements):
         return False
     written = [s for s in stores if s.store.buffer == y.name]
-    # All elements are written; as many stores as elements means that none is written twice.
+    # All elements are written; with as many stores as elements, none is written twice.
     counts = [s.count for s in written if s.count is not None]
     if len(counts) < len(written) or affine.recombine(sum(counts, 0)) != x.n_elements:
         return False
@@ -66,7 +66,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Whether a store reads x (and y) nowhere but where it writes y, or the next one does."""
+    """Return whether a store reads x (and y) only at the address that it, or the next, writes."""
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False
@@ -77,7 +77,7 @@ def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
         return all(p == _address(y, store.index) for p in places)
     if any(r.tensor == y.name for r in reads(store.value)):
         return False
-    # One of several results: its turn reads x before the same turn writes y over it.
+    # One of several results: an iteration reads x before it writes y over x.
     return any(
         behind.buffer == y.name and all(p == _address(y, behind.index) for p in places)
         for behind in stored.then
@@ -85,7 +85,7 @@ def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
 
 
 def _address(buffer: Buffer, index: tuple[Expr, ...]) -> Expr:
-    """How many elements lie before an element."""
+    """Return how many elements precede an element in memory."""
     total: Expr = 0
     for i, stride in zip(index, buffer.strides, strict=True):
         total = total + i * stride

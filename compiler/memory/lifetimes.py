@@ -1,4 +1,4 @@
-"""How long values live: from the order of launches, views and what may be computed in place."""
+"""Lifetimes of values: from the order of launches, views, and results computed in place."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from compiler.memory.views import NO_VIEWS, Views
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One launch: what it reads and writes, by value name.
+    """One launch: the values that it reads and writes, by name.
 
     `scratch` names memory needed only during the launch, with its bytes. `may_overwrite` lists, for
-    a written value, the operands over which it may be written: each element of them is read for the
-    last time before the same element is stored.
+    a written value, the operands that it may overwrite: the last read of each element precedes the
+    store to the same address.
     """
 
     reads: tuple[str, ...] = ()
@@ -27,10 +27,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """The buffers a program needs, and in which buffer each value lies.
+    """The buffers that a program needs, and the buffer of each value.
 
-    `starts` has the bytes of the buffer before values that do not lie at its beginning.
-    `overwritten` gives, for a value computed in place, the value that was there before.
+    `starts` has the offsets of values that are not at the start of their buffer. `overwritten`
+    gives, for a value computed in place, the previous value.
     """
 
     buffers: tuple[Buffer, ...]
@@ -50,13 +50,12 @@ def join_lifetimes(
     in_place: bool = True,
     until: Mapping[int, int] = NOT_SIDE_BY_SIDE,
 ) -> Lifetimes:
-    """One buffer per set of values that share memory: views, parts, and values computed in place.
+    """Compute one buffer per set of values that share memory: views, parts, in-place results.
 
-    `sizes` has the bytes of every value that is written and lives in the arena. Values without a
-    size (the caller's arrays, constants) get no buffer. A value is computed in place of an operand
-    of the same size that nothing reads later. A joined value's memory is there from the first write
-    of a part on. `until` has, by step that runs side by side with others, the last one that may
-    begin before it has ended.
+    `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
+    arrays, constants) get no buffer. A value is computed in place of an operand of the same size
+    without later readers. A joined value's memory is live from the first write of a part. `until`
+    has, for a step that runs concurrently with others, the last step that may start before it ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -85,7 +84,7 @@ def join_lifetimes(
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """The steps that touch each value's own memory, by its owner, and which one writes a value."""
+    """The steps that use each value's own memory, by its owner, and the writer of each value."""
 
     users: Mapping[str, set[int]]
     writers: Mapping[str, int]
@@ -96,7 +95,7 @@ class _Uses:
     def of(
         steps: Sequence[Step], sizes: Mapping[str, int], views: Views, until: Mapping[int, int]
     ) -> _Uses:
-        """What steps do with the values that have a size."""
+        """Collect the uses of values that have a size."""
         users: dict[str, set[int]] = {}
         writers: dict[str, int] = {}
         for number, step in enumerate(steps):
@@ -114,16 +113,16 @@ class _Uses:
         return _Uses(users, writers, views, until)
 
     def last(self, number: int) -> int:
-        """The last step that may begin before a step has ended."""
+        """Return the last step that may start before a step has ended."""
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """The step from which on all that used the memory a value owns has surely ended."""
+        """Return the step by which all users of a value's memory have ended."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:
-        """Whether nobody else needs a value's memory when a step begins that reads it, and so waits
-        for those that make it."""
+        """Return whether no other step needs a value's memory when a step starts that reads it, and
+        so waits for its producers."""
         used = self.users[self.views.home(value)[0]]
         others = used - {number, *(self.writers[root] for root in self.views.roots(value))}
         return number in used and all(self.last(u) < number for u in others)
@@ -132,7 +131,7 @@ class _Uses:
 def _homes(
     steps: Sequence[Step], sizes: Mapping[str, int], uses: _Uses, in_place: bool
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """In whose memory each value lies, and over which value one is computed in place."""
+    """Return the memory owner of each value, and the value overwritten by each in-place result."""
     views = uses.views
     homes: dict[str, str] = {}
     overwritten: dict[str, str] = {}
@@ -162,7 +161,7 @@ def _victim(
     uses: _Uses,
     homes: Mapping[str, str],
 ) -> str | None:
-    """What owns the memory that a value may take over, if there is such an operand."""
+    """Return the owner of memory that a value may take over, or None."""
     views = uses.views
     taken = {homes[w] for w in step.writes if w in homes}
     operands = step.may_overwrite.get(value, ())
@@ -178,7 +177,7 @@ def _victim(
 
 
 def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Views) -> bool:
-    """Whether an operand in the arena is all that lies in its memory, and has so many bytes."""
+    """Return whether an operand is alone in its arena memory, and has `size` bytes."""
     if any(root not in sizes for root in views.roots(operand)):
         return False
     owner, _ = views.home(operand)
@@ -186,5 +185,5 @@ def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Vie
 
 
 def is_read_besides(operand: str, safe: Sequence[str], step: Step, views: Views) -> bool:
-    """Whether a step gets bytes of an operand also under a name that it must not lose."""
+    """Return whether a step also reads an operand's bytes under a name that it must preserve."""
     return views.meets(operand, (r for r in step.reads if r not in safe))

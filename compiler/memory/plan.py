@@ -1,4 +1,4 @@
-"""The door to the planners: buffers in, a plan out."""
+"""The entry point of memory planning: buffers in, a plan out."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def plan_memory(
     """Give each buffer an offset so that buffers alive together never overlap.
 
     Units: sizes, offsets and the peak in bytes; lifetimes in launch steps, half-open [start, end).
-    Errors: E-PLAN-INPUT for a problem that makes no sense, E-OPTION-VALUE for another planner.
-    `time_limit_s` holds for planners that search; `quick` counts attempts, and gives the same plan
-    each time.
+    Errors: E-PLAN-INPUT for an inconsistent problem, E-OPTION-VALUE for an unknown planner.
+    `time_limit_s` applies to planners that search; `quick` counts attempts, and always gives the
+    same plan.
 
     >>> plan_memory([Buffer("a", 64, 0, 2), Buffer("b", 64, 2, 3)]).peak_bytes
     64
@@ -36,21 +36,21 @@ def plan_memory(
 
 
 def find_planner(name: str) -> Planner:
-    """The planner of a name. Errors: E-OPTION-VALUE."""
+    """Return the planner of a name. Errors: E-OPTION-VALUE."""
     if name == quick.name:
         return quick
-    # What compiles programs asks for no other: the registry imports all of them.
+    # Compiling programs uses `quick` only: the registry imports all planners.
     from compiler.memory.planners.all import PLANNERS
 
     if name not in PLANNERS:
         raise CompileError(
-            "E-OPTION-VALUE", f"no planner is named {name!r}; there are: {', '.join(PLANNERS)}"
+            "E-OPTION-VALUE", f"no planner is named {name!r}; planners: {', '.join(PLANNERS)}"
         )
     return PLANNERS[name]
 
 
 def make_problem(buffers: Sequence[Buffer], alignment_bytes: int) -> Problem:
-    """A problem that makes sense. Errors: E-PLAN-INPUT, E-OPTION-VALUE for the alignment."""
+    """Return a checked problem. Errors: E-PLAN-INPUT, E-OPTION-VALUE for the alignment."""
     if not is_power_of_two(alignment_bytes):
         raise CompileError(
             "E-OPTION-VALUE", f"the alignment must be a power of two, got {alignment_bytes}"

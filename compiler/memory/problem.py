@@ -1,4 +1,4 @@
-"""A planning problem: buffers, the alignment of all, and what no plan for them can go below."""
+"""A planning problem: buffers, their common alignment, and the lower bound of all plans."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compiler.memory.taken import Taken
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be placed. Every offset must be a multiple of `alignment_bytes`, a power of two.
+    """Buffers to place. Each offset must be a multiple of `alignment_bytes`, a power of two.
 
-    Planners place `blocks`, and `plan` turns offsets of blocks into a plan.
-    Errors: `check_problem` says what a problem must be; a planner may rely on it.
+    Planners place `blocks`, and `plan` turns offsets of blocks into a plan. Errors: `check_problem`
+    states the requirements, which planners may rely on.
     """
 
     buffers: tuple[Buffer, ...]
@@ -26,22 +26,22 @@ class Problem:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """What is placed as one. Blocks of 0 bytes can lie anywhere."""
+        """Return the units of placement. Blocks of 0 bytes can have any offset."""
         return tuple(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property
     def live_bytes(self) -> int:
-        """The most bytes alive at one step."""
+        """Return the largest number of live bytes at one step."""
         return live_bytes(self.blocks)
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """What no plan can go below: live bytes with the gaps that alignment forces, and pins."""
+        """Return a lower bound of all plans: live bytes with alignment padding, and pins."""
         pins = max((b.pinned + b.size for b in self.blocks if b.pinned >= 0 and b.size), default=0)
         return max(aligned_bytes(self.blocks), pins)
 
     def plan(self, offsets: Sequence[int]) -> Plan:
-        """The plan in which every buffer lies where its block does. Units: bytes."""
+        """Return the plan in which each buffer has the offset of its block. Units: bytes."""
         places = [0] * len(self.buffers)
         for block, offset in zip(self.blocks, offsets, strict=True):
             for member in block.members:
@@ -51,7 +51,7 @@ class Problem:
 
 
 LARGEST = 2**60
-"""No step, and no sum of all sizes, pins and alignments, is larger: offsets fit machine words."""
+"""Largest step, and largest sum of all sizes, pins and alignments: offsets fit in 64 bits."""
 
 
 def check_problem(
@@ -59,9 +59,9 @@ def check_problem(
     alignment_bytes: int = 1,
     where: Callable[[str], Where | None] = lambda name: None,
 ) -> None:
-    """Errors: E-PLAN-INPUT for buffers that make no sense, alone or together.
+    """Check buffers, alone and together. Errors: E-PLAN-INPUT.
 
-    `where` says at which place of a file a buffer stands, by name.
+    `where` maps a buffer's name to its place in a file.
     """
     seen: set[str] = set()
     for row, b in enumerate(buffers, 1):
@@ -75,8 +75,8 @@ def check_problem(
         total += b.size + max(b.pinned, 0) + b.alignment_bytes
         if total > LARGEST:
             words = (
-                f"buffer {b.name!r}: up to it, sizes, pins and alignments add up to {total} bytes, "
-                f"and {LARGEST} are the most"
+                f"buffer {b.name!r}: sizes, pins and alignments up to here add up to {total} "
+                f"bytes, the limit is {LARGEST}"
             )
             raise CompileError("E-PLAN-INPUT", words, where=where(b.name))
     fault = next(_pin_faults(buffers, alignment_bytes), None)
@@ -86,31 +86,31 @@ def check_problem(
 
 
 def buffer_fault(b: Buffer) -> str:
-    """What makes no sense about one buffer; nothing when it does."""
+    """Return the problem of one buffer; "" if there is none."""
     if b.size < 0:
-        return f"needed a size of at least 0 bytes, got {b.size}"
+        return f"expected a size of at least 0 bytes, got {b.size}"
     if b.start >= b.end:
-        return f"needed lower < upper, a lifetime that ends after it starts, got {b.start}..{b.end}"
+        return f"expected lower < upper, the lifetime's end after its start, got {b.start}..{b.end}"
     if b.start < 0:
-        return f"needed a lower of at least 0, the first step, got {b.start}..{b.end}"
+        return f"expected a lower of at least 0, the first step, got {b.start}..{b.end}"
     if b.end > LARGEST:
-        return f"needed an upper of at most {LARGEST}, got {b.end}"
+        return f"expected an upper of at most {LARGEST}, got {b.end}"
     if not is_power_of_two(b.alignment_bytes):
-        return f"needed an alignment that is a power of two, got {b.alignment_bytes}"
+        return f"expected a power of two as alignment, got {b.alignment_bytes}"
     if b.pinned < -1:
-        return f"needed a pin from byte 0 on, or -1 for none, got {b.pinned}"
+        return f"expected a pin of at least 0, or -1 for none, got {b.pinned}"
     return ""
 
 
 def is_power_of_two(number: int) -> bool:
-    """Whether a number may be an alignment."""
+    """Return whether a number is a valid alignment."""
     return number > 0 and not number & (number - 1)
 
 
 def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tuple[str, str]]:
-    """Pins must agree within a group, be aligned, and not put two blocks at one place.
+    """Check that pins agree within a group, are aligned, and do not overlap.
 
-    The name of a buffer, and what is wrong with its pin.
+    Yields the name of a buffer, and the problem of its pin.
     """
     if all(b.pinned < 0 for b in buffers):
         return
@@ -122,18 +122,18 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
             continue
         if len(pins) > 1:
             places = " and ".join(map(str, sorted(pins)))
-            yield name, f"what shares its place is pinned to {places}"
+            yield name, f"the buffers that share its place are pinned to {places}"
         if block.pinned % block.alignment_bytes:
-            yield name, f"pinned to {block.pinned}, no multiple of {block.alignment_bytes}"
+            yield name, f"pinned to {block.pinned}, not a multiple of {block.alignment_bytes}"
         if block.size:
             pinned.append((name, block))
     yield from _pinned_together(pinned)
 
 
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
-    """Sweep over the steps with what is alive ordered by offset: only neighbours can overlap.
+    """Sweep over the steps with live blocks ordered by offset: only neighbours can overlap.
 
-    Nothing in the order overlaps, since what comes after the first fault is not asked for.
+    The order stays free of overlaps, since the caller stops at the first fault.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -141,6 +141,6 @@ def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str
         while ends and ends[0][0] <= b.start:
             alive.remove(heapq.heappop(ends)[1])
         for _, _, other in alive.meets(b.pinned, b.pinned + b.size):
-            yield name, f"pinned to bytes of {other!r}, which lives at its time"
+            yield name, f"pinned to bytes of {other!r}, which is live at the same time"
         alive.add(b.pinned, b.pinned + b.size, name)
         heapq.heappush(ends, (b.end, b.pinned))

@@ -1,4 +1,4 @@
-"""Which bytes are taken now: for sweeps over the steps that ask whether two things overlap."""
+"""Occupied bytes of a sweep over the steps, for overlap tests."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 from bisect import bisect_left, bisect_right, insort
 
 MOST_TOGETHER = 1_000
-"""Offsets are listed in pieces of up to twice as many: what comes and goes moves a piece only."""
+"""Offsets are listed in pieces of up to twice as many: an update moves one piece only."""
 
 Stretch = tuple[int, int, str]
-"""Offset, limit, and whose bytes they are."""
+"""Offset, limit, and the owner of the bytes."""
 
 
 class Taken:
-    """Stretches of bytes of which no two overlap, by offset: only neighbours can meet a new one."""
+    """Disjoint byte ranges by offset: only neighbours can overlap a new one."""
 
     def __init__(self) -> None:
         self._stretches: dict[int, Stretch] = {}
@@ -21,7 +21,7 @@ class Taken:
         self._firsts = [-math.inf]
 
     def meets(self, offset: int, limit: int) -> list[Stretch]:
-        """The neighbours that have bytes in common with a stretch."""
+        """Return the neighbours that overlap a range."""
         at = self._piece(offset)
         piece = self._pieces[at]
         here = bisect_left(piece, offset)
@@ -34,7 +34,7 @@ class Taken:
         return sorted(s for s in stretches if s[0] < limit and offset < s[1])
 
     def add(self, offset: int, limit: int, name: str) -> None:
-        """Take bytes, at least one, that nobody has."""
+        """Add a range of at least one free byte."""
         self._stretches[offset] = (offset, limit, name)
         at = self._piece(offset)
         piece = self._pieces[at]
@@ -44,7 +44,7 @@ class Taken:
             self._firsts.insert(at + 1, piece[MOST_TOGETHER])
 
     def remove(self, offset: int) -> None:
-        """Give back what was taken from an offset on."""
+        """Remove the range at an offset."""
         del self._stretches[offset]
         at = self._piece(offset)
         piece = self._pieces[at]

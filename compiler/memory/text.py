@@ -1,4 +1,4 @@
-"""Reads the printed form of a plan: see compiler/memory/buffer.py for what it looks like."""
+"""A parser for the printed form of a plan; see compiler/memory/buffer.py for the form."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _LINE = re.compile(
 
 
 def parse_plan(text: str) -> Plan:
-    """Read what `str(plan)` prints. Errors: E-TEXT-SYNTAX, E-PLAN-INPUT."""
+    """Parse the output of `str(plan)`. Errors: E-TEXT-SYNTAX, E-PLAN-INPUT."""
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
-        raise CompileError("E-TEXT-SYNTAX", "needed a plan, got no text")
+        raise CompileError("E-TEXT-SYNTAX", "expected a plan, got no text")
     head = _HEAD.match(lines[0][1])
     if head is None or lines[-1][1] != "}" or len(lines) < 2 or not is_power_of_two(int(head[2])):
         raise CompileError(
             "E-TEXT-SYNTAX",
-            f"needed `plan N bytes, alignment N {{ ... }}`, got {lines[0][1][:60]!r}",
+            f"expected `plan N bytes, alignment N {{ ... }}`, got {lines[0][1][:60]!r}",
             where=Where("plan", lines[0][0], 1),
         )
     buffers = tuple(_parse_line(n, line) for n, line in lines[1:-1])
@@ -46,7 +46,7 @@ def _parse_line(number: int, line: str) -> Buffer:
     if match is None:
         raise CompileError(
             "E-TEXT-SYNTAX",
-            f"needed `name: N bytes at N, live N..N`, got {line[:80]!r}",
+            f"expected `name: N bytes at N, live N..N`, got {line[:80]!r}",
             where=Where("plan", number, 1),
         )
     found = match.groupdict()

@@ -1,7 +1,7 @@
-"""Values that no launch writes: views of others, bytes cut out of others, and joined parts.
+"""Values that no launch writes: views of others, cuts of others, and joined parts.
 
-A view shows all of a value, a *cut* some of its bytes. A *joined* value is nothing but its parts,
-one behind the other: they are written straight into its memory.
+A view shows all of a value, a *cut* some of its bytes. A *joined* value consists of its parts, one
+behind the other: they are written directly into its memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Some bytes of a value: `size` of them, from `start` on."""
+    """A range of a value's bytes: `size` bytes from `start`."""
 
     value: str
     start: int
@@ -24,10 +24,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Views:
-    """What lies in whose memory; all other values are written by launches and own theirs.
+    """The values that use another value's memory; all others are written by launches.
 
-    `shown` has what each view shows, `cut` the bytes of a value that a cut is. `joined` has the
-    parts of each joined value with where they begin in it; they fill it without gaps.
+    `shown` has the source of each view, `cut` the byte range of each cut. `joined` has the parts of
+    each joined value with their offsets in it; they fill it without gaps.
 
     >>> views = Views(shown={"v": "b"}, joined={"w": (Span("a", 0, 64), Span("v", 64, 32))})
     >>> views.home("b"), views.roots("w")
@@ -39,19 +39,19 @@ class Views:
     joined: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        """The values that no launch writes."""
+        """Yield the values that no launch writes."""
         yield from self.shown
         yield from self.cut
         yield from self.joined
 
     def below(self, value: str) -> str:
-        """What a view shows, through views of views; the value itself when it is no view."""
+        """Return the source of a view, through views of views; any other value itself."""
         while value in self.shown:
             value = self.shown[value]
         return value
 
     def roots(self, value: str) -> tuple[str, ...]:
-        """The values that launches write and that this one shows bytes of, each once."""
+        """Return the launch-written values whose bytes this value shows, each once."""
         if value not in self._roots:
             self._roots[value] = tuple(dict.fromkeys(self._found_roots(value)))
         return self._roots[value]
@@ -67,12 +67,12 @@ class Views:
             yield value
 
     def meets(self, value: str, others: Iterable[str]) -> bool:
-        """Whether any of the others is made of a written value that this one is made of, too."""
+        """Return whether any of the others shares a launch-written value with this one."""
         roots = set(self.roots(value))
         return any(not roots.isdisjoint(self.roots(other)) for other in others)
 
     def home(self, value: str) -> tuple[str, int]:
-        """The value that owns the memory where this one lies, and the bytes of it before this."""
+        """Return the owner of a value's memory, and the value's offset in it."""
         start = 0
         while True:
             value = self.below(value)
@@ -82,7 +82,7 @@ class Views:
             value, start = at.value, start + at.start
 
     def size_in(self, value: str, sizes: Mapping[str, int]) -> int:
-        """The bytes of a value; `sizes` has those of written ones."""
+        """Return the bytes of a value; `sizes` has those of written values."""
         value = self.below(value)
         if value in self.cut:
             return self.cut[value].size
@@ -91,7 +91,7 @@ class Views:
         return sizes[value]
 
     def pieces(self, value: str, start: int, size: int) -> Iterator[Span]:
-        """Which bytes of which written values some bytes of a value are, in order."""
+        """Yield the ranges of written values that make up a range of a value, in order."""
         value = self.below(value)
         if value in self.cut:
             at = self.cut[value]
@@ -107,7 +107,7 @@ class Views:
 
     @cached_property
     def places_in_joined(self) -> Mapping[str, Span]:
-        """By part of a joined value (what a view shows, for a view) where it lies in which one."""
+        """Return the offset of each part in its joined value, by the part's source."""
         found: dict[str, Span] = {}
         for whole, parts in self.joined.items():
             for part in parts:

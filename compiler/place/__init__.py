@@ -1,1 +1,1 @@
-"""Which device runs what, and when: platforms, tasks, schedulers, a simulator."""
+"""Placement of tasks on devices in time: platforms, tasks, schedulers, a simulator."""

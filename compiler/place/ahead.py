@@ -1,4 +1,4 @@
-"""List schedulers that look at what comes after a task: its readers, or all the way to the end."""
+"""List schedulers with lookahead: to a task's readers, or to the end of the graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import Timeline
 
 MOST_CHILDREN = 16
-"""Looking ahead, no more readers of a task are tried: those with the longest way to go."""
+"""Lookahead tries at most this many readers of a task: those with the longest remaining path."""
 
 
 @scheduler(
@@ -25,10 +25,10 @@ MOST_CHILDREN = 16
     """,
 )
 def lookahead(problem: Problem, limit_s: float) -> Placement:
-    """HEFT that looks one step ahead.
+    """HEFT with one step of lookahead.
 
-    Each device is tried for a task together with the tasks that read what it makes, each of these
-    where it ends first; what counts is when the last of them ends.
+    Each device is tried for a task together with its readers, each reader on the device where it
+    ends first. The device whose last reader ends first wins.
     """
     ranks = problem.upward_ranks
 
@@ -51,7 +51,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
         last = own
         for v in children:
             if any(line.device[u] < 0 for u, _ in line.problem.before[v]):
-                # What else it waits for has no place yet: it is taken to be there.
+                # Its other operands have no place yet: assume that they are available.
                 last = max(last, min(_alone(line, t, v, e) for e in line.problem.able[v]))
                 continue
             e = min(line.problem.able[v], key=lambda e: line.finish(v, e))
@@ -66,7 +66,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
 
 
 def _alone(line: Timeline, t: int, v: int, e: int) -> float:
-    """When a reader would end if it waited for those alone that have a place."""
+    """Return the end of a reader that waits for placed tasks only."""
     p = line.problem
     placed = [
         line.end[u] + p.delay(b, line.device[u], e) for u, b in p.before[v] if line.device[u] >= 0
@@ -85,11 +85,11 @@ def _alone(line: Timeline, t: int, v: int, e: int) -> float:
     """,
 )
 def peft(problem: Problem, limit_s: float) -> Placement:
-    """Earliest finish, counting what is still to come (PEFT).
+    """Earliest finish, including the remaining path (PEFT).
 
-    A table has for each task and device the shortest way to the end if every later task had the
-    best device for itself. Tasks go in the order of their mean in it, to the device where
-    their end and the way to go are least together.
+    A table gives, for each task and device, the shortest path to the end if each later task had its
+    best device for itself. Tasks are ordered by their mean in the table. Each goes to the device
+    with the least sum of its end and the remaining path.
     """
     p = problem
     table = [list(row) for row in p.tail]
@@ -105,7 +105,7 @@ def peft(problem: Problem, limit_s: float) -> Placement:
 
 
 def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
-    """The device with the least end and way to go, `rest` by task and device, together."""
+    """Return a choice of the device with the least sum of end and remaining path, `rest`."""
 
     def choose(line: Timeline, t: int) -> int:
         ends = {d: line.ends(t, d) + rest[t][d] for d in line.problem.able[t]}
@@ -115,7 +115,7 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
 
 
 @scheduler(
-    source="HEFT (Topcuoglu, Hariri and Wu 2002), its devices chosen in the manner of PEFT "
+    source="HEFT (Topcuoglu, Hariri and Wu 2002), with device selection as in PEFT "
     "(Arabnejad and Barbosa 2014), repeated",
     example=FORK
     + """=> two-cores
@@ -126,12 +126,12 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
     """,
 )
 def iterated(problem: Problem, limit_s: float) -> Placement:
-    """Iterated HEFT: each schedule ranks tasks by the devices of the schedule before.
+    """Iterated HEFT: ranks come from the devices of the previous schedule.
 
-    The first plan is that of HEFT. In each further one a task's rank is the longest way from it to
-    the end with the devices of the plan before, and it goes where its end and the way from there
-    are least together: each of its readers where that is best, what follows them as before. The
-    shortest plan counts.
+    The first schedule is HEFT's. In each further one, a task's rank is its longest path to the end
+    on the devices of the previous schedule. A task goes to the device with the least sum of its end
+    and the remaining path: its readers on their best devices, later tasks on their previous ones.
+    The shortest schedule is returned.
     """
     return repeated(by_rank(problem, problem.upward_ranks), _again)
 
@@ -141,10 +141,10 @@ def _again(before: Timeline, ranks: Sequence[float]) -> Timeline:
 
 
 def _ways_on(line: Timeline, ranks: Sequence[float]) -> list[list[float]]:
-    """By task and device the longest way on: readers where it is best, the rest as in a plan."""
+    """Return the longest remaining paths by task and device: readers on their best devices."""
     p, device = line.problem, line.device
     after = [list(row) for row in p.tail]
-    """By task and device the way on when all readers stay where the plan has them."""
+    """By task and device, the remaining path if all readers stay on their devices."""
     for t in range(p.n):
         for d in p.able[t]:
             ways = (p.delay(b, d, device[v]) + ranks[v] for v, b in p.after[t])

@@ -1,4 +1,4 @@
-"""Several schedulers, the best of them, and small changes to it while there is time."""
+"""A portfolio of schedulers, and local search from the best result."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 QUICK = (heft, iterated, lookahead, peft, cpop, *READY, min_cut)
-"""What is tried for every graph."""
+"""Schedulers that are tried for each graph."""
 
 SMALL = 60
-"""With no more tasks than this the optimum is looked for as well."""
+"""Largest number of tasks for which the optimum is searched, too."""
 
 Measure = Callable[[Problem, Placement], float]
-"""What a placement is judged by, in seconds; infinite for one that cannot run."""
+"""Cost of a placement in seconds; infinite if it cannot run."""
 
 
 @scheduler(
-    source="a portfolio; the changes are a descent over devices and orders",
+    source="a portfolio, then local search over devices and orders",
     quick=False,
     example=FORK
     + """=> two-cores
@@ -40,17 +40,16 @@ Measure = Callable[[Problem, Placement], float]
     """,
 )
 def best(problem: Problem, limit_s: float) -> Placement:
-    """The best of all that is there, changed further while there is time.
+    """The best schedule of all schedulers, then local search within the time limit.
 
-    All quick schedulers are tried, and for small graphs the optimum is looked for. Then
-    tasks go to other devices and change places in the order, as long as that makes the schedule no
-    longer.
+    All quick schedulers are tried, and the optimum is searched for small graphs. Then tasks change
+    devices and positions as long as the schedule does not get longer.
     """
     return portfolio(problem, limit_s, finished)
 
 
 def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
-    """`best` by any measure: of the simulated run, say, with the links that it keeps waiting."""
+    """Run `best` with any cost: for example the simulated run, with contention on links."""
     end = time.monotonic() + limit_s
     bound = problem.bound_seconds
     quick = [s.decide(problem, 0.0) for s in QUICK]
@@ -69,13 +68,13 @@ def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
 
 
 CHANGES = 20_000
-"""So many changes are tried at most: a limit that does not depend on how fast the machine is."""
+"""Largest number of changes: a limit that does not depend on the machine's speed."""
 
 
 def _descent(
     p: Problem, placement: Placement, seconds: float, end: float, bound: float, measure: Measure
 ) -> Placement:
-    """Random changes that are no loss, from a fixed seed."""
+    """Improve a placement by random changes that do not increase its cost, from a fixed seed."""
     number = {d.name: i for i, d in enumerate(p.platform.devices)}
     device = [number[s.device] for s in placement.slots]
     rank = [float(-s.start) for s in placement.slots]

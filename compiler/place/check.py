@@ -1,8 +1,8 @@
-"""Checks of a schedule that know nothing of how it was made.
+"""Verification of a schedule, independent of the scheduler.
 
-Tasks, platform and times are all that is looked at: is every task run once, by a device that can,
-for as long as it takes; is each operand in the device's memory by then, and how did it get there;
-does anything do two things at once; does every memory hold what lies in it.
+The inputs are tasks, platform and times. Each task must run once, on an able device, for its
+duration; each operand must have been brought to the device's memory in time; no device or link may
+exceed its concurrency, and no memory its capacity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compiler.place.tasks import Task, TaskGraph
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with a schedule: what it is about, and what is wrong."""
+    """A fault of a schedule: the object and the problem."""
 
     name: str
     problem: str
@@ -32,16 +32,16 @@ class Fault:
 
 
 SAME = 1e-9
-"""Times are equal when they differ by no more than this share of the whole schedule, or of all its
-work where that is less: a schedule that says it ends late does not get more lenience by that."""
+"""Relative tolerance of times: a fraction of the whole schedule or, if less, of its total work. So
+a schedule that claims a late end gets no more tolerance."""
 
 
 def check_schedule(
     graph: TaskGraph, platform: Platform, schedule: Schedule, *, contention: bool = True
 ) -> list[Fault]:
-    """Everything that is wrong with a schedule; nothing for one that a machine could follow.
+    """Return all faults of a schedule; none for a schedule that a machine could follow.
 
-    `contention`: a link carries no more transfers at once than it has channels.
+    `contention`: a link carries at most as many concurrent transfers as it has channels.
     """
     found = list(_named(graph, platform, schedule))
     if found:
@@ -50,22 +50,22 @@ def check_schedule(
 
 
 def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator[Fault]:
-    """Tasks that are there not once, and names that nothing has."""
+    """Yield tasks that do not run exactly once, and unknown names."""
     runs = Counter(s.task for s in schedule.slots)
     for t in graph.tasks:
         if runs[t.name] != 1:
             yield Fault(t.name, f"runs {runs[t.name]} times")
     for name in runs.keys() - {t.name for t in graph.tasks}:
-        yield Fault(name, "is no task of the graph")
+        yield Fault(name, "is not a task of the graph")
     links = {x.name: x for x in platform.links}
     if schedule.platform != platform.name:
         yield Fault(schedule.platform, f"is not the platform {platform.name!r}")
     for s in schedule.slots:
         if s.device not in platform.device_of:
-            yield Fault(s.task, f"runs on {s.device!r}, which is no device")
+            yield Fault(s.task, f"runs on {s.device!r}, which is not a device")
     for m in schedule.moves:
         if m.datum not in graph.datum:
-            yield Fault(m.datum, "is moved and is no value of the graph")
+            yield Fault(m.datum, "is moved and is not a value of the graph")
         joins = links[m.link].joins if m.link in links else ()
         if m.source == m.to or m.source not in joins or m.to not in joins:
             yield Fault(m.datum, f"{m.link!r} does not lead from {m.source!r} to {m.to!r}")
@@ -73,7 +73,7 @@ def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator
     times += [(m.datum, m.start, m.end) for m in schedule.moves]
     for name, start, end in times:
         if not 0.0 <= start <= end < math.inf:
-            yield Fault(name, f"goes on from {start} s to {end} s")
+            yield Fault(name, f"lasts from {start} s to {end} s")
 
 
 class _Checker:
@@ -90,7 +90,7 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """By datum and memory when a transfer first brought it, of those that could begin."""
+        """By datum and memory, the earliest arrival by a transfer that could start."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +114,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Whether a transfer brings its datum earlier than was known."""
+        """Return whether a transfer brings its datum earlier than known."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -145,7 +145,7 @@ class _Checker:
             slots.sort(key=lambda s: (s.start, s.end))
             for a, b in pairwise(slots):
                 if b.start < a.end - self.slack:
-                    yield Fault(b.task, f"{device} still runs {a.task} until {a.end} s")
+                    yield Fault(b.task, f"{device} runs {a.task} until {a.end} s")
         carried: dict[str, list[Move]] = defaultdict(list)
         for m in self.schedule.moves if self.contention else ():
             carried[m.link].append(m)
@@ -158,10 +158,11 @@ class _Checker:
             active = [end for end in active if end > m.start + self.slack]
             active.append(m.end)
             if len(active) > channels:
-                yield Fault(m.datum, f"{link} carries {len(active)} at once, it can {channels}")
+                words = f"{link} carries {len(active)} transfers at once, its limit is {channels}"
+                yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """When a datum is in a memory (for a device of it); infinite for never."""
+        """Return the time from which a datum is in a memory (for a device); infinite for never."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -182,27 +183,28 @@ class _Checker:
             for r in t.reads:
                 there = self._there(r, self._memory(s), s.device)
                 if not s.start >= there - self.slack:
-                    yield Fault(t.name, f"starts at {s.start} s, {r} is there at {there} s")
+                    yield Fault(t.name, f"starts at {s.start} s, {r} arrives at {there} s")
 
     def _transfers(self) -> Iterator[Fault]:
         for m in self.schedule.moves:
             there = self._there(m.datum, m.source)
             if not m.start >= there - self.slack:
-                yield Fault(m.datum, f"leaves {m.source} at {m.start} s, it is there at {there} s")
+                words = f"leaves {m.source} at {m.start} s, it arrives there at {there} s"
+                yield Fault(m.datum, words)
 
     def _results(self) -> Iterator[Fault]:
         for d in self.graph.data:
             if d.is_result and self._there(d.name, self.platform.home) == math.inf:
-                yield Fault(d.name, f"never comes home to {self.platform.home}")
+                yield Fault(d.name, f"never returns to {self.platform.home}")
 
     def _claims(self) -> Iterator[Fault]:
-        """What the schedule says of itself."""
+        """Check the schedule's own claims."""
         last, bound = self.schedule.makespan_seconds, self.schedule.bound_seconds
         if not 0.0 <= bound <= last + self.slack:
-            yield Fault("all", f"ends at {last} s, before {bound} s, which is said to be the least")
+            yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Sweep over time: what is in each memory, from its coming to its last use."""
+        """Sweep over time: the content of each memory, from arrival to last use."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
@@ -214,13 +216,13 @@ class _Checker:
                 peak = max(peak, held)
             room = math.inf if memory.nbytes is None else memory.nbytes
             if peak > room:
-                yield Fault(memory.name, f"holds {peak} bytes, it has room for {room}")
+                yield Fault(memory.name, f"holds {peak} bytes, its capacity is {room}")
             said = self.schedule.peak_bytes.get(memory.name)
             if said is not None and not peak <= said <= room:
-                yield Fault(memory.name, f"holds {peak} bytes at most, {said} are said")
+                yield Fault(memory.name, f"holds {peak} bytes at its peak, {said} are claimed")
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        """When a datum takes room in a memory, which it does not where it only passes through."""
+        """Yield the interval in which a datum occupies a memory, unless it only passes through."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]
@@ -237,12 +239,12 @@ class _Checker:
             starts = [made.start]
             ends.append(made.end)
         elif made is None and (origin == memory or keeps):
-            # It was there from the beginning, whatever is brought once more.
+            # It was there from the beginning; later transfers do not matter.
             starts = [0.0]
             if keeps and ends:
                 ends.append(self.schedule.makespan_seconds)
         else:
-            # Of several that come in time for the first reader, those before passed through.
+            # Of several arrivals before the first reader, all but the last passed through.
             first = min((s.start for s in here), default=math.inf)
             moves = [m for m in self.moves[datum] if m.to == memory]
             starts = sorted(m.start for m in moves if m.end <= first + self.slack)[-1:]

@@ -1,4 +1,4 @@
-"""A schedule as a picture: a row for each device and link, the critical path in another colour."""
+"""A schedule as a Gantt chart: a row per device and link, the critical path highlighted."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 110, 16, 30, 34, 22
 TASK, MOVE, CRITICAL, INK = "#0b6bcb", "#1a7f4b", "#b5480a", "#6b7280"
 MOST_TICKS = 8
 LONGEST_NAME = 15
-"""Letters of a row's name that have room at its left."""
+"""Longest row name, in letters."""
 
 LETTER = 7.0
-"""Pixels of a letter: names stand in bars that have room for them."""
+"""Width of a letter in pixels: only bars that are wide enough show their names."""
 
 
 def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
-    """The schedule as an SVG that reads well on light and dark pages.
+    """Draw the schedule as an SVG that is readable on light and dark pages.
 
-    What is on the critical path has another colour, as the line below says; each bar has its words
-    as a title.
+    The critical path is highlighted, with a key below; each bar has a title with its times.
     """
     rows = _rows(platform, schedule)
     whole = schedule.makespan_seconds or 1.0
@@ -50,7 +49,7 @@ def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
 
 
 def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activity]]]:
-    """By name what goes on: all devices, and the links that carry something; channels apart."""
+    """Return activities by row name: all devices, then links with transfers; channels separate."""
     rows: list[tuple[str, list[Activity]]] = [
         (d.name, [s for s in schedule.slots if s.device == d.name]) for d in platform.devices
     ]
@@ -68,7 +67,7 @@ def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activi
 
 
 def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
-    """A line at every round time."""
+    """Yield a line at each tick."""
     step = _step(whole)
     for i in range(int(whole / step) + 1):
         seconds = i * step
@@ -82,7 +81,7 @@ def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
 
 
 def _step(whole: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten by which there are few enough ticks."""
+    """Return the smallest step of 1, 2 or 5 times a power of ten with few enough ticks."""
     if whole <= 0.0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(whole / MOST_TICKS))
@@ -90,13 +89,13 @@ def _step(whole: float) -> float:
 
 
 def _key(schedule: Schedule, y: float) -> Iterator[str]:
-    """What the colours say, and how long it takes in all."""
+    """Yield the key of the colours, and the total time."""
     x = LEFT
     for colour, words in ((TASK, "task"), (MOVE, "transfer"), (CRITICAL, "critical path")):
         yield f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}" fill-opacity="0.6"/>'
         yield _text(x + 15, y, words, "start", INK)
         x += 40 + round(LETTER * len(words))
-    all_of_it = f"{seconds_text(schedule.makespan_seconds)} in all"
+    all_of_it = f"{seconds_text(schedule.makespan_seconds)} in total"
     yield _text(WIDTH - RIGHT, y, all_of_it, "end", INK)
 
 
@@ -123,15 +122,15 @@ def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time with three digits and its unit."""
+    """Format a time with three digits and its unit."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if seconds * factor >= 1 or unit == "us":
             return f"{seconds * factor:.3g} {unit}"
-    raise AssertionError("the last unit takes everything")
+    raise AssertionError("the last unit accepts any time")
 
 
 def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns: int = 72) -> str:
-    """The schedule in characters: `=` works, `#` works on the critical path, `.` waits."""
+    """Draw the schedule in characters: `=` busy, `#` on the critical path, `.` idle."""
     whole = schedule.makespan_seconds or 1.0
     critical = {id(x) for x in critical_path(graph, schedule)}
     rows = _rows(platform, schedule)
@@ -145,7 +144,7 @@ def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns
 
 
 def _cells(activities: Sequence[Activity], whole: float, columns: int, critical: set[int]) -> str:
-    """A character for each part of the time; what goes on longest in it gives the character."""
+    """Return a character for each time interval, by its longest activity."""
     cells = [{"=": 0.0, "#": 0.0} for _ in range(columns)]
     for x in activities:
         start, end = x.start / whole * columns, x.end / whole * columns

@@ -1,4 +1,4 @@
-"""List schedulers by rank: HEFT, and CPOP that comes from the same paper."""
+"""List schedulers by rank: HEFT, and CPOP from the same paper."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ tasks fork {
     """,
 )
 def heft(problem: Problem, limit_s: float) -> Placement:
-    """Earliest finish, the longest way to go first (HEFT).
+    """Earliest finish, tasks with the longest remaining path first (HEFT).
 
-    A task's rank is the longest way from it to the end, with times that are means over all devices.
-    In the order of their ranks tasks go where they end first; a gap between others will do. Then
-    the same is done a few times with ranks by the devices that tasks have got; the shortest plan
-    counts, so it is never longer than the first.
+    A task's rank is its longest path to the end, with times averaged over all devices. In the order
+    of ranks, tasks go to the device where they end first, including gaps between other tasks. Then
+    the schedule is repeated a few times with ranks from the chosen devices; the shortest is
+    returned, so it is never longer than the first.
     """
 
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
 
 
 Choice = Callable[[Timeline, int], int]
-"""The device for a task whose turn has come."""
+"""Function that returns the device for the next task."""
 
 
 def ends_first(line: Timeline, t: int) -> int:
-    """The device on which a task ends first."""
+    """Return the device on which a task ends first."""
     return min(line.problem.able[t], key=lambda d: line.finish(t, d))
 
 
 def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_first) -> Timeline:
-    """Tasks in the order of their ranks, each on the device that is chosen for it."""
+    """Place tasks in the order of their ranks, each on its chosen device."""
     line = Timeline(problem)
     for t in ranked(problem, ranks):
         line.put(t, choose(line, t))
@@ -63,15 +63,15 @@ def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_firs
 
 
 ROUNDS = 4
-"""So many plans are made after the first; later ones hardly ever were shorter."""
+"""Number of schedules after the first; later ones are hardly ever shorter."""
 
 
 Again = Callable[[Timeline, Sequence[float]], Timeline]
-"""Makes a plan from the one before, and ranks by its devices."""
+"""Function that makes a schedule from the previous one and the ranks on its devices."""
 
 
 def repeated(first: Timeline, again: Again) -> Placement:
-    """The shortest of a plan and some that are made from it, one after the other."""
+    """Return the shortest of a schedule and its successors, each made from the previous."""
     line = shortest = first
     for _ in range(ROUNDS):
         before = line
@@ -84,7 +84,7 @@ def repeated(first: Timeline, again: Again) -> Placement:
 
 
 def ranks_of(line: Timeline) -> list[float]:
-    """By task the longest path from it to the end, with times on the devices of a plan."""
+    """Return each task's longest path to the end, with times on the devices of a schedule."""
     p, device = line.problem, line.device
     ranks = [0.0] * p.n
     for t in reversed(range(p.n)):
@@ -94,7 +94,7 @@ def ranks_of(line: Timeline) -> list[float]:
 
 
 def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
-    """Tasks by falling rank, but none before one that it waits for (zeros make ranks equal)."""
+    """Return tasks by descending rank in topological order (zero times make ranks equal)."""
     waits = [len(edges) for edges in problem.before]
     queue = [(-ranks[t], t) for t in range(problem.n) if not waits[t]]
     heapq.heapify(queue)
@@ -122,8 +122,8 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
 def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
-    Tasks on the longest way through the graph all go to the device that runs them in the least time
-    together; the others where they end first, the longest way through them first.
+    All tasks on the longest path of the graph go to the device with the least total time for them.
+    The others go to the device where they end first, in the order of the longest path through each.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]
@@ -138,7 +138,7 @@ def cpop(problem: Problem, limit_s: float) -> Placement:
 
 
 def _path(p: Problem, through: Sequence[float]) -> list[int]:
-    """The longest way: from task to task by the largest sum of both ranks."""
+    """Return the longest path: from task to task by the largest sum of both ranks."""
     following = [t for t in range(p.n) if not p.before[t]]
     path: list[int] = []
     while following:

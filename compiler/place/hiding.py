@@ -1,4 +1,4 @@
-"""How much of its transfers a schedule hides behind computation, and the memory that this takes."""
+"""Overlap of transfers with computation in a schedule, and the memory it takes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from compiler.place.tasks import TaskGraph
 WAYS: Mapping[int | None, str] = {
     0: "on demand",
     1: "double-buffered",
-    None: "as early as there is room",
+    None: "as early as memory permits",
 }
-"""For how many tasks ahead operands are to be brought, in words."""
+"""Prefetch distances in tasks, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A run of the same tasks on the same devices in the same orders, with operands brought so.
+    """A run of the same tasks, devices and orders with another prefetch distance.
 
-    `ahead` is for how many tasks they were brought (None for all); `makespan_seconds` is None where
-    some memory has no room for this way; `peak_bytes` has by memory what lies there at most, what
-    is on its way included.
+    `ahead` is the prefetch distance in tasks (None for unlimited); `makespan_seconds` is None if a
+    memory is too small; `peak_bytes` has the peak of each memory, including transfers in flight.
     """
 
     words: str
@@ -39,7 +38,7 @@ class Hidden:
 def hiding(
     graph: TaskGraph, platform: Platform, made: Schedule, *, contention: bool = True
 ) -> tuple[Hidden, ...]:
-    """A schedule run in each of the ways, on demand first."""
+    """Run a schedule with each prefetch distance, on demand first."""
     problem = Problem(graph, platform)
     return tuple(_run(problem, made, Conduct(ahead, contention)) for ahead in WAYS)
 

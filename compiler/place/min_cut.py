@@ -1,4 +1,4 @@
-"""The least work in all: a partition of tasks among devices by minimum cuts."""
+"""Least total work: a partition of tasks among devices by minimum cuts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000_000
-"""Cuts count in whole numbers: so many are the time of all tasks at their slowest."""
+"""Resolution of cuts, which count in integers: the total of all tasks at their slowest."""
 
 
 @scheduler(
@@ -24,12 +24,12 @@ TICKS = 1_000_000_000
     """,
 )
 def min_cut(problem: Problem, limit_s: float) -> Placement:
-    """The least time of all tasks and transfers together, by a minimum cut.
+    """The least total time of tasks and transfers, by a minimum cut.
 
-    Two devices are the two sides of a cut, whose capacity is what the tasks take where they are and
-    what the values take that cross it, each once. More devices are offered one after the other.
-    What runs at the same time does not count, so two equal cores are as good as one: this is for
-    devices that differ. Each device runs its tasks in HEFT's order.
+    Two devices are the two sides of a cut. Its capacity is the time of the tasks on their sides
+    plus the time of the transfers across, each value once. Further devices are added by
+    alpha-expansion. Parallelism is ignored, so two equal cores are as good as one: the method is
+    for devices that differ. Each device runs its tasks in HEFT's order.
     """
     device = partition(problem)
     order = ranked(problem, problem.upward_ranks)
@@ -37,7 +37,7 @@ def min_cut(problem: Problem, limit_s: float) -> Placement:
 
 
 def partition(problem: Problem) -> list[int]:
-    """The device of each task."""
+    """Return the device of each task."""
     p = problem
     able_all = next(d for d in p.devices if all(d in able for able in p.able))
     labels = [able_all, *(d for d in p.devices if d != able_all)]

@@ -1,4 +1,4 @@
-"""The tasks of a graph that the passes are done with: one for each node or fused group."""
+"""The tasks of an optimised graph: one for each node or fused group."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from compiler.place.tasks import Datum, Task, TaskGraph
 
 
 def tasks_of(graph: Graph) -> TaskGraph:
-    """The tasks of a graph in its order, with costs as its operators declare them.
+    """Return the tasks of a graph in its order, with the costs that its operators declare.
 
-    Views are no tasks: who reads one reads what it is a view of. Constants that one task alone
-    reads are one datum, as its packed weights are one block. Sizes that are open count as no bytes.
+    Views are not tasks: their readers read the underlying value. Constants with a single reader
+    task are one datum, as packed weights are one block. Open sizes count as 0 bytes.
     """
     source = view_sources(graph)
     users: dict[str, int] = {}
@@ -56,7 +56,7 @@ def tasks_of(graph: Graph) -> TaskGraph:
 
 
 def view_sources(graph: Graph) -> dict[str, str]:
-    """By view what it is a view of, down to what is none."""
+    """Return, by view, the underlying value through views of views."""
     found: dict[str, str] = {}
     for node in graph.nodes:
         operator = OPERATORS.get(node.op)
@@ -75,12 +75,12 @@ def _reads(node: Node, source: dict[str, str]) -> Iterable[str]:
 
 
 def operators_of(node: Node) -> tuple[str, ...]:
-    """What a device has to have for a node: the operators inside a fused group, each once."""
+    """Return the operators a device needs for a node: those inside a fused group, each once."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     return tuple(dict.fromkeys(n.op for n in inner))
 
 
 def nbytes_of(t: Type) -> int:
-    """How many bytes a value has, as far as that is known."""
+    """Return the bytes of a value; 0 if unknown."""
     known = isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
     return t.nbytes if known and isinstance(t, TensorType) else 0

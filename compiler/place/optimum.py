@@ -1,4 +1,4 @@
-"""The shortest schedule of small graphs, by constraint programming, with how far off it may be."""
+"""The shortest schedule of small graphs, by constraint programming, with its optimality gap."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000
-"""Times are whole numbers here: so many are as long as the best list schedule. They are rounded
-down, so that the bound is one of the real problem."""
+"""Resolution of times, which are integers here: the length of the best list schedule. Times are
+rounded down, so the bound holds for the original problem."""
 
 MOST_TASKS = 400
-"""Models with more tasks than this take too long to write down."""
+"""Largest number of tasks: larger models take too long to build."""
 
 
 @scheduler(
@@ -34,16 +34,16 @@ MOST_TASKS = 400
     """,
 )
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
-    """The shortest schedule there is, or the best that was found in time with a lower bound.
+    """The shortest schedule, or the best one found in time with a lower bound.
 
-    Every task has an interval on each device that can run it, of which one is chosen; intervals of
-    a device do not overlap, and a reader starts when what it reads is there. For graphs of some
-    dozens of tasks the optimum is found in seconds.
+    Each task has one optional interval for each able device, exactly one of them chosen. Intervals
+    of a device do not overlap, and a reader starts after its operands arrive. For some dozens of
+    tasks the optimum is found in seconds.
     """
     if problem.n > MOST_TASKS:
         raise CompileError(
             "E-OPTION-VALUE",
-            f"cp_sat takes {MOST_TASKS} tasks at most, there are {problem.n}",
+            f"cp_sat is limited to {MOST_TASKS} tasks, got {problem.n}",
             hint="use iterated or best",
         )
     starts = [s.decide(problem, limit_s) for s in (heft, lookahead, peft, iterated)]
@@ -55,14 +55,14 @@ def cp_sat(problem: Problem, limit_s: float) -> Placement:
 
 
 def finished(problem: Problem, placement: Placement) -> float:
-    """When all results of a placement are home, by its own times."""
+    """Return the time when all results of a placement are home, by its own times."""
     number = {d.name: i for i, d in enumerate(problem.platform.devices)}
     pairs = enumerate(placement.slots)
     return max((s.end + problem.tail[t][number[s.device]] for t, s in pairs), default=0.0)
 
 
 def cp_model() -> Any:
-    """The module of OR-Tools. Errors: E-OPTION-VALUE where it is not installed."""
+    """Import the module of OR-Tools. Errors: E-OPTION-VALUE if it is not installed."""
     try:
         from ortools.sat.python import cp_model as module
     except ImportError as e:
@@ -75,7 +75,7 @@ def cp_model() -> Any:
 
 
 class _Model:
-    """Variables and constraints of a problem; `tick` is how many seconds one unit of time has."""
+    """Variables and constraints of a problem; `tick` is the unit of time, in seconds."""
 
     def __init__(self, problem: Problem, first: Placement, tick: float) -> None:
         self.p, self.first, self.tick = problem, first, tick
@@ -94,7 +94,7 @@ class _Model:
         self.model.minimize(self.last)
 
     def _ticks(self, seconds: float) -> int:
-        # A tick more than there are is never, however far beyond it lies.
+        # One tick more than the horizon means never, for any time beyond it.
         return math.floor(min(seconds / self.tick, TICKS + 1))
 
     def _tasks(self) -> None:
@@ -112,7 +112,7 @@ class _Model:
         for intervals in on:
             model.add_no_overlap(intervals)
         model.add(self.last >= self._ticks(p.bound_seconds))
-        for d in p.devices:  # the work of a device is part of the whole
+        for d in p.devices:  # a device's work fits in the makespan
             load = [self._ticks(p.seconds[t][d]) * at[d] for t, at in enumerate(self.at) if d in at]
             model.add(sum(load) <= self.last)
 
@@ -151,5 +151,5 @@ class _Model:
         if finished(self.p, found) > finished(self.p, self.first):
             found = self.first
         is_optimal = status == self.cp.OPTIMAL
-        words = "CP-SAT: optimal" if is_optimal else "CP-SAT: the time was over"
+        words = "CP-SAT: optimal" if is_optimal else "CP-SAT: time limit reached"
         return Placement(found.slots, min(bound, finished(self.p, found)), (words,))

@@ -1,4 +1,4 @@
-"""Placing tasks on a platform: a scheduler decides, a simulation says what becomes of it."""
+"""Placement of tasks on a platform: a scheduler decides, a simulation runs the decision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.place.tasks import TaskGraph
 SCHEDULERS: Mapping[str, Scheduler] = {
     s.name: s for s in (iterated, heft, lookahead, peft, cpop, *READY, min_cut, cp_sat, best)
 }
-"""All schedulers by name, the usual one first."""
+"""All schedulers by name, the default first."""
 
 
 def place(
@@ -35,18 +35,17 @@ def place(
     conduct: Conduct | None = None,
     time_limit_s: float = 5.0,
 ) -> Schedule:
-    """Decide which device runs what, and run that in a simulation.
+    """Assign tasks to devices, and simulate the run.
 
-    Where a memory is too small for what was decided, operands are brought later, and if that does
-    not help either, the task that finds no room goes elsewhere; `notes` say so.
-    `time_limit_s` is for the first decision of a scheduler that searches; further ones together
-    take no longer than that.
-    Units: seconds. Errors: E-OPTION-VALUE for a name that no scheduler has, or what it refuses.
+    If a memory is too small for the decision, operands are prefetched later; if that does not help,
+    the blocked task moves to another device, and `notes` say so. `time_limit_s` bounds the first
+    decision of a scheduler that searches; all further ones together take at most as long.
+    Units: seconds. Errors: E-OPTION-VALUE for an unknown scheduler, or a refusal of a scheduler.
     """
     if scheduler not in SCHEDULERS:
         raise CompileError(
             "E-OPTION-VALUE",
-            f"no scheduler is named {scheduler!r:.40}; there are: {', '.join(SCHEDULERS)}",
+            f"no scheduler is named {scheduler!r:.40}; schedulers: {', '.join(SCHEDULERS)}",
         )
     conduct = conduct or Conduct()
     given = problem = Problem(graph, platform)
@@ -54,22 +53,22 @@ def place(
     left_s = time_limit_s
     while True:
         placement = _decided(problem, scheduler, conduct, left_s)
-        if problem is given:  # what is proven without some devices holds without them only
+        if problem is given:  # bounds of restricted problems do not hold in general
             bound = max(bound, placement.bound_seconds)
         try:
             made = within_room(problem, placement, conduct)
         except Stuck as e:
-            left_s /= 2  # so that all tries together take no more than twice the limit
+            left_s /= 2  # all tries together take at most twice the limit
             order = placement.orders[e.device]
             at = order.index(e.task)
-            # More at once each time, so that many tasks without room do not take as many tries.
+            # Double the number of moved tasks, so many blocked tasks do not need as many tries.
             away = order[at : at + 2 ** (len(notes) // 2)]
             problem = replace(problem, refused=problem.refused | {(t, e.device) for t in away})
-            notes.append(f"{', '.join(away)} not on {e.device}: its memory has no room by then")
+            notes.append(f"{', '.join(away)} not on {e.device}: its memory is full")
             continue
         if made.ahead != conduct.ahead:
             notes.append(
-                f"operands are brought {made.ahead} tasks ahead: there is no room for more"
+                f"operands are prefetched {made.ahead} tasks ahead: memory permits no more"
             )
         return replace(made, bound_seconds=bound, notes=(*made.notes, *notes))
 
@@ -91,7 +90,7 @@ LESS_AHEAD = (8, 3, 1)
 
 
 def within_room(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
-    """The run with operands brought as early as asked for, or as early as there is room for."""
+    """Run with operands prefetched as requested, or as early as memory permits."""
     asked = conduct.ahead
     on_demand = simulate(problem, placement, replace(conduct, ahead=0))
     for ahead in (asked, *(a for a in LESS_AHEAD if asked is None or a < asked)):

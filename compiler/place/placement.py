@@ -1,4 +1,4 @@
-"""Which device runs each task, and when, as a scheduler decided it.
+"""A scheduler's decision: the device and the time of each task.
 
 placement {
   cpu: a 0.0..2.0, c 3.5..4.0
@@ -31,10 +31,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Placement:
-    """A slot for every task, in the order of the tasks.
+    """A slot for each task, in the order of the tasks.
 
-    `bound_seconds` is what the scheduler knows that no schedule is shorter than; 0 for nothing.
-    That and the notes make no difference to whether two placements are equal.
+    `bound_seconds` is a lower bound of all schedules that the scheduler proved; 0 for none.
+    Equality of placements ignores the bound and the notes.
     """
 
     slots: tuple[Slot, ...]
@@ -43,7 +43,7 @@ class Placement:
 
     @property
     def orders(self) -> Mapping[str, tuple[str, ...]]:
-        """By device its tasks in the order that they run."""
+        """Return the tasks of each device in the order that they run."""
         found: dict[str, list[str]] = {}
         numbered = sorted(enumerate(self.slots), key=lambda x: (x[1].start, x[1].end, x[0]))
         for _, s in numbered:
@@ -52,7 +52,7 @@ class Placement:
 
     @property
     def end_seconds(self) -> float:
-        """When the last task ends, by the scheduler's own reckoning."""
+        """Return the end of the last task, by the scheduler's own times."""
         return max((s.end for s in self.slots), default=0.0)
 
     def __str__(self) -> str:
@@ -71,14 +71,14 @@ _SLOT = re.compile(rf"\s*{_NAME}\s+(\d[\d.e+-]*?)\.\.(\d[\d.e+-]*)\s*(?:,|$)")
 
 
 def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
-    """Read a placement; `order` has the names of the tasks, else they stand as in the text.
+    """Parse a placement; `order` has the tasks' names, by default the order of the text.
 
     Errors: E-TASKS-TEXT with the line.
     """
     slots: dict[str, Slot] = {}
     lines = [(n, x.strip()) for n, x in enumerate(text.splitlines(), 1) if x.strip()]
     if len(lines) < 2 or lines[0][1] != "placement {" or lines[-1][1] != "}":
-        raise CompileError("E-TASKS-TEXT", "a placement stands between `placement {` and `}`")
+        raise CompileError("E-TASKS-TEXT", "expected a placement between `placement {` and `}`")
     for number, line in lines[1:-1]:
         where = Where("", number, 1)
         found = _LINE.fullmatch(line)
@@ -89,18 +89,18 @@ def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
             if slot is None or made is None:
                 break
             if made.task in slots:
-                raise CompileError("E-TASKS-TEXT", f"{made.task!r} is there twice", where=where)
+                raise CompileError("E-TASKS-TEXT", f"{made.task!r} is listed twice", where=where)
             slots[made.task] = made
             rest = rest[slot.end() :]
         if not found or rest:
             raise CompileError("E-TASKS-TEXT", f"cannot read {rest or line!r:.60}", where=where)
     if order and set(order) != set(slots):
-        raise CompileError("E-TASKS-TEXT", "these are not the tasks that are to be placed")
+        raise CompileError("E-TASKS-TEXT", "the placement does not list the given tasks")
     return Placement(tuple(slots[t] for t in (order or slots)))
 
 
 def _slot(device: str, match: re.Match[str]) -> Slot | None:
-    """What a line says of one task; None where a name or a time cannot be read."""
+    """Parse one task of a line; None for an unreadable name or time."""
     try:
         start, end = float(match[2]), float(match[3])
         return Slot(_plain(match[1]), _plain(device), start, end) if end < math.inf else None

@@ -1,6 +1,6 @@
-"""What a graph may be spread over: devices, the memories that they compute in, and links between.
+"""The platform of a placement: devices, the memories they compute in, and links between.
 
-A `Platform` is data: `platform_text.py` reads and prints it, `platforms/` has those that ship.
+A `Platform` is data: `platform_text.py` reads and prints it, `platforms/` has built-in ones.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from compiler.passes.engine.cost import Roofline
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Where values lie. `nbytes` is how many fit; None where there is always room.
+    """A memory. `nbytes` is its capacity; None for unlimited.
 
-    `keeps_weights` says that constants stay there from one run to the next; otherwise they come
-    from the home memory in every run. `handover_seconds` is what it takes until another device of
-    the same memory sees a value.
+    `keeps_weights` means that constants stay there between runs; otherwise each run brings them
+    from the home memory. `handover_seconds` is the delay until another device of the same memory
+    sees a value.
     """
 
     name: str
@@ -32,9 +32,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Something that runs one task at a time, as fast as its roofline says.
+    """A device that runs one task at a time, with the speed of its roofline.
 
-    `operators` are the ones that it has; None for all.
+    `operators` are the supported operators; None for all.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Device:
     operators: frozenset[str] | None = None
 
     def seconds(self, cost: Cost) -> float:
-        """The time of one kernel."""
+        """Return the time of one kernel."""
         return self.speed.seconds(cost)
 
     def has(self, operators: Collection[str]) -> bool:
-        """Whether the device has all of these operators."""
+        """Return whether the device supports all of these operators."""
         return self.operators is None or self.operators.issuperset(operators)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What carries values between the memories that it joins, `channels` of them at a time.
+    """A link that carries values between its memories, at most `channels` at a time.
 
-    Units: seconds until the first byte, and bytes per second of each channel.
+    Units: latency in seconds until the first byte, and bytes per second of each channel.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Link:
     channels: int = 1
 
     def seconds(self, nbytes: float) -> float:
-        """The time that a transfer takes once it has a channel."""
+        """Return the time of a transfer once it has a channel."""
         return self.latency_seconds + nbytes / self.bytes_per_second
 
 
@@ -79,13 +79,13 @@ class Hop:
 
 
 ROUTED_BYTES = 1 << 20
-"""Routes are the fastest ones for a transfer of so many bytes."""
+"""Size in bytes of the transfer that routes are optimised for."""
 
 
 @dataclass(frozen=True)
 class Platform:
-    """Devices, memories and links. `home` is the memory that has inputs and constants at first and
-    needs results at last."""
+    """Devices, memories and links. `home` is the memory of inputs and constants, and finally of
+    results."""
 
     name: str
     words: str
@@ -96,25 +96,25 @@ class Platform:
 
     @cached_property
     def memory_of(self) -> dict[str, Memory]:
-        """Memories by name."""
+        """Return memories by name."""
         return {m.name: m for m in self.memories}
 
     @cached_property
     def device_of(self) -> dict[str, Device]:
-        """Devices by name."""
+        """Return devices by name."""
         return {d.name: d for d in self.devices}
 
     @cached_property
     def routes(self) -> dict[tuple[str, str], tuple[Hop, ...]]:
-        """The fastest way between any two memories that are joined."""
+        """Return the fastest route between any two connected memories."""
         return {
             (m.name, to): route for m in self.memories for to, route in self._routes_from(m.name)
         }
 
     def _routes_from(self, source: str) -> Iterator[tuple[str, tuple[Hop, ...]]]:
-        """Dijkstra's shortest paths."""
+        """Yield Dijkstra's shortest paths."""
         found: set[str] = set()
-        # The number of the way decides between equal ones: links have no order of their own.
+        # A route's number breaks ties: links have no order of their own.
         pending: list[tuple[float, int, int, str, tuple[Hop, ...]]] = [(0.0, 0, 0, source, ())]
         n_ways = 0
         while pending:
@@ -132,7 +132,7 @@ class Platform:
                         heapq.heappush(pending, (longer, len(way), n_ways, to, way))
 
     def seconds_between(self, nbytes: float, source: str, to: str) -> float:
-        """What bringing bytes from one memory to another takes on links that are free."""
+        """Return the time of a transfer between two memories over idle links."""
         route = self.routes.get((source, to))
         return math.inf if route is None else sum((h.link.seconds(nbytes) for h in route), 0.0)
 

@@ -1,4 +1,4 @@
-"""Platforms as TOML: the files that ship, the ones users write, and the printed form.
+"""Platforms as TOML: the built-in files, the user's files, and the printed form.
 
 name = "accelerator"
 words = "..."
@@ -34,18 +34,18 @@ FOLDER = Path(__file__).parent / "platforms"
 MOST_CHARACTERS = 1_000_000
 MOST_DEVICES = 64
 LEAST, MOST = 1e-15, 1e30
-"""Speeds and times are within these, so that no sum or ratio of them leaves the range of floats."""
+"""Bounds of speeds and times, so that sums and ratios stay finite."""
 
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 def shipped() -> tuple[str, ...]:
-    """The names of the platforms that come with the program."""
+    """Return the names of the built-in platforms."""
     return tuple(sorted(p.stem for p in FOLDER.glob("*.toml")))
 
 
 def load_platform(name: str | Path) -> Platform:
-    """A platform by its name or from a file. Errors: E-PLATFORM-FILE, E-PLATFORM-TEXT."""
+    """Load a platform by name or from a file. Errors: E-PLATFORM-FILE, E-PLATFORM-TEXT."""
     path = FOLDER / f"{name}.toml" if str(name) in shipped() else Path(name)
     try:
         with path.open(encoding="utf-8") as file:
@@ -53,25 +53,26 @@ def load_platform(name: str | Path) -> Platform:
     except (OSError, ValueError) as e:
         raise CompileError(
             "E-PLATFORM-FILE",
-            f"{str(name)!r:.80} is no platform that ships, and no file that can be read: {e}",
+            f"{str(name)!r:.80} is neither a built-in platform nor a readable file: {e}",
             hint=f"name one of {', '.join(shipped())}, or a TOML file",
         ) from e
     return parse_platform(text, path.name)
 
 
 def parse_platform(text: str, source: str = "") -> Platform:
-    """Read the text of a platform, and check that it makes sense.
+    """Parse the text of a platform, and check its consistency.
 
-    Errors: E-PLATFORM-TEXT for what is no TOML, lacks something or contradicts itself.
+    Errors: E-PLATFORM-TEXT for text that is not TOML, incomplete or contradictory.
     """
     where = Where(source)
     if len(text) > MOST_CHARACTERS:
-        raise CompileError("E-PLATFORM-TEXT", "the text is longer than a platform is", where=where)
+        words = f"the text exceeds the limit of {MOST_CHARACTERS:,} characters"
+        raise CompileError("E-PLATFORM-TEXT", words, where=where)
     try:
         table = _Table(tomllib.loads(text), "the platform", where)
-    except (ValueError, RecursionError) as e:  # ValueError: also a number with too many digits
+    except (ValueError, RecursionError) as e:  # ValueError: includes a number with too many digits
         raise CompileError(
-            "E-PLATFORM-TEXT", f"this is no TOML: {e}", where=_where(str(e), source)
+            "E-PLATFORM-TEXT", f"the text is not TOML: {e}", where=_where(str(e), source)
         ) from e
     made = Platform(
         table.text("name"),
@@ -87,7 +88,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
 
 
 def _where(message: str, source: str) -> Where:
-    """The place that a message of the TOML reader names at its end."""
+    """Return the place at the end of a TOML reader's message."""
     at = _LINE.search(message)
     return Where(source, int(at[1]), int(at[2])) if at else Where(source)
 
@@ -132,41 +133,41 @@ def _check(p: Platform, where: Where) -> None:
             raise CompileError("E-PLATFORM-TEXT", message, where=where, hint=hint)
 
     need(1 <= len(p.devices) <= MOST_DEVICES,
-         f"needed 1 to {MOST_DEVICES} devices, got {len(p.devices)}",
+         f"expected 1 to {MOST_DEVICES} devices, got {len(p.devices)}",
          "list each one as a [[device]]")  # fmt: skip
     for kind, named in (("memory", p.memories), ("device", p.devices), ("link", p.links)):
         names = [x.name for x in named]
         twice = sorted({n for n in names if names.count(n) > 1})
-        need(not twice, f"{kind} {', '.join(twice)} is there twice", "give each its own name")
+        need(not twice, f"{kind} {', '.join(twice)} is listed twice", "give each its own name")
     memories = p.memory_of
-    need(p.home in memories, f"the home {p.home!r} is no memory", "list it as a [[memory]]")
+    need(p.home in memories, f"the home {p.home!r} is not a memory", "list it as a [[memory]]")
     for d in p.devices:
-        need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is no memory",
+        need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is not a memory",
              "list it as a [[memory]]")  # fmt: skip
     for link in p.links:
         need(len(set(link.joins)) >= 2, f"link {link.name} must join two memories or more",
              "name different ones, as in joins = [\"ram\", \"vram\"]")  # fmt: skip
         unknown = [m for m in link.joins if m not in memories]
-        need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is no memory",
+        need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is not a memory",
              "list it as a [[memory]]")  # fmt: skip
     for d in p.devices:
         ways = ((p.home, d.memory), (d.memory, p.home))
         need(all(w in p.routes for w in ways), f"no links lead from {p.home} to {d.name}",
              "add a [[link]]")  # fmt: skip
     able = [d for d in p.devices if d.operators is None and memories[d.memory].nbytes is None]
-    need(bool(able), "no device has all operators and a memory without a limit",
-         "leave `operators` out of one device, and `nbytes` out of its memory")  # fmt: skip
+    need(bool(able), "no device has all operators and unlimited memory",
+         "omit `operators` from one device, and `nbytes` from its memory")  # fmt: skip
 
 
 @dataclass(slots=True)
 class _Table:
-    """A table of TOML that says what it misses; `finish` says what it does not know."""
+    """A table of TOML that reports missing keys; `finish` reports unknown ones."""
 
     data: dict[str, Any]
     what: str
     where: Where
     known: list[str] = field(default_factory=list)
-    """The keys that were asked for."""
+    """The keys that were queried."""
 
     def text(self, key: str, default: str | None = None) -> str:
         return self._take(key, default, "a text", lambda v: isinstance(v, str) and v.strip() == v)
@@ -203,8 +204,8 @@ class _Table:
         if self.data:
             unknown = ", ".join(f"{k!r:.40}" for k in self.data)
             self._fail(
-                f"{self.what} has {unknown}, which nothing reads",
-                f"it may have {', '.join(self.known)}; what stands after a table belongs to it",
+                f"{self.what} has unknown keys: {unknown}",
+                f"its keys are {', '.join(self.known)}; keys after a table belong to that table",
             )
         return made
 
@@ -223,7 +224,7 @@ class _Table:
             return default
         value = self.data.pop(key)
         if not fits(value):
-            self._fail(f"{self.what}: needed {words} as {key}, got {_shown(value)}")
+            self._fail(f"{self.what}: expected {words} as {key}, got {_shown(value)}")
         return value
 
     def _fail(self, message: str, hint: str = "") -> None:
@@ -238,7 +239,7 @@ def _shown(value: Any) -> str:
 
 
 def print_platform(p: Platform) -> str:
-    """The text of a platform, which reads back as an equal one."""
+    """Return the text of a platform, which parses to an equal one."""
     return "\n".join(_lines(p)) + "\n"
 
 
@@ -269,6 +270,6 @@ def _speeds(r: Roofline) -> dict[str, float]:
 def _pairs(row: Mapping[str, Any]) -> Iterator[str]:
     for key, value in row.items():
         if value is not None:
-            # Strings, numbers, lists and truth values of JSON are TOML as well, but for DEL.
+            # JSON's strings, numbers, lists and booleans are valid TOML, except DEL.
             text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
             yield f"{key} = {text}"

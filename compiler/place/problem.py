@@ -1,7 +1,6 @@
-"""Tasks on a platform as schedulers see them: times by device, and what handing over takes.
+"""Tasks on a platform as schedulers see them: times by device, and costs of transfers.
 
-Links are taken to be free here, as the list schedulers of the literature do; `simulate.py` knows
-what happens when they are not.
+Links count as idle here, as in the literature's list schedulers; `simulate.py` models contention.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from compiler.place.tasks import Task, TaskGraph
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be placed, and where it may be. Units: seconds.
+    """The tasks to place, and their possible devices. Units: seconds.
 
-    `refused` are pairs of a task and a device that are not to come together.
+    `refused` are pairs of a task and a device that must not be combined.
     """
 
     graph: TaskGraph
@@ -29,17 +28,17 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """How many tasks there are."""
+        """Return the number of tasks."""
         return len(self.graph.tasks)
 
     @property
     def devices(self) -> range:
-        """The devices by number."""
+        """Return the devices by number."""
         return range(len(self.platform.devices))
 
     @cached_property
     def seconds(self) -> tuple[tuple[float, ...], ...]:
-        """By task and device how long it takes; infinite where it cannot run."""
+        """Return each task's time by device; infinite where it cannot run."""
         return tuple(
             tuple(seconds_on(t, d) if self._fits(t, d) else math.inf for d in self.platform.devices)
             for t in self.graph.tasks
@@ -55,12 +54,12 @@ class Problem:
 
     @cached_property
     def able(self) -> tuple[tuple[int, ...], ...]:
-        """By task the devices that can run it."""
+        """Return the devices that can run each task."""
         return tuple(tuple(d for d in self.devices if s[d] < math.inf) for s in self.seconds)
 
     @cached_property
     def before(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """By task those that it waits for, each with the bytes of the largest value it reads."""
+        """Return each task's predecessors, with the bytes of the largest value from each."""
         found: list[tuple[tuple[int, int], ...]] = []
         for t in self.graph.tasks:
             bytes_from: dict[int, int] = {}
@@ -73,7 +72,7 @@ class Problem:
 
     @cached_property
     def after(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """By task those that wait for it, with the bytes as in `before`."""
+        """Return each task's successors, with the bytes as in `before`."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]
         for v, edges in enumerate(self.before):
             for u, nbytes in edges:
@@ -82,7 +81,7 @@ class Problem:
 
     @cached_property
     def head(self) -> tuple[tuple[float, ...], ...]:
-        """By task and device when what lies at home at first can be there."""
+        """Return, by task and device, the earliest arrival of operands from the home memory."""
         return tuple(
             tuple(self._head(t, d) for d in self.platform.devices) for t in self.graph.tasks
         )
@@ -99,7 +98,7 @@ class Problem:
 
     @cached_property
     def tail(self) -> tuple[tuple[float, ...], ...]:
-        """By task and device what bringing its results home takes after it."""
+        """Return, by task and device, the time of bringing the results home."""
         home, between = self.platform.home, self.platform.seconds_between
         return tuple(
             tuple(
@@ -115,7 +114,7 @@ class Problem:
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """By two devices the seconds until the first byte, and the seconds of each byte."""
+        """Return, for two devices, the latency of the first byte and the seconds per byte."""
         devices, routes = self.platform.devices, self.platform.routes
 
         def way(a: Device, b: Device) -> tuple[float, float]:
@@ -129,7 +128,7 @@ class Problem:
         return tuple(tuple(way(a, b) for b in devices) for a in devices)
 
     def delay(self, nbytes: float, source: int, to: int) -> float:
-        """What handing bytes from one device to another takes."""
+        """Return the time of a transfer between two devices."""
         latency, of_byte = self._ways[source][to]
         return latency + nbytes * of_byte
 
@@ -140,16 +139,16 @@ class Problem:
         return sum(w[0] for w in ways) / n, sum(w[1] for w in ways) / n
 
     def mean_delay(self, nbytes: float) -> float:
-        """The mean of `delay` over all pairs of different devices."""
+        """Return the mean of `delay` over all pairs of different devices."""
         return self._mean_way[0] + nbytes * self._mean_way[1]
 
     def mean(self, row: Sequence[float], t: int) -> float:
-        """The mean of a row over the devices that can run a task."""
+        """Return the mean of a row over the devices that can run a task."""
         return sum(row[d] for d in self.able[t]) / len(self.able[t])
 
     @cached_property
     def upward_ranks(self) -> tuple[float, ...]:
-        """By task the length of the longest path from it to the end, with mean times.
+        """Return each task's longest path to the end, with mean times.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 8.
         """
@@ -162,7 +161,7 @@ class Problem:
 
     @cached_property
     def downward_ranks(self) -> tuple[float, ...]:
-        """By task the length of the longest path from the beginning to it, itself excluded.
+        """Return each task's longest path from the beginning, excluding the task itself.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 10.
         """
@@ -177,8 +176,8 @@ class Problem:
 
     @cached_property
     def bound_seconds(self) -> float:
-        """What no schedule is shorter than: the longest path at the least times of its tasks, and
-        the least work of all tasks shared by all devices."""
+        """Return a lower bound of all schedules: the longest path with least times, or the total of
+        least times divided by the number of devices."""
         least = [min(row) for row in self.seconds]
         ends = [0.0] * self.n
         for t in range(self.n):
@@ -191,12 +190,12 @@ class Problem:
 
 
 def seconds_on(t: Task, d: Device) -> float:
-    """What a task takes on a device that has its operators."""
+    """Return the time of a task on a device that has its operators."""
     known = t.seconds.get(d.name)
     return d.seconds(t.cost) if known is None else known
 
 
 def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
-    """What the fastest device at home takes for all tasks in turn; None where none has them all."""
+    """Return the time of all tasks on the fastest able device at home; None if there is none."""
     able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
     return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)

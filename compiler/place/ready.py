@@ -1,4 +1,4 @@
-"""Ready queues: whenever a device is free it takes the best of the tasks that wait for it."""
+"""Ready queues: an idle device takes the most urgent task from its queue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.place.scheduler import Scheduler, scheduler
 from compiler.place.timeline import Timeline
 
 Urgency = Callable[[Problem, int], float]
-"""By task a number; the largest goes first."""
+"""Priority of a task; the largest goes first."""
 
 
 def _critical(p: Problem, t: int) -> float:
@@ -19,7 +19,7 @@ def _critical(p: Problem, t: int) -> float:
 
 
 def _made_bytes(p: Problem, t: int) -> float:
-    """Bytes that are done with, less bytes that are made: what frees memory goes first."""
+    """Return bytes freed minus bytes allocated: tasks that free memory go first."""
     g = p.graph
     task = g.tasks[t]
     freed = sum(g.datum[r].nbytes for r in task.reads if r in g.maker and len(g.readers[r]) == 1)
@@ -31,13 +31,13 @@ def _first(p: Problem, t: int) -> float:
 
 
 def run_queues(problem: Problem, urgency: Urgency) -> Placement:
-    """Follow time: a task that becomes ready queues where it would end first, given the queues."""
+    """Simulate time: a ready task joins the queue where it would end first."""
     p = problem
     line = Timeline(p)
     waits = [len(edges) for edges in p.before]
     queues: list[list[tuple[float, int, int]]] = [[] for _ in p.devices]
     queued = [0.0] * len(p.devices)
-    """The work that waits for each device."""
+    """The queued work of each device, in seconds."""
     free = [0.0] * len(p.devices)
     events: list[tuple[float, int]] = [(0.0, -1)]
     came = 0
@@ -99,19 +99,19 @@ def _row(name: str, words: str, urgency: Urgency, placed: str) -> Scheduler:
 
 
 _WAYS = """
-Each device has a queue. A task whose operands are made joins the queue where it would end first,
-behind the work that waits there; a device that is free takes from its own queue."""
+Each device has a queue. A task with all operands joins the queue where it would end first, behind
+the work in that queue. An idle device takes the next task from its own queue."""
 
 READY = (
     _row(
         "ready_critical_path",
-        f"Ready queues, the longest way to go first.\n{_WAYS}",
+        f"Ready queues, the longest remaining path first.\n{_WAYS}",
         _critical,
         "core0: a 0.0..1.0, d 1.0..4.0, e 4.0..8.0, c 8.0..9.0\ncore1: b 0.0..2.0",
     ),
     _row(
         "ready_bytes",
-        f"Ready queues, what frees most memory first.\n{_WAYS}",
+        f"Ready queues, the task that frees most memory first.\n{_WAYS}",
         _made_bytes,
         "core0: a 0.0..1.0, d 1.0..4.0, e 4.0..8.0, c 8.0..9.0\ncore1: b 0.0..2.0",
     ),

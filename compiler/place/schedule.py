@@ -1,4 +1,4 @@
-"""A run of a placement: tasks on devices and transfers on links with their times."""
+"""The run of a placement: tasks on devices and transfers on links, with their times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A transfer of a datum over one link, in seconds; longer ways have one for each link."""
+    """A transfer of a datum over one link, in seconds; a route has one for each link."""
 
     datum: str
     link: str
@@ -31,12 +31,11 @@ class Move:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Every task and transfer with its times.
+    """Each task and transfer with its times.
 
-    `peak_bytes` has by memory how many bytes lie there at most; `ahead` is for how many tasks
-    beyond the one that runs operands are brought (None for all); `bound_seconds` what no schedule
-    of the same tasks is shorter than, as far as that is known; `held_bytes` by memory from when on
-    how many bytes lie there, as pairs of seconds and bytes.
+    `peak_bytes` has the peak of each memory; `ahead` is the prefetch distance of operands in tasks
+    (None for unlimited); `bound_seconds` is a known lower bound of all schedules of the same tasks;
+    `held_bytes` has each memory's occupancy over time, as pairs of seconds and bytes.
     """
 
     platform: str
@@ -50,18 +49,18 @@ class Schedule:
 
     @cached_property
     def makespan_seconds(self) -> float:
-        """When the last task and the last transfer have ended."""
+        """Return the end of the last task or transfer."""
         return max((x.end for x in (*self.slots, *self.moves)), default=0.0)
 
     @property
     def gap(self) -> float:
-        """By what share it may be longer than the shortest schedule there is; 0 for optimal."""
+        """Return the relative distance from the lower bound; 0 for optimal."""
         bound = self.bound_seconds
         return max(self.makespan_seconds / bound - 1, 0.0) if bound else 0.0
 
     @cached_property
     def busy_seconds(self) -> Mapping[str, float]:
-        """By device, and by link, how long it works."""
+        """Return the busy time of each device and link."""
         found: dict[str, float] = defaultdict(float)
         for s in self.slots:
             found[s.device] += s.end - s.start
@@ -70,7 +69,7 @@ class Schedule:
         return dict(found)
 
     def to_json(self, graph: TaskGraph) -> dict[str, Any]:
-        """What the page and other programs get: all of it, with operators and origins of tasks."""
+        """Return the schedule as JSON data, with operators and origins of tasks."""
         critical = {id(x) for x in critical_path(graph, self)}
         tasks = {t.name: t for t in graph.tasks}
         return {
@@ -105,7 +104,7 @@ class Schedule:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Schedule:
-        """What `to_json` gave. Errors: E-TASKS-TEXT for anything else."""
+        """Parse the result of `to_json`. Errors: E-TASKS-TEXT for anything else."""
         try:
             if data["version"] != VERSION:
                 raise ValueError(f"version {data['version']}")
@@ -124,14 +123,14 @@ class Schedule:
                 held,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as e:
-            raise CompileError("E-TASKS-TEXT", f"this is no schedule: {e}") from e
+            raise CompileError("E-TASKS-TEXT", f"this is not a schedule: {e}") from e
 
 
 A = TypeVar("A", Slot, Move)
 
 
 def _activity(kind: type[A], row: Mapping[str, Any]) -> A:
-    """What `asdict` gave of a slot or move: times from `start` to `end`, all else names."""
+    """Parse a slot or a move: times from `start` to `end`, all else names."""
     times = ("start", "end")
     found: dict[str, Any] = {
         k: _seconds(row[k]) if k in times else _text(row[k]) for k in kind.__slots__
@@ -141,25 +140,25 @@ def _activity(kind: type[A], row: Mapping[str, Any]) -> A:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"needed a text, got {value!r:.60}")
+        raise ValueError(f"expected a text, got {value!r:.60}")
     return value
 
 
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"needed a whole number from 0 on, got {value!r:.60}")
+        raise ValueError(f"expected a whole number of at least 0, got {value!r:.60}")
     return value
 
 
 def _seconds(value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 <= value < math.inf:
-        raise ValueError(f"needed seconds from 0 on, got {value!r:.60}")
+        raise ValueError(f"expected at least 0 seconds, got {value!r:.60}")
     return value
 
 
 def _task_of(graph: TaskGraph, datum: str) -> str:
-    """The task that makes a datum; of one that is given, the first that reads it."""
+    """Return the task that makes a datum; for an input of the graph, its first reader."""
     made = graph.maker.get(datum)
     at = graph.readers[datum][0] if made is None and graph.readers[datum] else made
     return "" if at is None else graph.tasks[at].name
@@ -168,14 +167,14 @@ def _task_of(graph: TaskGraph, datum: str) -> str:
 Activity = Slot | Move
 
 SAME = 1e-9
-"""Times that differ by no more than this share of the whole are the same moment."""
+"""Relative tolerance below which times are equal."""
 
 
 def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
-    """What the end waits for, from the first to the last: shortening anything else helps nobody.
+    """Return the critical path from first to last: shortening anything else gains nothing.
 
-    Goes back from what ends last; what went on right before on the same device or link, or made or
-    brought what is read, is what it waited for, whichever ended last.
+    The path goes back from the last activity. An activity's predecessor is the last to end of the
+    previous one on its device or link, and the producers and transfers of its operands.
     """
     if not schedule.slots:
         return []
@@ -194,7 +193,8 @@ def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
         seen.add(id(at))
         before = cause(at) if at.start > slack else None
         if before is not None and before.end < at.start - slack:
-            # What is brought while the task before its reader runs began together with that.
+            # A prefetch that began with the task before its reader waited for what that task waited
+            # for.
             beside = (x for x in related.to(at) if abs(x.start - at.start) <= slack and x is not at)
             together = next((x for x in beside if isinstance(x, Slot)), None)
             before = cause(together) if together is not None else before
@@ -203,7 +203,7 @@ def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
 
 
 class _Related:
-    """What each activity may have waited for."""
+    """The possible predecessors of each activity."""
 
     def __init__(self, graph: TaskGraph, schedule: Schedule) -> None:
         self.graph = graph
@@ -229,7 +229,7 @@ class _Related:
         else:
             yield from self.on[at.link]
             data = (at.datum,)
-            # What is brought only when its reader is next waits for the tasks before that.
+            # A prefetch limited by its distance waits for the tasks before its reader.
             for reader in self.readers[at.datum]:
                 yield from self.on[reader.device]
         for d in data:

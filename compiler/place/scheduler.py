@@ -1,4 +1,4 @@
-"""What a scheduler is: a declaration with words, a source and an executed example."""
+"""The declaration of schedulers: words, a source and an executed example."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 Decide = Callable[[Problem, float], Placement]
-"""From a problem and a limit in seconds, which only those that search look at."""
+"""Function from a problem and a time limit in seconds, which only searches use."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scheduler:
-    """A way to place tasks: call `decide`. The example is tasks, the platform's name, and what
-    becomes of them.
+    """A scheduler: call `decide`. The example has tasks, a platform's name, and the resulting
+    placement.
 
-    `is_quick` says that it takes next to no time for graphs of any size.
+    `is_quick` means that it takes little time for graphs of any size.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Scheduler:
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """Return the first line of the words."""
         return self.words.split("\n", 1)[0]
 
     def example_parts(self) -> tuple[TaskGraph, Platform, Placement]:
-        """The tasks of the example, where they are placed, and how."""
+        """Return the example's tasks, platform and placement."""
         before, _, after = self.example.partition("\n=>")
         platform, _, placed = after.partition("\n")
         tasks = parse_tasks(before)
@@ -50,9 +50,9 @@ class Scheduler:
 def scheduler(
     *, source: str, example: str, name: str = "", quick: bool = True
 ) -> Callable[[Decide], Scheduler]:
-    """Declare a function `(problem, limit_s) -> Placement` as the scheduler named after it.
+    """Declare a function `(problem, limit_s) -> Placement` as the scheduler of its name.
 
-    `source` is where the algorithm was published; `name` is for those that are rows of a table.
+    `source` is the publication of the algorithm; `name` is for schedulers generated from a table.
     """
 
     def declare(fn: Decide) -> Scheduler:

@@ -1,7 +1,7 @@
-"""Running a placement on its platform: transfers take links, memories fill, and tasks wait.
+"""Simulation of a placement: transfers take links, memories fill, and tasks wait.
 
-A simulation by events. It keeps the placement's devices and orders and takes nothing else from it:
-each task starts when its device is free, its operands are there and there is room for its results.
+An event-driven simulation. It keeps the placement's devices and orders only: each task starts when
+its device is free, its operands have arrived, and its results fit into memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from compiler.place.uses import uses_of
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How a run behaves.
+    """The conditions of a run.
 
-    `ahead` is for how many tasks beyond the one that runs a device's operands may be brought: 0 on
-    demand, when the device has nothing else to do; 1 double-buffered, while the task before runs;
-    None as soon as they exist. `contention` says that a link carries as many transfers at once as
-    it has channels; otherwise any number.
+    `ahead` is the prefetch distance of a device's operands in tasks: 0 on demand, when the device
+    is idle; 1 double-buffered, while the previous task runs; None as soon as the operands exist.
+    `contention` limits a link's concurrent transfers to its channels; otherwise they are unlimited.
     """
 
     ahead: int | None = None
@@ -37,20 +36,20 @@ class Conduct:
 
 @dataclass(frozen=True, slots=True)
 class Stuck(Exception):
-    """A task that nothing will ever make room for on its device, in this order."""
+    """A task for which its device's memory never has space in this order."""
 
     task: str
     device: str
 
 
 def simulate(problem: Problem, placement: Placement, conduct: Conduct | None = None) -> Schedule:
-    """Every task and transfer with its times. Errors: Stuck when a memory is too small."""
+    """Simulate all tasks and transfers. Errors: Stuck for a memory that is too small."""
     return _Run(problem, placement, conduct or Conduct()).schedule()
 
 
 @dataclass(slots=True)
 class _Transfer:
-    """A datum on its way to a memory, hop by hop; at `urgency` its first reader was to start."""
+    """A datum on its way to a memory, hop by hop; its first reader should start at `urgency`."""
 
     datum: str
     to: str
@@ -58,7 +57,7 @@ class _Transfer:
     urgency: float
     done: int = 0
     has_room: bool = False
-    """Whether bytes at its end are set apart for it."""
+    """Whether the destination has reserved memory for it."""
 
 
 @dataclass(slots=True)
@@ -67,15 +66,15 @@ class _Device:
     memory: str
     order: tuple[int, ...]
     at: int = 0
-    """How many of its tasks have started."""
+    """Number of its tasks that have started."""
     busy: bool = False
     looks_at: float = -1.0
-    """When it looks again whether its next task can start."""
+    """Time of the next check whether its next task can start."""
 
 
 @dataclass(slots=True)
 class _Store:
-    """A memory: what is there or set apart, by datum, and how many uses each has left."""
+    """A memory: its present or reserved data, and the remaining uses of each."""
 
     limit: float
     held: dict[str, int] = field(default_factory=dict)
@@ -83,10 +82,10 @@ class _Store:
     nbytes: int = 0
     peak: int = 0
     course: list[tuple[float, int]] = field(default_factory=list)
-    """From when on how many bytes are there."""
+    """Occupancy over time: pairs of seconds and bytes."""
 
     def note(self, now: float) -> None:
-        """Write down how many bytes are there from now on."""
+        """Record the current occupancy."""
         if not self.course or self.course[-1][1] != self.nbytes:
             self.course.append((now, self.nbytes))
 
@@ -122,7 +121,7 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """By datum and device (or memory, for all devices there) from when on it can be read."""
+        """By datum and device (or memory, for all its devices), the time of its arrival."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []
@@ -130,12 +129,12 @@ class _Run:
         self.n_events = 0
         self.now = 0.0
         self.waiting: dict[str, list[_Transfer]] = {x.name: [] for x in platform.links}
-        """By link what could go over it next, in the order in which readers were to start."""
+        """By link, the waiting transfers in the order of their readers' planned starts."""
         self.unmade: dict[str, list[_Transfer]] = defaultdict(list)
-        """By datum the transfers that wait until it is made."""
+        """By datum, the transfers that wait for its production."""
         self._begin()
 
-    # What there is at first
+    # The initial state
 
     def _begin(self) -> None:
         uses = uses_of(self.p, self.placement)
@@ -170,7 +169,7 @@ class _Run:
         stuck = [x for x in self.devices if x.at < len(x.order)]
         if stuck:
             raise self._stuck(stuck)
-        assert not any(self.waiting.values()), f"{self.waiting} never began"
+        assert not any(self.waiting.values()), f"{self.waiting} never started"
         slots = tuple(self.slots[t] for t in range(self.p.n))
         peaks = {name: s.peak for name, s in self.stores.items()}
         return Schedule(
@@ -189,9 +188,9 @@ class _Run:
             store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
-        """The task to blame: the first one in a memory that has a limit."""
+        """Return the blocked task: the first one in a limited memory."""
         limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
-        assert limited, "what waits for a memory without limit waits for nothing"
+        assert limited, "a task in an unlimited memory cannot be blocked"
         first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)
         return Stuck(self.graph.tasks[first.order[first.at]].name, first.name)
 
@@ -234,7 +233,7 @@ class _Run:
         self._at(end, lambda: self._end_task(device, t, scrap))
 
     def _seen(self, datum: str, device: _Device) -> float:
-        """From when on a device can read a datum; infinite where that is not known yet."""
+        """Return the time from which a device can read a datum; infinite if unknown so far."""
         at = self.seen.get((datum, device.memory), math.inf)
         maker = self.made_by.get(datum)
         if maker is not None:
@@ -262,9 +261,9 @@ class _Run:
         insort(queue, transfer, key=lambda x: x.urgency)
 
     def _start_transfers(self, link: str) -> None:
-        """Begin what may begin on a link, the most urgent first.
+        """Start transfers on a link, the most urgent first.
 
-        What finds no room keeps later ones from taking it: the room will be for the first.
+        A transfer without memory blocks later ones from taking it: the memory is for the first.
         """
         full: set[str] = set()
         for transfer in list(self.waiting[link]):
@@ -279,7 +278,7 @@ class _Run:
             self._start_hop(transfer)
 
     def _has_room(self, transfer: _Transfer) -> bool:
-        """Set bytes apart at the end of the way, where that is possible."""
+        """Reserve memory at the destination, if possible."""
         store, nbytes = self.stores[transfer.to], self.graph.datum[transfer.datum].nbytes
         if not transfer.has_room and store.has_room(nbytes):
             store.hold(transfer.datum, nbytes)
@@ -295,7 +294,7 @@ class _Run:
         self._at(end, lambda: self._end_hop(transfer, hop))
 
     def _is_wanted(self, transfer: _Transfer) -> bool:
-        """Whether some reader is near enough for its operands to be brought."""
+        """Return whether a reader is near enough for prefetching its operands."""
         ahead = self.conduct.ahead
         readers = [
             t for t in self.graph.readers[transfer.datum] if self._memory_of(t) == transfer.to

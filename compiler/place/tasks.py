@@ -1,4 +1,4 @@
-"""Tasks and the values that they hand to each other: what a scheduler sees of a graph."""
+"""Tasks and the data between them: a scheduler's view of a graph."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NO_COST = Cost()
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value: its bytes, and what else is to be known of it.
+    """A value: its bytes and its role.
 
-    One that no task makes is in the home memory at first. A weight is a constant. A result has to
-    be in the home memory in the end.
+    A datum that no task makes is in the home memory at the start. A weight is a constant. A result
+    must be in the home memory at the end.
     """
 
     name: str
@@ -28,10 +28,10 @@ class Datum:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one device does at once: a kernel.
+    """One kernel on one device.
 
-    `reads` and `makes` are names of data. `seconds` has by device what was measured or is otherwise
-    known; the other devices take what their rooflines say of `cost`.
+    `reads` and `makes` are names of data. `seconds` has measured or otherwise known times by
+    device; for other devices, the roofline determines the time from `cost`.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """Tasks in an order in which they can run, and their data.
+    """Tasks in a topological order, and their data.
 
-    Data stand in the order of the tasks that make them; those that are given stand anywhere before
-    the first task that reads them.
+    Data are in the order of the tasks that make them; inputs come anywhere before their first
+    reader.
     """
 
     name: str
@@ -57,17 +57,17 @@ class TaskGraph:
 
     @cached_property
     def datum(self) -> Mapping[str, Datum]:
-        """Data by name."""
+        """Return data by name."""
         return {d.name: d for d in self.data}
 
     @cached_property
     def maker(self) -> Mapping[str, int]:
-        """The position of the task that makes each datum; without those that are given."""
+        """Return the position of the task that makes each datum; inputs have none."""
         return {m: i for i, t in enumerate(self.tasks) for m in t.makes}
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[int, ...]]:
-        """The positions of the tasks that read each datum."""
+        """Return the positions of the tasks that read each datum."""
         found: dict[str, list[int]] = {d.name: [] for d in self.data}
         for i, t in enumerate(self.tasks):
             for r in dict.fromkeys(t.reads):
@@ -75,7 +75,7 @@ class TaskGraph:
         return {name: tuple(at) for name, at in found.items()}
 
     def with_seconds(self, device: str, seconds: Sequence[float | None]) -> TaskGraph:
-        """The tasks with times on a device, in their order; None leaves it to the roofline."""
+        """Set the tasks' times on a device, in their order; None uses the roofline."""
         pairs = zip(self.tasks, seconds, strict=True)
         tasks = tuple(
             t if s is None else replace(t, seconds={**t.seconds, device: s}) for t, s in pairs

@@ -1,4 +1,4 @@
-"""The text form of tasks: prints, parses back to equal tasks, and diffs well.
+"""The text form of tasks: printed text parses to equal tasks, and diffs are small.
 
     tasks fork {
       given x: 4096 bytes
@@ -8,7 +8,7 @@
       return y
     }
 
-A task a line: what it makes, its name, what it reads; then what is known of it.
+One task per line: its results, its name, its operands, then the known facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_TASKS = 100_000
 
 
 def print_tasks(g: TaskGraph) -> str:
-    """The text of tasks."""
+    """Print tasks as text."""
     return "\n".join(_lines(g))
 
 
@@ -37,7 +37,7 @@ def _lines(g: TaskGraph) -> Iterator[str]:
     waiting = list(g.data[::-1])
 
     def given(until: int) -> Iterator[str]:
-        """What stands before the first datum that a task makes, in the order of the data."""
+        """Yield the inputs before the first datum that a task makes, in the order of the data."""
         while waiting and g.maker.get(waiting[-1].name, -1) < until:
             d = waiting.pop()
             if d.name not in g.maker:
@@ -82,12 +82,12 @@ _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
 def parse_tasks(text: str, source: str = "") -> TaskGraph:
-    """Read the text of tasks. Errors: E-TASKS-TEXT with the line."""
+    """Parse the text of tasks. Errors: E-TASKS-TEXT with the line."""
     return _Reader(text, source).tasks()
 
 
 class _Reader:
-    """Reads line by line: every line is one statement."""
+    """A parser of one statement per line."""
 
     def __init__(self, text: str, source: str) -> None:
         self.lines = [(n, x.strip()) for n, x in enumerate(text.splitlines(), 1) if x.strip()]
@@ -102,7 +102,7 @@ class _Reader:
         for number, (at, line) in enumerate(self.lines):
             self.line = at
             if number > MOST_TASKS:
-                self.fail("there are too many tasks")
+                self.fail("too many tasks")
             self.tokens = self.split(line)
             if number == 0:
                 name = self.header()
@@ -110,13 +110,13 @@ class _Reader:
                 ended = True
                 self.tokens = []
             elif ended:
-                self.fail("something stands after the end")
+                self.fail("there is text after the end")
             else:
                 self.statement()
             if self.tokens:
-                self.fail(f"did not expect {self.tokens[0]!r}")
+                self.fail(f"unexpected {self.tokens[0]!r}")
         if not ended:
-            self.fail("needed `}` at the end")
+            self.fail("expected `}` at the end")
         return TaskGraph(name, tuple(self.made), tuple(self.data.values()))
 
     def split(self, line: str) -> list[str]:
@@ -155,7 +155,7 @@ class _Reader:
             self.word("," if self.tokens[:1] == [","] else "=")
         name = self.name()
         if name in self.used:
-            self.fail(f"a task {name!r} is there already")
+            self.fail(f"the task {name!r} is already defined")
         self.used.add(name)
         self.word("(")
         reads = self.names() if self.tokens[:1] != [")"] else []
@@ -189,18 +189,18 @@ class _Reader:
     def datum(self, is_weight: bool) -> str:
         name = self.name()
         if name in self.data:
-            self.fail(f"{name!r} is there already")
+            self.fail(f"{name!r} is already defined")
         self.word(":")
         n = self.name()
         if not _COUNT.fullmatch(n):
-            self.fail(f"needed a number of bytes, got {n!r:.40}")
+            self.fail(f"expected a number of bytes, got {n!r:.40}")
         self.word("bytes")
         self.data[name] = Datum(name, int(n), is_weight)
         return name
 
     def known(self, name: str) -> Datum:
         if name not in self.data:
-            self.fail(f"nothing named {name!r} was given or made before")
+            self.fail(f"{name!r} is not defined before its use")
         return self.data[name]
 
     def names(self) -> list[str]:
@@ -212,16 +212,16 @@ class _Reader:
     def name(self) -> str:
         token = self.tokens.pop(0) if self.tokens else ""
         if not token or token in {"{", "}", "(", ")", ":", ",", "=", "<-"}:
-            self.fail(f"needed a name, got {token or 'the end of the line'!r}")
+            self.fail(f"expected a name, got {token or 'the end of the line'!r}")
         try:
             return json.loads(token) if token.startswith('"') else token
         except ValueError:
-            self.fail(f"{token:.40} is no text as JSON writes it")
+            self.fail(f"{token:.40} is not a JSON string")
 
     def number(self) -> float:
         token = self.name()
         if not _NUMBER.fullmatch(token) or float(token) == math.inf:
-            self.fail(f"needed a number of seconds, got {token!r:.40}")
+            self.fail(f"expected a number of seconds, got {token!r:.40}")
         return float(token)
 
     def taken(self, token: str) -> bool:
@@ -233,7 +233,7 @@ class _Reader:
     def word(self, token: str) -> None:
         if not self.taken(token):
             found = self.tokens[0] if self.tokens else "the end of the line"
-            self.fail(f"needed {token!r}, got {found!r:.40}")
+            self.fail(f"expected {token!r}, got {found!r:.40}")
 
     def fail(self, message: str) -> NoReturn:
         raise CompileError("E-TASKS-TEXT", message, where=Where(self.source, self.line, 1))

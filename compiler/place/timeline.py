@@ -1,4 +1,4 @@
-"""The slots of devices while a schedule grows: where a task could run, and where it does."""
+"""The slots of devices in a growing schedule: possible and actual times of tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.place.problem import Problem
 
 
 class Timeline:
-    """What runs when, as far as that is decided; tasks come after those that they wait for."""
+    """A partial schedule; tasks are placed after their predecessors."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -18,16 +18,16 @@ class Timeline:
         self.start = [0.0] * problem.n
         self.end = [0.0] * problem.n
         self.busy: list[list[tuple[float, float]]] = [[] for _ in problem.devices]
-        """By device when it works, in order."""
+        """By device, its busy intervals in order."""
 
     def ready(self, t: int, d: int) -> float:
-        """When everything that a task reads can be at a device."""
+        """Return the time when all operands of a task can be at a device."""
         p = self.problem
         arrivals = [self.end[u] + p.delay(b, self.device[u], d) for u, b in p.before[t]]
         return max([p.head[t][d], *arrivals])
 
     def earliest(self, t: int, d: int) -> float:
-        """When a task could start on a device, in a gap between others too; infinite for never."""
+        """Return a task's earliest start on a device, including gaps; infinite for never."""
         seconds = self.problem.seconds[t][d]
         if seconds == math.inf:
             return math.inf
@@ -39,20 +39,20 @@ class Timeline:
         return start
 
     def ends(self, t: int, d: int) -> float:
-        """When a task would end on a device at the earliest."""
+        """Return a task's earliest end on a device."""
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """When a task would end on a device at the earliest, its results being home."""
+        """Return a task's earliest end on a device, including the transfer of its results home."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:
-        """When all results are home; every task has a place."""
+        """Return the time when all results are home; each task has a place."""
         tails = (row[d] for row, d in zip(self.problem.tail, self.device, strict=True))
         return max((e + x for e, x in zip(self.end, tails, strict=True)), default=0.0)
 
     def put(self, t: int, d: int) -> None:
-        """Let a task run on a device as early as it can."""
+        """Place a task on a device as early as possible."""
         start = self.earliest(t, d)
         assert start < math.inf, f"{self.problem.graph.tasks[t].name} cannot run on device {d}"
         self.device[t], self.start[t] = d, start
@@ -60,19 +60,19 @@ class Timeline:
         insort(self.busy[d], (start, self.end[t]))
 
     def put_last(self, t: int, d: int, now: float) -> None:
-        """Let a task run on a device after all that is there, and not before `now`."""
+        """Place a task on a device after its other tasks, and not before `now`."""
         last = self.busy[d][-1][1] if self.busy[d] else 0.0
         self.device[t], self.start[t] = d, max(now, last, self.ready(t, d))
         self.end[t] = self.start[t] + self.problem.seconds[t][d]
         self.busy[d].append((self.start[t], self.end[t]))
 
     def take(self, t: int) -> None:
-        """Take back what `put` did last for a task that nothing else waits for yet."""
+        """Undo the last `put` of a task without placed successors."""
         self.busy[self.device[t]].remove((self.start[t], self.end[t]))
         self.device[t] = -1
 
     def placement(self, bound_seconds: float = 0.0, notes: tuple[str, ...] = ()) -> Placement:
-        """What was decided, when every task has a place."""
+        """Return the placement of a complete schedule."""
         p = self.problem
         slots = tuple(
             Slot(task.name, p.platform.devices[self.device[t]].name, self.start[t], self.end[t])
@@ -82,7 +82,7 @@ class Timeline:
 
 
 def by_order(problem: Problem, order: list[int], device: list[int]) -> Placement:
-    """The placement in which tasks on given devices start in this order, as early as they can."""
+    """Place tasks on given devices in this order, each as early as possible."""
     line = Timeline(problem)
     for t in order:
         line.put(t, device[t])

@@ -1,4 +1,4 @@
-"""A graph as a schedule runs it: nodes in the order in which they start, transfers among them."""
+"""A graph as a schedule runs it: nodes in the order of their starts, with transfers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from compiler.place.tasks import TaskGraph
 
 
 def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> Graph:
-    """The graph with a `transfer` node for every move of a value, and readers that read its result.
+    """Insert a `transfer` node for each move of a value, and redirect readers to its result.
 
-    `tasks` are those of the graph, `s` their schedule. Weights and values other than tensors are
-    moved without a node: constants are no nodes either. What the graph computes stays the same.
+    `tasks` are those of the graph, `s` their schedule. Weights, and values other than tensors, move
+    without a node: constants are not nodes either. The graph's results stay the same.
     """
     return _Writer(graph, tasks, platform, s).graph_with_transfers()
 
@@ -28,13 +28,13 @@ class _Writer:
         self.nodes = {n.output: n for n in graph.nodes}
         self.taken = set(graph.types)
         self.here: dict[tuple[str, str], str] = {}
-        """By value and memory what it is called there."""
+        """By value and memory, the value's name there."""
         self.made: list[Node] = []
 
     def graph_with_transfers(self) -> Graph:
         home = self.platform.home
         everything: list[Activity] = [*self.schedule.slots, *self.schedule.moves]
-        # What a task needs has ended when it starts, so no reader comes before what it reads.
+        # A task's operands end before it starts, so no reader precedes its operands.
         for x in sorted(everything, key=lambda x: (x.start, x.end)):
             if isinstance(x, Move):
                 self._move(x)
@@ -64,7 +64,7 @@ class _Writer:
         self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
 
     def _called(self, value: str, memory: str) -> str:
-        """What a value is called in a memory; a view of what was moved is made there once more."""
+        """Return a value's name in a memory; a view of a moved value is recreated there."""
         if value not in self.source:
             return self.here.get((value, memory), value)
         if (value, memory) not in self.here:

@@ -1,4 +1,4 @@
-"""What a placement needs in which memory: uses of each datum there, and what has to be brought."""
+"""Memory uses of a placement: uses of each datum in each memory, and required transfers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from compiler.place.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Transit:
-    """A datum that is needed in another memory than it is in; at `urgency` its first reader was to
-    start, in seconds."""
+    """A required transfer of a datum to another memory; its first reader should start at `urgency`,
+    in seconds."""
 
     datum: str
     source: str
@@ -23,11 +23,11 @@ class Transit:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """By memory and datum how often that is used there: by readers, by transfers that leave, and
-    by what needs it when the run is over.
+    """By memory and datum, the number of uses there: by readers, by outgoing transfers, and as
+    results at the end of the run.
 
-    `at_first` has the data and memories where they lie when a run begins, `transits` what is to be
-    brought, the most urgent first.
+    `at_first` has the data in each memory at the start of a run, `transits` the required transfers,
+    the most urgent first.
     """
 
     counts: Mapping[tuple[str, str], int]
@@ -36,7 +36,7 @@ class Uses:
 
 
 def uses_of(problem: Problem, placement: Placement) -> Uses:
-    """What the tasks of a placement use where they are placed."""
+    """Return the memory uses of the tasks in their places."""
     graph, platform = problem.graph, problem.platform
     home = platform.home
     memory_of = [platform.device_of[s.device].memory for s in placement.slots]
@@ -68,5 +68,5 @@ def uses_of(problem: Problem, placement: Placement) -> Uses:
     given = [(home, d.name) for d in graph.data if d.name not in made_at and counts[home, d.name]]
     for memory, datum in (*given, *kept):
         if graph.datum[datum].is_weight and platform.memory_of[memory].keeps_weights:
-            counts[memory, datum] += 1  # it stays for the next run
+            counts[memory, datum] += 1  # kept for the next run
     return Uses(counts, (*given, *kept), transits)

@@ -1,5 +1,6 @@
-"""Everything that happens after compiling: arena, constants, launches, fallbacks, profile.
+"""The run time: arena, constants, launches, fallbacks, profile.
 
-`build` makes what runs: `works/` decides and writes it, `executable` is it, with one `frame` a run.
-`open/` does the same for sizes that only a run tells. `program` holds either for its user.
+`build` makes executables: `works/` selects and generates the work, `executable` runs it, with a
+`frame` per run. `open/` does the same for sizes known at run time only. `program` wraps either for
+users.
 """

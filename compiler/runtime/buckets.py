@@ -1,9 +1,9 @@
-"""Code of its own for sizes that are met often, and which runs use it.
+"""Specialised code for frequent sizes, and its selection at run time.
 
-A bucket holds code for chosen sizes. A run with exactly these sizes uses it. Where the program
-computes each row by itself, a run with fewer rows is padded up to the smallest bucket that holds it
-and its results are cut; elsewhere padding could change results, and other sizes take the program
-for all sizes.
+A bucket holds code for chosen sizes. A run with exactly these sizes uses it. If the program
+computes each row independently, a run with fewer rows is padded up to the smallest sufficient
+bucket, and its results are cut. Otherwise padding could change results, and other sizes use the
+program for all sizes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 MAX_BUCKETS = 64
-"""More combinations of sizes than this are not compiled."""
+"""Most combinations of sizes that are compiled."""
 
 Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes. `smallest` is the least number of rows that it is padded for.
+    """A program for chosen sizes. `smallest` has the least sizes that are padded to it.
 
     Units: operations and bytes of one run; seconds of compiling.
     """
@@ -44,17 +44,17 @@ class Bucket:
 
     @property
     def flops(self) -> int:
-        """Operations of a run, however few of its rows are wanted."""
+        """Return the operations of a run, including padding."""
         return sum(k.flops for k in self.program.kernels)
 
     @property
     def nbytes(self) -> int:
-        """Bytes read and written by a run."""
+        """Return the bytes read and written by a run."""
         return sum(k.bytes_read + k.bytes_written for k in self.program.kernels)
 
     @property
     def waste(self) -> float:
-        """The share of the work that is thrown away for the smallest sizes that come here."""
+        """Return the wasted fraction of the work for the smallest sizes that use this bucket."""
         kept = 1.0
         for name, n in self.sizes.items():
             kept *= self.smallest[name] / n if n else 1.0
@@ -63,7 +63,7 @@ class Bucket:
     def __str__(self) -> str:
         named = ", ".join(f"{k}={n}" for k, n in self.sizes.items())
         text = f"bucket {named}: compiled in {self.seconds:.2f} s, {self.flops:,} operations, "
-        text += f"{self.nbytes:,} bytes a run"
+        text += f"{self.nbytes:,} bytes per run"
         if self.waste:
             least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
             text += f"; serves from {least} by padding, where {self.waste:.0%} of that is wasted"
@@ -72,7 +72,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Buckets:
-    """All buckets of a program, by their sizes; `padded` are the sizes along which rows are added.
+    """All buckets of a program, by their sizes; `padded` are the sizes that may be padded.
 
     `graph` is the model's, with the types of inputs and results.
     """
@@ -82,7 +82,7 @@ class Buckets:
     padded: frozenset[str]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The results by the bucket that fits best; None when none does."""
+        """Return the results of the best fitting bucket; None if none fits."""
         sizes = sizes_of_inputs(self.graph, inputs)
         found = self.choose(sizes)
         if found is None:
@@ -98,7 +98,7 @@ class Buckets:
         }
 
     def choose(self, sizes: Sizes) -> Bucket | None:
-        """The smallest bucket that holds a run of these sizes."""
+        """Return the smallest bucket for a run of these sizes."""
         fitting = [b for b in self.buckets if self._holds(b, sizes)]
         return min(fitting, key=lambda b: tuple(b.sizes.values()), default=None)
 
@@ -110,7 +110,7 @@ class Buckets:
 
 
 def _padded(value: Any, t: Type, sizes: Sizes) -> Any:
-    """An input with its last row repeated until it is long enough: no row is a special number."""
+    """Pad an input by repeating its last row: no row then has special values."""
     name = _rows_of(t)
     if name not in sizes or np.shape(value)[0] == sizes[name]:
         return value
@@ -127,16 +127,16 @@ def _cut(value: Any, t: Type, larger: Sizes, sizes: Sizes) -> Any:
 
 
 def _rows_of(t: Type) -> str:
-    """The symbol that is a type's first dimension; "" for none."""
+    """Return the symbol that is a type's first dimension; "" for none."""
     if not isinstance(t, TensorType) or not t.shape:
         return ""
     return affine.axis_symbol(t.shape[0]) or ""
 
 
 def checked_buckets(graph: Graph, given: object) -> dict[str, tuple[int, ...]]:
-    """What was asked for, sorted. Errors: E-OPTION-VALUE for what names no open size."""
+    """Return the requested buckets, sorted. Errors: E-OPTION-VALUE for an unknown size."""
     if not isinstance(given, Mapping):
-        raise CompileError("E-OPTION-VALUE", f"buckets gives sizes by name, got {given!r:.60}")
+        raise CompileError("E-OPTION-VALUE", f"buckets must map names to sizes, got {given!r:.60}")
     known = {s: None for v in graph.inputs for s in _alone(v.type)}
     found: dict[str, tuple[int, ...]] = {}
     for name, sizes in given.items():
@@ -152,7 +152,9 @@ def checked_buckets(graph: Graph, given: object) -> dict[str, tuple[int, ...]]:
             )
         found[str(name)] = tuple(sorted(set(sizes)))
     if len(list(itertools.product(*found.values()))) > MAX_BUCKETS:
-        raise CompileError("E-OPTION-VALUE", f"these are more than {MAX_BUCKETS} sets of sizes")
+        raise CompileError(
+            "E-OPTION-VALUE", f"buckets exceed the limit of {MAX_BUCKETS} combinations of sizes"
+        )
     return found
 
 
@@ -169,7 +171,7 @@ def make_buckets(
     padded: frozenset[str],
     compiled: Callable[[Sizes], tuple[Program, float]],
 ) -> Buckets:
-    """Compile a bucket for every combination of sizes."""
+    """Compile a bucket for each combination of sizes."""
     made: list[Bucket] = []
     for sizes in itertools.product(*wanted.values()):
         named = dict(zip(wanted, sizes, strict=True))
@@ -182,6 +184,6 @@ def make_buckets(
 
 
 def _smallest(n: int, sizes: Sequence[int]) -> int:
-    """The fewest rows for which a bucket is the smallest that holds them."""
+    """Return the fewest rows for which a bucket is the smallest that holds them."""
     below = [m for m in sizes if m < n]
     return max(below) + 1 if below else min(n, 1)

@@ -1,4 +1,4 @@
-"""The way from an optimised graph with known shapes to something that runs."""
+"""From an optimised graph with known shapes to an executable."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ if TYPE_CHECKING:
     from compiler.runtime.works.memory_limit import Limited
 
 Stage = Callable[[str], AbstractContextManager[None]]
-"""Opens a step of the compilation under a name; it is timed until the block ends."""
+"""Function that times a named step of the compilation until its block ends."""
 
 
 MOST_TEXT = 800_000
-"""Characters of one function in LLVM's language; its time grows faster than that, and it cannot be
-stopped. Kernels of real models have less than a tenth."""
+"""Most characters of one function as LLVM IR: LLVM's time grows superlinearly, and it cannot be
+interrupted. Kernels of real models have less than a tenth."""
 
 TEXT_PER_SECOND = 400_000
-"""Characters of one function that LLVM makes machine code of in a second."""
+"""LLVM's speed, in characters of one function per second."""
 
 
 def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
-    """Choose, arrange, write and compile everything that runs the graph.
+    """Select, arrange, generate and compile all code that runs the graph.
 
-    For another target than the host there is text but nothing that runs.
+    For targets other than the host, there is text but no executable.
     """
     target = options.target
     with stage("loops"):
@@ -92,7 +92,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     with stage("memory"):
         start = perf_counter()
         needs = needed(graph, works)
-        # What runs side by side lives together: with a limit launches run one after the other.
+        # Concurrent launches are live together: with a memory limit, launches run one at a time.
         choose = planned_sections if options.spread == "branches" else sections
         beside = () if limited else choose(launched, needs.views, graph, options)
         ordered = ordered_launches(works, needs, beside, options.order)
@@ -161,17 +161,17 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
 def _beside(
     found: Sequence[Section], names: Sequence[str], options: CodeOptions
 ) -> tuple[str, ...]:
-    """What runs side by side, in words; also that nothing does, to those who have asked for it."""
+    """Describe concurrent launches; if branches were requested, also their absence."""
     if not found and options.spread == "branches":
-        return ("no branches run side by side: one thread does all, which is as fast",)
+        return ("no branches run in parallel: a single thread is as fast",)
     return tuple(s.words(names) for s in found)
 
 
 def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Selector) -> Limited:
-    """The graph within the memory limit; what is scheduled already is not scheduled again."""
+    """Return the graph within the memory limit; existing schedules are reused."""
     limit_bytes = options.memory_limit_bytes
     assert limit_bytes is not None
-    # Few programs have a limit, so that this and all of `memory/remat` are imported for them only.
+    # Few programs have a limit: this and all of `memory/remat` are imported on use.
     from compiler.runtime.works.memory_limit import within_limit
 
     def select(again: Graph) -> list[Work]:
@@ -183,7 +183,7 @@ def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Se
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
-    """A section with the launch of all its chains, and the function of that."""
+    """Return a section with the launch of all its chains, and the launched function."""
     work = int(section.in_turn)
     if options.spread == "branches":
         numbers = range(section.first, section.end)
@@ -202,11 +202,11 @@ def _at_once(
 
 
 Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
-"""By key what was made of a region, and the names of the inputs that it captures."""
+"""Compiled regions by key, with the names of the inputs that each captures."""
 
 
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
-    """Programs for the regions of a node that the reference runs, where all sizes are known."""
+    """Compile the regions of a node that the reference runs, if all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
     options = replace(options, schedules=(), memory_limit_bytes=None)
     for key, region in node.regions.items():
@@ -216,16 +216,16 @@ def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bod
         try:
             verify(closed.graph)
         except CompileError:
-            continue  # it fails when it is run, and it may never be
+            continue  # it fails at the run, if it is ever reached
         found[key] = build_program(closed.graph, options, stage), closed.captured
     return found
 
 
 @dataclass(frozen=True)
 class Written:
-    """Works with the text of every different kernel, and the objects that are made of them.
+    """Works with the text of each distinct kernel, and the compiled objects.
 
-    There are no objects for another machine.
+    There are no objects for other machines.
     """
 
     works: list[Work]
@@ -235,7 +235,7 @@ class Written:
 
 
 def written_functions(works: list[Work], options: CodeOptions) -> Written:
-    """LLVM text for every different kernel; works that it cannot express become fallbacks."""
+    """Generate LLVM text for each distinct kernel; inexpressible kernels become fallbacks."""
     made = functions(works)
     written, refused = _written(works, made, options)
     if not refused:
@@ -249,7 +249,7 @@ def written_functions(works: list[Work], options: CodeOptions) -> Written:
 def _written(
     works: list[Work], made: Functions, options: CodeOptions
 ) -> tuple[Written, dict[int, str]]:
-    """The texts of kernels, and why there is none for those left out, by their identity."""
+    """Return the texts of kernels, and the reasons for omitted kernels, by their identity."""
     target = options.target
     objects = Objects(target, options.effort) if target.name == "host" else None
     texts: list[FunctionText] = []
@@ -263,7 +263,7 @@ def _written(
             continue
         if len(text.text) > MOST_TEXT:
             refused[id(kernel)] = (
-                f"its code has {len(text.text):,} characters; LLVM is given at most {MOST_TEXT:,}"
+                f"its code has {len(text.text):,} characters; the limit for LLVM is {MOST_TEXT:,}"
             )
             continue
         check_seconds(len(text.text) / TEXT_PER_SECOND, f"machine code for {symbol}")
@@ -279,7 +279,7 @@ NO_SECTIONS: Mapping[int, tuple[Launch, int]] = {}
 def _launches(
     group: Sequence[int], calls: Mapping[int, Launch], instead: Mapping[int, tuple[Launch, int]]
 ) -> Iterator[Launch]:
-    """The launches of a segment in order; sections are one each."""
+    """Yield the launches of a segment in order; a section is one launch."""
     done = 0
     for number in group:
         if number in instead:
@@ -291,7 +291,7 @@ def _launches(
 
 @dataclass(frozen=True)
 class Code:
-    """All functions of a program: kernels, the nodes with regions that call them, entry points."""
+    """All functions of a program: kernels, nodes with regions that call them, entry points."""
 
     written: Written
     callers: Sequence[FunctionText]
@@ -306,9 +306,9 @@ class Code:
         is_open: bool = False,
         instead: Mapping[int, tuple[Launch, int]] = NO_SECTIONS,
     ) -> Code:
-        """With an entry point per native segment, numbered in order.
+        """Build the code with an entry point per native segment, numbered in order.
 
-        `instead` has by number a launch that does all that follow it up to its end.
+        `instead` maps a launch's number to a launch that also does all following ones to its end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []
@@ -320,12 +320,12 @@ class Code:
         return Code(written, callers, entries(ordered, ranges, is_open))
 
     def text(self, target: Target) -> str:
-        """The whole as one module."""
+        """Return the code as one module."""
         return module_of([*self.written.texts, *self.callers], self.entries, target)
 
     def library(self, stage: Stage, pool: ConstantPool) -> tuple[Library, Array]:
-        """The machine code, and the weights, which are packed while LLVM works."""
-        assert self.written.objects is not None, "there is code for this machine only"
+        """Return the machine code, and the weights, which are packed while LLVM works."""
+        assert self.written.objects is not None, "machine code exists for this machine only"
         self._close(self.written.objects)
         with stage("pack weights"):
             block = pool.block()
@@ -351,7 +351,7 @@ def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) ->
 
 
 def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
-    """Positions that run together: neighbouring native works as one, fallbacks alone."""
+    """Return positions of works that run together: neighbouring native works, or one fallback."""
     groups: list[tuple[int, ...]] = []
     for number, work in enumerate(works):
         is_native = not isinstance(work, FallbackWork)

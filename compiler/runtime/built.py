@@ -1,4 +1,4 @@
-"""All that one compilation for fixed shapes made, from the graph to the machine code."""
+"""The result of one compilation for fixed shapes, from the graph to the machine code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of a compilation and how long it took."""
+    """One step of a compilation and its time."""
 
     name: str
     seconds: float
@@ -30,13 +30,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Built:
-    """A graph with everything made of it. `functions` are the different kernels by symbol.
+    """A graph and its compiled form. `functions` are the distinct kernels by symbol.
 
-    `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
-    says which kernels run side by side, and `sections` which launches those are. `order` tells how
-    launches were put in order, with the graph before and after, `order_effect` what that does to
-    memory, and `limited` what a memory limit made run again.
-    A run uses so many `threads`.
+    `is_compiled` is False for open shapes: then only the graph exists. `beside` describes
+    concurrent kernels, and `sections` has their launches. `order` is the event of ordering
+    launches, with the graph before and after, `order_effect` its effect on memory, and `limited`
+    the event of recomputing kernels for a memory limit. A run uses `threads` threads.
     """
 
     graph: Graph
@@ -61,5 +60,5 @@ class Built:
 
     @property
     def seconds(self) -> float:
-        """How long the compilation took."""
+        """Return the time of the compilation, in seconds."""
         return sum(s.seconds for s in self.stages)

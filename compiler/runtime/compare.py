@@ -1,4 +1,4 @@
-"""How far results are from what they should be, relative to the scale of each output."""
+"""Errors of results, relative to the scale of each output."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from compiler.passes.pipeline.precision import F32_TOLERANCE
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One output compared. `scale` is the largest magnitude that was expected.
+    """The comparison of one output. `scale` is the largest expected magnitude.
 
-    `relative_error` is `max_abs_error / scale`, the error itself where zeros were expected;
-    infinite when shapes, types, or the places of NaN and infinities differ.
+    `relative_error` is `max_abs_error / scale`, or the absolute error for expected zeros; infinite
+    if shapes, types, or the places of NaN and infinities differ.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Difference:
 
 
 TOLERANCE = F32_TOLERANCE
-"""Relative error that programs may have unless their precision mode says otherwise."""
+"""Allowed relative error of programs, unless their precision mode differs."""
 
 
 def compare(made: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """One difference for every expected output."""
+    """Return one difference for each expected output."""
     return tuple(
         difference(name, made[name], value)
         if name in made
@@ -41,12 +41,12 @@ def compare(made: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Diffe
 
 
 def worst(differences: tuple[Difference, ...]) -> float:
-    """The largest relative error; 0 for no outputs."""
+    """Return the largest relative error; 0 for no outputs."""
     return max((d.relative_error for d in differences), default=0.0)
 
 
 def difference(name: str, made: Any, expected: Any) -> Difference:
-    """One output compared: arrays by elements, sequences by their worst element."""
+    """Compare one output: arrays by elements, sequences by their worst element."""
     if isinstance(expected, list | tuple):
         return _of_sequences(name, made, expected)
     if expected is None or made is None:
@@ -57,7 +57,7 @@ def difference(name: str, made: Any, expected: Any) -> Difference:
     if a.shape != b.shape:
         return _verdict(name, False, f"shape {list(a.shape)} instead of {list(b.shape)}")
     if a.dtype.kind in "OUST" or b.dtype.kind in "OUST":
-        return _verdict(name, a.tolist() == b.tolist(), "texts differ")
+        return _verdict(name, a.tolist() == b.tolist(), "strings differ")
     if a.dtype != b.dtype:
         return _verdict(name, False, f"element type {a.dtype} instead of {b.dtype}")
     return _of_numbers(name, a, b)
@@ -80,7 +80,7 @@ def _of_numbers(name: str, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> 
     finite = np.isfinite(wide_b)
     same_odd = np.array_equal(wide_a[~finite], wide_b[~finite], equal_nan=True)
     if not same_odd or not np.isfinite(wide_a[finite]).all():
-        return _verdict(name, False, "NaN or infinity in other places")
+        return _verdict(name, False, "NaN or infinities at different places")
     if not finite.any():
         return Difference(name, 0.0, 0.0, 0.0)
     error = float(np.abs(wide_a[finite] - wide_b[finite]).max())

@@ -1,4 +1,4 @@
-"""The code of one kernel at each level, to be read: for another machine, or of another schedule."""
+"""The code of one kernel at each level: for another target, or of another schedule."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SYMBOL = "kernel"
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kernel at each level for one target, and which line came of which; -1 for none.
+    """A kernel at each level for one target, with the source line of each line; -1 for none.
 
-    `llvm_lines` has for each line of the LLVM text the line of Loop IR, `asm_lines` for each line
-    of the assembly the line of LLVM text; empty where that is not known.
+    `llvm_lines` maps each line of LLVM text to a line of Loop IR, `asm_lines` each line of assembly
+    to a line of LLVM text; empty if unknown.
     """
 
     schedule: str
@@ -38,15 +38,15 @@ class Code:
 
 
 def code_for(computation: Computation, constants: frozenset[str], options: CodeOptions) -> Code:
-    """The code that the policies choose for a computation on the target of the options.
+    """Generate the code that the policies choose for a computation on the target.
 
-    Errors: E-LIMIT-CODE where no code is made of it, E-SCHEDULE-*.
+    Errors: E-LIMIT-CODE if no code can be generated, E-SCHEDULE-*.
     """
     return code_of(schedule(computation, constants, options), options.target)
 
 
 def code_of(made: Scheduled, target: Target) -> Code:
-    """The code of a scheduled kernel. Errors: E-LIMIT-CODE where no code is made of it."""
+    """Generate the code of a scheduled kernel. Errors: E-LIMIT-CODE if it cannot be generated."""
     try:
         function, lines = function_lines(made.kernel, SYMBOL, target)
     except NotLowerable as e:
@@ -69,7 +69,7 @@ def code_of(made: Scheduled, target: Target) -> Code:
 
 
 def _function_of(asm: str) -> list[str]:
-    """The lines of the function in a listing: from its label to where its size is told."""
+    """Return the lines of the function in a listing: from its label to its size directive."""
     lines = asm.rstrip().split("\n")
     first = next(i for i, line in enumerate(lines) if line.lstrip("_").startswith(f"{SYMBOL}:"))
     rest = lines[first:]

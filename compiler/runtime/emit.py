@@ -13,14 +13,14 @@ from compiler.schedule.language.sections import section
 KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")
 
 OF_GRAPHS = ("graph", "onnx")
-"""What is there before sizes are known and code is made."""
+"""Kinds that exist before sizes are known and code is generated."""
 
 
 def emit(built: Built, kind: str) -> str | bytes:
-    """The program at one level; `object` is a relocatable file.
+    """Return the program at one level; `object` is a relocatable file.
 
-    An object brings the threads that it runs on, unless they come from OpenMP. `kind` is one of
-    KINDS but `onnx`, which is made of another graph.
+    An object includes its thread pool, unless its threads come from OpenMP. `kind` is one of KINDS
+    except `onnx`, which is made of another graph.
     """
     match kind:
         case "graph":
@@ -40,11 +40,11 @@ def emit(built: Built, kind: str) -> str | bytes:
         case "memory":
             return f"{built.plan}\n"
         case _:
-            raise AssertionError(f"{kind} is no kind")
+            raise AssertionError(f"{kind} is not a kind")
 
 
 def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
-    """A text for each different kernel, of the first launch that uses it."""
+    """Return a text for each distinct kernel, from the first launch that uses it."""
     first: dict[str, KernelInfo] = {}
     for k in built.kernels:
         if k.computation is not None and k.symbol:
@@ -53,7 +53,7 @@ def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
 
 
 def _sections(built: Built) -> list[str]:
-    """The schedule of each different kernel, under the names of all that run it."""
+    """Return the schedule of each distinct kernel, under the names of all its launches."""
     users: dict[str, list[KernelInfo]] = {}
     for k in built.kernels:
         if k.computation is not None and k.symbol:

@@ -43,7 +43,7 @@ from compiler.targets.memory import machine_bytes
 
 @dataclass(frozen=True, slots=True)
 class NativeSegment:
-    """Launches that run in one native call. `kernels` are positions in the list of kernels."""
+    """Launches of one native call. `kernels` are positions in the list of kernels."""
 
     entry: Entry
     kernels: tuple[int, ...]
@@ -51,7 +51,7 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """One node that the reference runs; compiled bodies of its regions, if it has such."""
+    """A node that the reference runs, with compiled bodies of its regions if they exist."""
 
     node: Node
     kernels: tuple[int, ...]
@@ -60,13 +60,13 @@ class FallbackSegment:
 
 @dataclass(frozen=True, slots=True)
 class CompiledBody:
-    """A region that generated code runs step by step; `captured` are its further inputs."""
+    """A region that generated code runs step by step; `captured` are its extra inputs."""
 
     executable: Executable
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """The results for these inputs; None when they are not what the code was made for."""
+        """Return the results for these inputs; None if they do not fit the code."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -83,7 +83,7 @@ Segment = NativeSegment | FallbackSegment
 
 
 class Executable:
-    """Runs a graph whose inputs have fixed shapes. May be called from several threads at once."""
+    """Runs a graph whose inputs have fixed shapes. Concurrent calls are allowed."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Executable:
         self.segments = tuple(segments)
         self.constants = constants
         self._keep = keep
-        """What the entries' machine code lives in."""
+        """Owner of the entries' machine code."""
         self._constants_address = constants.ctypes.data
         specs = tuple(InputSpec.of(v) for v in graph.inputs)
         outputs = _direct_outputs(graph, arrangement)
@@ -109,11 +109,11 @@ class Executable:
         self._names = tuple(r.name for r in graph.results)
         counted = Counter(r.value for r in graph.results)
         self._once = frozenset(value for value, n in counted.items() if n == 1)
-        """Values that are one result each."""
+        """Values that are exactly one result each."""
 
     @cached_property
     def direct(self) -> DirectCall | None:
-        """The short way from inputs to results, when one call of native code is all there is."""
+        """Return the direct call from inputs to results, if one native call does everything."""
         if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
             return None
         if self.frame.needed_bytes > machine_bytes():
@@ -131,7 +131,7 @@ class Executable:
         return DirectCall(self.frame, entry, self._constants_address, results)
 
     def _copied(self, result: Result) -> CopiedOutput | None:
-        """What a result that no launch writes is a copy of; None for what lies in the arena."""
+        """Return the source of a result that no launch writes; None for results in the arena."""
         t, place = self.graph.types[result.value], self.arrangement.places.get(result.value)
         constant = self.graph.constants.get(result.value)
         if not isinstance(t, TensorType) or not in_memory(t) or not t.layout.is_plain:
@@ -148,7 +148,7 @@ class Executable:
         return CopiedOutput(spec, lambda inputs, made: made[source])
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The results by name, in graph order, as new arrays; inputs must fit the graph."""
+        """Return the results by name, in graph order, as new arrays; inputs must fit the graph."""
         made = None if self.direct is None else self.direct(inputs)
         return self._run(inputs) if made is None else made
 
@@ -173,7 +173,7 @@ class Executable:
     def timed(
         self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
     ) -> tuple[list[float], dict[str, Any]]:
-        """Seconds of each kernel in one run, and the results, with a time limit between kernels.
+        """Return each kernel's seconds in one run, and the results; limits apply between kernels.
 
         `launch(kernel, run, constants)` runs a native kernel.
         """
@@ -213,7 +213,7 @@ class Executable:
     # Fallbacks
 
     def value(self, run: Run, name: str) -> Any:
-        """A value in logical order: maybe a view of memory that later launches overwrite."""
+        """Return a value in logical order, possibly a view of memory that later launches reuse."""
         constant = self.graph.constants.get(name)
         if constant is not None:
             return constant.array()
@@ -234,7 +234,7 @@ class Executable:
         return run.kept[name]
 
     def by_reference(self, node: Node, run: Run) -> None:
-        """Run one node by the reference, whatever code there is for it."""
+        """Run one node by the reference, even if it has code."""
         self._fall_back(FallbackSegment(node, ()), run)
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
@@ -249,14 +249,14 @@ class Executable:
     def _store(self, run: Run, value: Value, made: Any) -> None:
         place = self.arrangement.places.get(value.name)
         if place is None:
-            # What the reference gives may be a view of an operand, whose memory is reused.
+            # A result of the reference may be a view of an operand, whose memory is reused.
             run.kept[value.name] = own(made)
             return
         t = value.type
         assert isinstance(t, TensorType), f"{value.name} is {t} and has a place"
         array = np.asarray(made)
         if place.space == "output" and self._is_result_only(value.name):
-            # A model may state a wrong shape for a result, whose elements are right all the same.
+            # A model may state a wrong shape for a result whose elements are correct.
             if array.shape != t.static_shape and array.dtype == t.dtype.numpy:
                 run.outputs[place.offset] = own(array)
                 return
@@ -267,12 +267,12 @@ class Executable:
             np.copyto(run.outputs[place.offset].reshape(array.shape), array)
 
     def _is_result_only(self, name: str) -> bool:
-        """Whether a value is one result, and nothing else reads it."""
+        """Return whether a value is one result and has no other readers."""
         return name in self._once and not self.graph.users.get(name)
 
 
 def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | None:
-    """How a control-flow node runs its regions: compiled where that is possible."""
+    """Return a control-flow node's runner of regions, compiled if possible."""
     if not segment.bodies:
         return None
     otherwise = by_reference(segment.node, outer)
@@ -286,18 +286,18 @@ def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | Non
 
 
 def _shaped(value: Any, t: Type) -> Any:
-    """An array under the shape of a type: a view may lie in memory that has another shape."""
+    """Return an array with the shape of a type: a view's memory may have another shape."""
     if isinstance(t, TensorType) and in_memory(t) and isinstance(value, np.ndarray):
         return value.reshape(t.static_shape)
     return value
 
 
 def own(value: Any) -> Any:
-    """The value with arrays of its own, lists included."""
+    """Return the value with arrays of its own, including lists."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     if isinstance(value, list):
-        are_maps = {dict}.issuperset(map(type, value))  # whoever makes one makes it anew
+        are_maps = {dict}.issuperset(map(type, value))  # maps are never modified
         return value.copy() if are_maps else [own(v) for v in value]
     return value
 
@@ -314,7 +314,7 @@ def _check_made(value: Value, array: Array) -> None:
 
 
 def _direct_outputs(graph: Graph, arrangement: Arrangement) -> tuple[OutputSpec | None, ...]:
-    """What launches write straight into new arrays; None for results that are copied."""
+    """Return the results that launches write to new arrays; None for results that are copied."""
     copied = {position for position, _ in arrangement.copied}
     found: list[OutputSpec | None] = []
     for position, result in enumerate(graph.results):

@@ -1,4 +1,4 @@
-"""What one call of native code needs: an arena, tables of addresses, and arrays for its results."""
+"""The memory of one native call: an arena, tables of addresses, and arrays for its results."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from compiler.limits import check_bytes
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 
 Entry = Callable[[int, int, int, int], None]
-"""Native code of one segment: arena, constants, inputs, outputs as addresses."""
+"""Native code of one segment: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this lie where numpy puts them: aligning one takes 0.3 microseconds, the 500 stores
-that fill it hardly less when they cross lines."""
+"""Results below this size keep numpy's alignment: aligning one takes 0.3 us, about the extra cost
+of its 500 unaligned stores."""
 
 LARGE_BYTES = 1 << 20
-"""From here on memory is asked for with more care: it may be recycled, or not be there."""
+"""Size from which memory is allocated with more care: recycled, or checked for availability."""
 
 MAX_KNOWN_SHAPES = 64
-"""So many sets of shapes of inputs are known to be right."""
+"""Largest number of input shape sets that are remembered as checked."""
 
 _POINTER_AT, _HEADER_BYTES = ctypes.c_void_p.from_address, object.__basicsize__
 
@@ -43,7 +43,7 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """The first field of CPython's array objects is their address: ten times as fast to read."""
+    """Choose the fastest way to read an array's address: CPython's first field, if it is that."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):
@@ -54,17 +54,17 @@ def _pick_address() -> Callable[[Array], int]:
 
 
 address_of: Callable[[Array], int] = _pick_address()
-"""Where the elements of an array begin."""
+"""Function that returns the address of an array's elements."""
 
 
 def in_memory(t: Type | None) -> bool:
-    """Whether values of a type are bytes of a size known now: what may lie in an arena."""
+    """Return whether values of a type are bytes of a known size, as the arena requires."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """What a call needs to know about one input; `dtype` is None for what is no array of bytes."""
+    """The requirements of a call for one input; `dtype` is None for values other than arrays."""
 
     name: str
     dtype: np.dtype[Any] | None
@@ -72,14 +72,14 @@ class InputSpec:
 
     @staticmethod
     def of(v: Value) -> InputSpec:
-        """That of an input of a graph."""
+        """Return the specification of a graph's input."""
         t = v.type
         if isinstance(t, TensorType) and in_memory(t):
             return InputSpec(v.name, np.dtype(t.dtype.numpy), t.static_shape)
         return InputSpec(v.name, None, ())
 
     def accept(self, value: Any) -> Any:
-        """The value as native code can read it: a row-major, aligned array, copied only if not."""
+        """Return a row-major, aligned array that native code can read, copied only if necessary."""
         if self.dtype is None:
             return value
         array = np.asarray(value)
@@ -92,20 +92,20 @@ class InputSpec:
 
 
 class KnownShapes:
-    """Shapes of inputs that were checked before: arrays of such shapes need no other check."""
+    """Input shapes that were checked before: arrays of such shapes need no further check."""
 
     def __init__(self, inputs: Sequence[Value]) -> None:
         self._wanted = [(v.name, _plain_dtype(v.type)) for v in inputs]
         self._known: set[tuple[tuple[int, ...], ...]] = set()
 
     def note(self, inputs: Mapping[str, Any]) -> None:
-        """Inputs that were checked; too many different ones are not kept."""
+        """Remember checked inputs, up to a limit of different shapes."""
         shapes = self._shapes(inputs)
         if shapes is not None and len(self._known) < MAX_KNOWN_SHAPES:
             self._known.add(shapes)
 
     def fit(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether inputs are arrays of the right element types in shapes that were checked."""
+        """Return whether inputs are arrays of the right element types in known shapes."""
         return self._shapes(inputs) in self._known
 
     def _shapes(self, inputs: Mapping[str, Any]) -> tuple[tuple[int, ...], ...] | None:
@@ -121,7 +121,7 @@ class KnownShapes:
 
 
 def _plain_dtype(t: Type) -> np.dtype[Any] | None:
-    """The element type of arrays whose elements need no look; None for anything else."""
+    """Return the element type of arrays whose elements need no check; None for others."""
     if not isinstance(t, TensorType) or t.dtype is DType.string:
         return None
     return np.dtype(t.dtype.numpy)
@@ -137,13 +137,13 @@ class OutputSpec:
 
     @staticmethod
     def of(t: TensorType) -> OutputSpec:
-        """That of a result of a static type."""
+        """Return the specification of a result of a static type."""
         shape = t.static_shape
         return OutputSpec(np.dtype(t.dtype.numpy), shape, t.n_elements * t.dtype.nbytes)
 
     @property
     def maker(self) -> Callable[[], Array]:
-        """What makes an uninitialised array; a large one starts at a cache line or a large page."""
+        """Return a function that allocates an array; large ones start at a line or large page."""
         small = self.nbytes < SMALL_BYTES
         return partial(np.empty, self.shape, self.dtype) if small else self._aligned
 
@@ -156,7 +156,7 @@ class OutputSpec:
 
 @dataclass(slots=True)
 class Workspace:
-    """What one run needs for itself: arena and the tables of input and output addresses."""
+    """The memory of one run: arena and tables of input and output addresses."""
 
     arena: Array
     inputs: Any
@@ -167,7 +167,7 @@ class Workspace:
 
     @staticmethod
     def of(arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
-        """A fresh one. Units: bytes."""
+        """Allocate a new workspace. Units: bytes."""
         arena = aligned_bytes(max(arena_bytes, 1))
         inputs = (ctypes.c_void_p * max(n_inputs, 1))()
         outputs = (ctypes.c_void_p * max(n_outputs, 1))()
@@ -176,13 +176,13 @@ class Workspace:
 
 
 class Workspaces:
-    """Workspaces that no run uses now, for the next ones; programs for other sizes may share it."""
+    """Unused workspaces for later runs; programs for other sizes may share them."""
 
     def __init__(self) -> None:
         self._free: deque[Workspace] = deque()
 
     def take(self, arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
-        """One with an arena that is large enough."""
+        """Return a workspace with a large enough arena."""
         try:
             space = self._free.pop()
         except IndexError:
@@ -192,13 +192,13 @@ class Workspaces:
         return space
 
     def give(self, space: Workspace) -> None:
-        """The run that took it is over."""
+        """Return a workspace after a run."""
         self._free.append(space)
 
 
 @dataclass(slots=True)
 class Run:
-    """The state of one run: memory, arrays of the caller, and values that have no place."""
+    """The state of one run: memory, the caller's arrays, and values outside the arena."""
 
     space: Workspace
     inputs: list[Any]
@@ -207,7 +207,7 @@ class Run:
 
 
 class Frame:
-    """Makes the state of a run; results without a specification are left to the caller."""
+    """Creates the state of a run; results without a specification are left to the caller."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Frame:
         self._arrays = tuple((i, o.maker) for i, o in enumerate(self.outputs) if o is not None)
 
     def start(self, inputs: Mapping[str, Any]) -> Run:
-        """Everything a run needs; `inputs` fit. The workspace has to be given back.
+        """Allocate a run's memory; `inputs` fit. The workspace must be given back.
 
         Errors: E-RUN-MEMORY.
         """
@@ -250,14 +250,14 @@ class CopiedOutput:
 
     spec: OutputSpec
     of: Callable[[Mapping[str, Any], Mapping[str, Any]], Array]
-    """Finds it among the inputs and the results that are written."""
+    """Finds the source among the inputs and the written results."""
 
 
 class DirectCall:
-    """A program that is one native call, for inputs that are just what it asks for.
+    """A program of one native call, for inputs of exactly the required form.
 
-    Everything is at hand here: what is looked up, checked or made between the caller and the
-    machine code costs more than small models do.
+    Everything is prepared: lookups, checks and allocations between the caller and the machine code
+    cost more than small models do.
     """
 
     def __init__(
@@ -279,7 +279,7 @@ class DirectCall:
         self._constants_address = constants_address
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The results by name; None when the inputs have to go the long way."""
+        """Return the results by name; None if the inputs need the general path."""
         if type(inputs) is not dict or len(inputs) != len(self._wanted):
             return None
         addresses: list[int] = []

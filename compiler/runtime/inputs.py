@@ -1,4 +1,4 @@
-"""Inputs for measuring and checking: random arrays of the types that a graph asks for."""
+"""Inputs for measurements and checks: random arrays of a graph's input types."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ASSUMED_LENGTH = 16
 
 
 def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
-    """Shapes for the tensor inputs that leave dimensions open and are not `given`.
+    """Return shapes for tensor inputs with open dimensions that are not `given`.
 
-    One example at a time; images of 3 channels and 224 pixels a side (a strip as long as four times
-    its height where only that is fixed); 16 steps of all else. A name of a dimension has one size
-    throughout.
-    Errors: as `specialize` for what is given.
+    Batches have one example; images have 3 channels and 224 x 224 pixels (if only the height is
+    fixed, the width is four times the height); other open dimensions are 16. A named dimension has
+    one size throughout.
+    Errors: as `specialize` for given shapes.
     """
     shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
     known = specialize(graph, shapes) if shapes else graph
@@ -45,7 +45,7 @@ def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = Non
 
 
 def _assumed(axis: int, dims: Sequence[Dim]) -> int:
-    """A size for one open dimension."""
+    """Return a size for one open dimension."""
     if axis == 0:
         return 1
     if len(dims) != 4:
@@ -61,9 +61,9 @@ def _assumed(axis: int, dims: Sequence[Dim]) -> int:
 def random_inputs(
     graph: Graph, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, Any]:
-    """An input for every name: normal numbers, small whole numbers, coin tosses, short words.
+    """Draw an input for each name: normal floats, small integers, booleans, short strings.
 
-    Shapes: those given, and `assumed_shapes` where the graph leaves dimensions open.
+    Shapes are the given ones, or `assumed_shapes` for open dimensions.
     """
     chosen = {**assumed_shapes(graph, shapes), **{k: tuple(v) for k, v in (shapes or {}).items()}}
     chance = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def inputs_of(
     shapes: Mapping[str, Sequence[int]] | None,
     given: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The inputs that are given, and random ones for the others: see `random_inputs`."""
+    """Return the given inputs, and random ones for the others: see `random_inputs`."""
     known = {k: np.shape(a) for k, a in (given or {}).items()}
     return {**random_inputs(graph, seed, {**known, **(shapes or {})}), **(given or {})}
 
@@ -85,19 +85,19 @@ def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.
     if isinstance(t, SequenceType):
         return [_random(v, t.element, None, chance) for _ in range(2)]
     if not isinstance(t, TensorType):
-        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: give a value for it")
+        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: give a value for this input")
     if shape is None:
         shape = tuple(d if isinstance(d, int) else ASSUMED_LENGTH for d in t.shape or ())
     return random_array(t.dtype, shape, chance)
 
 
 def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
-    """An array of random elements that most models take without complaint.
+    """Draw an array of elements that most models accept.
 
-    Errors: E-RUN-MEMORY for more elements than this machine holds.
+    Errors: E-RUN-MEMORY for more elements than this machine can hold.
     """
     needed = math.prod(shape) * max(dtype.nbytes, 8)
-    refused = CompileError("E-RUN-MEMORY", f"making an input needs {needed:,} bytes")
+    refused = CompileError("E-RUN-MEMORY", f"creating an input needs {needed:,} bytes")
     if needed > machine_bytes():
         raise refused
     try:
@@ -115,7 +115,7 @@ def _random_elements(dtype: DType, shape: tuple[int, ...], chance: np.random.Gen
     if dtype.is_float:
         return chance.standard_normal(shape, np.float32).astype(dtype.numpy)
     if dtype.is_integer:
-        # Two values are in the range of every integer type and of every table that is looked up.
+        # 0 and 1 are valid for each integer type and as indices into each table.
         return chance.integers(0, 2, shape).astype(dtype.numpy)
     parts = chance.standard_normal((2, *shape))
     return (parts[0] + 1j * parts[1]).astype(dtype.numpy)

@@ -1,8 +1,8 @@
-"""Programs on disk: what running one needs, so that another process has it at once.
+"""The disk cache of programs: the data of a run, available to other processes at once.
 
-A kept program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
-weights. What a program tells besides its results is not kept: it is worked out again when asked,
-by the same deterministic compilation.
+A cached program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
+weights. Other facts about a program are not cached: on request, the same deterministic compilation
+computes them again.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 FORMAT = 1
-"""Grows when the meaning of a kept file changes."""
+"""Version of the cached files' meaning."""
 
 LIMIT_BYTES = 2 << 30
-"""The programs used longest ago go when all together are larger."""
+"""Largest size of all cached programs; the least recently used are removed first."""
 
 TRIM_EVERY = 64
-"""A process looks at the size of all programs when it first keeps one, and then after so many."""
+"""Programs between two checks of the cache's size; each process checks at its first program."""
 
 PROGRAM_LIMIT_BYTES = 512 << 20
-"""Programs with more weights are not kept: writing them would take longer than it saves."""
+"""Largest weights of a cached program: writing more would take longer than it saves."""
 
 LEAST_PRIORITY = 19
-"""The nicest that a thread can be on Linux."""
+"""The lowest priority of a Linux thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A program of one native call: all sizes known, nothing left to the reference.
+    """A program of one native call: all sizes known, no fallbacks.
 
-    Units: bytes. `symbol` is the entry in `objects`, object files for this machine.
+    Units: bytes. `symbol` is the entry point in `objects`, object files for this machine.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -64,7 +64,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from disk: it runs at once; for all else the whole program is made again."""
+    """A program from the cache: it runs at once; other requests recompile the whole program."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -77,14 +77,14 @@ class KeptProgram:
 
     @property
     def whole(self) -> Program:
-        """The program with all that it can tell."""
+        """Return the program with all its facts, recompiled if necessary."""
         with self._lock:
             if self._whole is None:
                 self._whole = self._again()
             return self._whole
 
     def run(self, inputs: Mapping[str, Any], *, limits: Limits | None = None) -> dict[str, Any]:
-        """As `Program.run`."""
+        """Run as `Program.run`."""
         if limits is not None:
             with limited(limits):
                 return self.whole.run(inputs, limits=limits)
@@ -94,12 +94,12 @@ class KeptProgram:
     __call__ = run
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """As `Program.settle`: it has the best code, and is on disk."""
+        """Return True at once: the best code is loaded and cached."""
         return True
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """To its users it is a program like any other."""
+        """Report the class `Program`, so that users can treat it as one."""
         from compiler.runtime.program import Program
 
         return Program
@@ -111,7 +111,7 @@ class KeptProgram:
 
 
 def image_of(program: Program) -> Image | None:
-    """What of a program can be kept; None when it needs more than one native call."""
+    """Return the cacheable part of a program; None if it needs more than one native call."""
     built = program.fixed
     executable = built.executable if built is not None else None
     if built is None or executable is None:
@@ -128,18 +128,18 @@ def image_of(program: Program) -> Image | None:
 
 
 class ProgramStore:
-    """Folders of kept programs. One that is damaged or half written counts as missing."""
+    """Folders of cached programs. A damaged or incomplete one counts as missing."""
 
     n_put: ClassVar[int] = 0
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
-    """What this process is about to write."""
+    """Programs that this process is about to write."""
 
     def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.directory = directory
         self.limit_bytes = limit_bytes
 
     def get(self, key: str) -> Image | None:
-        """A kept program; None when there is none."""
+        """Return a cached program; None if there is none."""
         if self.directory is None:
             return None
         on_its_way = ProgramStore.writing.get((self.directory, key))
@@ -166,9 +166,9 @@ class ProgramStore:
             return None
 
     def put_beside(self, key: str, image: Image) -> Thread | None:
-        """Keep a program beside the caller, in the thread that is given; None: it is done.
+        """Write a program in a background thread, which is returned; None if it is already written.
 
-        The end of the process waits for the thread, and so does `get` of the same program.
+        The process waits for the thread before it ends, as does `get` of the same program.
         """
         place = (self.directory, key)
 
@@ -183,13 +183,13 @@ class ProgramStore:
         ProgramStore.writing[place] = thread
         try:
             thread.start()
-        except RuntimeError:  # no thread is to be had
+        except RuntimeError:  # no threads available
             work()
             return None
         return thread
 
     def put(self, key: str, image: Image) -> None:
-        """Keep a program; does nothing where that is not possible."""
+        """Write a program to the cache, if possible."""
         if self.directory is None or image.weights.nbytes > PROGRAM_LIMIT_BYTES:
             return
         code = b"".join(image.objects)
@@ -222,7 +222,7 @@ class ProgramStore:
             return
 
     def trim(self) -> None:
-        """Remove the programs used longest ago beyond the limit."""
+        """Remove the least recently used programs above the limit."""
         if self.directory is None:
             return
         kept = sorted(_sizes(self.directory), reverse=True)
@@ -234,7 +234,7 @@ class ProgramStore:
 
 
 def _give_way() -> None:
-    """Let other threads of this process run first, where a thread has a priority of its own."""
+    """Lower this thread's priority on systems with priorities per thread."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, get_native_id(), LEAST_PRIORITY)
@@ -248,13 +248,13 @@ def _sizes(directory: Path) -> Iterator[tuple[float, int, Path]]:
 
 
 def _text(dtype: np.dtype[Any] | None) -> str:
-    """A name that numpy reads back, also for the small types that ml_dtypes adds."""
-    assert dtype is not None, "only arrays are kept"
+    """Return a name that numpy can parse, including the small types of ml_dtypes."""
+    assert dtype is not None, "only arrays are cached"
     return dtype.name
 
 
 def _read(path: Path, nbytes: int) -> Array:
-    """The bytes of a file in aligned memory. Errors: ValueError when there are more or fewer."""
+    """Read a file into aligned memory. Errors: ValueError if its size differs."""
     memory = aligned_bytes(nbytes)
     with path.open("rb", buffering=0) as f:
         view = memory.data
@@ -270,11 +270,11 @@ def _read(path: Path, nbytes: int) -> Array:
 
 
 def load(store: ProgramStore, key: str, again: Callable[[], Program]) -> KeptProgram | None:
-    """The kept program of a key, ready to run; `again` makes the whole one. None: there is none."""
+    """Load the cached program of a key; `again` recompiles it. None if there is none."""
     image = store.get(key)
     if image is None:
         return None
     try:
         return KeptProgram(image, again)
-    except (RuntimeError, KeyError):  # an object that does not link is a damaged one
+    except (RuntimeError, KeyError):  # an object that does not link is damaged
         return None

@@ -1,10 +1,9 @@
-"""Seconds that each kernel of a program needs at least on a machine, and what binds it.
+"""Lower bounds of each kernel's time on a machine, and what limits it.
 
-Where an operand lies when a kernel reads it follows from how much memory was touched since it was
-touched last (the stack distance of Mattson et al. 1970): the smallest cache that holds so much. A
-program is taken to run again and again, so that its weights come from where the last run left them.
-Each operand is counted once, however often a kernel reads it: the figures are what could be, and
-the distance to what is measured is what a schedule leaves on the table.
+The place of an operand follows from the memory touched since its last use (the stack distance of
+Mattson et al. 1970): the smallest cache of that size. Programs are assumed to run repeatedly, so
+weights come from where the last run left them. Each operand counts once, however often a kernel
+reads it. The bounds are potential, and the distance to measurements is what the schedule loses.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ def predictions(
     machine: Machine,
     overhead_seconds: float,
 ) -> dict[str, Prediction]:
-    """A prediction by name for every kernel that is generated code, those inside others included.
+    """Predict each kernel of generated code by name, including nested ones.
 
-    What holds other kernels needs as long as these. `overhead_seconds` is what each launch costs.
+    A kernel that contains others takes their sum. `overhead_seconds` is the cost of a launch.
     """
     memory = _Memory(graph, arena_bytes, machine)
     launched = [k for k in kernels if not k.inside]
     for k in launched:
-        memory.traffic(k)  # the run before: what it leaves in the caches
+        memory.traffic(k)  # warm up: the caches' content after a previous run
     found = {
         k.name: predicted(k.flops, memory.traffic(k), machine, overhead_seconds, _unit(k))
         for k in launched
@@ -54,7 +53,7 @@ def predictions(
 
 
 def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
-    """What runs one behind the other; the longest of them says what binds it."""
+    """Combine sequential kernels; the longest one names the bound."""
     longest = max(inner, key=lambda p: p.seconds)
     traffic: dict[Level, float] = defaultdict(float)
     for level, nbytes in (item for p in inner for item in p.traffic.items()):
@@ -68,7 +67,7 @@ def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Predictio
 
 
 def _unit(k: KernelInfo) -> Unit:
-    """What computes most of a kernel: the dot products of small types where it has such steps."""
+    """Return the unit that computes most of a kernel: dot products of small types if it has any."""
     if k.loops is None:
         return "f32"
     loops = [s for s in walk_statements(k.loops.body) if isinstance(s, Loop)]
@@ -83,13 +82,13 @@ def _unit(k: KernelInfo) -> Unit:
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
-    """The traffic of a kernel of which only the sum is known: it lies where all of it fits."""
+    """Return the traffic of a kernel with a known total only, in the cache that fits all."""
     nbytes = k.bytes_read + k.bytes_written
     return {machine.level_of(nbytes): nbytes}
 
 
 class _Memory:
-    """The values that a program touches, the one touched last at the end."""
+    """The values that a program touches, the most recently used last."""
 
     def __init__(self, graph: Graph, arena_bytes: int, machine: Machine) -> None:
         self.machine = machine
@@ -101,12 +100,12 @@ class _Memory:
         self.recent: OrderedDict[str, int] = OrderedDict()
 
     def traffic(self, k: KernelInfo) -> dict[Level, float]:
-        """How many bytes of a launch come from each level; it is the last one to touch them."""
+        """Return a launch's bytes by memory level, and mark its values as most recently used."""
         values = dict.fromkeys(map(self._root, (*k.reads, *k.writes)))
         if not all(v in self.types and in_memory(self.types[v]) for v in values):
             return _alone(k, self.machine)
         reads, writes = self._trips(k.reads), self._trips(k.writes)
-        # Results take memory of the arena that other values had before them.
+        # Results reuse memory of the arena that held other values.
         writes = {v: min(d, max(self.arena_bytes, self._nbytes(v))) for v, d in writes.items()}
         found: dict[Level, float] = defaultdict(float)
         for trips, counted in ((reads, k.bytes_read), (writes, k.bytes_written)):
@@ -120,7 +119,7 @@ class _Memory:
         return dict(found)
 
     def _trips(self, values: Iterable[str]) -> dict[str, int]:
-        """By value the bytes that were touched since it was, itself included."""
+        """Return, by value, the bytes touched since its last use, itself included."""
         return {v: self._distance(v) for v in map(self._root, values)}
 
     def _distance(self, value: str) -> int:

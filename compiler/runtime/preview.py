@@ -1,4 +1,4 @@
-"""How a graph will run, before machine code is made: the choice of works and what it costs."""
+"""Execution preview of a graph, without machine code: the selected work and its cost."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
-"""What becomes of a node of a model: generated code, another shape of the same memory, nothing that
-is left to run since it is known or not needed, or the reference."""
+"""The fate of a model's node: generated code, a view of the same memory, no work at run time
+(constant or unused), or the reference."""
 
 FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 
 
 @dataclass(frozen=True)
 class Preview:
-    """The works of a graph in the order they run. Nothing was compiled and no weight was packed.
+    """The works of a graph in execution order. Nothing is compiled and no weight is packed.
 
-    What only the writing of code finds out (a loop nest that LLVM has no words for) is not in it.
+    Failures of code generation (a loop nest that LLVM cannot express) are not visible here.
     `kernels` are as those of a program, without functions.
     """
 
@@ -48,42 +48,42 @@ class Preview:
 
     @property
     def fallbacks(self) -> list[FallbackWork]:
-        """What the reference will run, in order."""
+        """Return the works that the reference will run, in order."""
         return [w for w in self.works if isinstance(w, FallbackWork) and not w.is_view]
 
     @property
     def n_native(self) -> int:
-        """How many launches of generated code there will be."""
+        """Return the number of launches of generated code."""
         return sum(k.native and not k.inside for k in self.kernels)
 
     @property
     def n_inside(self) -> int:
-        """How many kernels run inside the launches of control flow."""
+        """Return the number of kernels inside launches of control flow."""
         return sum(bool(k.inside) for k in self.kernels)
 
     @property
     def n_crossings(self) -> int:
-        """How often a run changes between generated code and the reference."""
+        """Return how often a run changes between generated code and the reference."""
         return n_crossings(self.works)
 
     @property
     def flops(self) -> int:
-        """Operations of one run, as far as operators say what they cost."""
+        """Return the operations of one run, as far as operators declare costs."""
         return sum(k.flops for k in self.kernels)
 
     @property
     def native_flops(self) -> int:
-        """Those of them that generated code does."""
+        """Return the operations that generated code does."""
         return sum(k.flops for k in self.kernels if k.native)
 
     @property
     def n_uncounted(self) -> int:
-        """Nodes run by the reference whose operators do not say what they cost."""
+        """Return the number of reference nodes whose operators declare no cost."""
         return sum(not _is_counted(w.node) for w in self.fallbacks)
 
 
 def preview(graph: Graph, target: Target) -> Preview:
-    """How a graph will run that the passes are done with and whose sizes are known."""
+    """Preview the execution of an optimised graph of known sizes."""
     options = CodeOptions(target)
     works = sharing(graph, grouped(list(Selector(graph, options).works())), options.order)
     works = ordered_launches(works, needed(graph, works), (), options.order).works
@@ -99,10 +99,10 @@ def _is_counted(node: Node) -> bool:
 
 
 def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
-    """Per operator of the model as it was read, how many nodes meet which fate.
+    """Count the fates of nodes, by operator of the imported model.
 
-    A node's work is found by its origins; where several works have them, by its operator too. What
-    is inside a node that the reference runs is run by the reference.
+    A node's work is found by its origins; if several works have them, by its operator too. The
+    reference also runs everything inside a node that it runs.
     """
     by_origin: dict[str, list[Work]] = {}
     for work in _with_inner(preview.works):

@@ -1,4 +1,4 @@
-"""Seconds per kernel, measured in sequence inside whole runs, never on one hot kernel alone."""
+"""Time per kernel, measured in sequence inside whole runs, never on one hot kernel alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from compiler.runtime.frame import Run
 
 
 class Profile(dict[str, float]):
-    """Seconds by name of what is launched, in that order: the least of all runs.
+    """Seconds by launch name, in order: the minimum of all runs.
 
-    `medians` has the medians by name, `intervals` where 95 % of such medians lie, `runs` the
-    seconds of every run, kernel by kernel. Each figure includes about a microsecond for calling
-    the kernel on its own. `predicted` is what each generated kernel needs at least on this machine,
-    called like this.
+    `medians` has the medians by name, `intervals` their 95 % confidence intervals, `runs` the
+    seconds of each run, kernel by kernel. Each figure includes about 1 us for the separate call of
+    the kernel. `predicted` has each generated kernel's lower bound on this machine, including that
+    call.
     """
 
     predicted: Mapping[str, Prediction]
@@ -36,14 +36,14 @@ class Profile(dict[str, float]):
 
     @property
     def seconds(self) -> float:
-        """The sum of the minima."""
+        """Return the sum of the minima."""
         return sum(self.values())
 
 
 def median_interval(times: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the median that the order of the times gives, whatever their law.
+    """Return the distribution-free 95 % interval of the median, from order statistics.
 
-    Of few times it is from the least to the greatest.
+    For few times, it is the whole range.
     """
     ordered, n = sorted(times), len(times)
     reach = 1.96 * n**0.5 / 2
@@ -55,7 +55,7 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
     """Run `repeat` times and time each kernel. Errors: E-TARGET-RUN for code of another machine."""
     executable = built.executable
     if executable is None:
-        raise CompileError("E-TARGET-RUN", f"code for {built.target.name} cannot be timed here")
+        raise CompileError("E-TARGET-RUN", f"code for {built.target.name} cannot run here")
     calls = launchers(built.library, built.launches)
 
     def launch(number: int, run: Run, constants: int) -> None:
@@ -69,7 +69,7 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
 def launchers(
     library: Library, launches: Mapping[int, Launch]
 ) -> dict[int, Callable[[Run, int], None]]:
-    """A call of one kernel for every native launch."""
+    """Return a callable for each native launch that runs its kernel."""
     return {
         number: _launcher(
             library.function(launch.symbol, len(launch.args) + len(launch.sizes)), launch

@@ -1,4 +1,4 @@
-"""The compiled program as its user sees it: run, look at kernels and memory, emit, profile."""
+"""The compiled program as users see it: run, inspect kernels and memory, emit, profile."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from compiler.runtime.profile import Profile
     from compiler.runtime.works.launch_order import OrderEffect
 
-# What is asked of a program besides its results is imported when it is asked.
+# Modules for requests other than results are imported on use.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 MAX_SPECIALIZATIONS = 16
-"""Machine code for this many sets of input shapes is kept; the one not used longest goes first."""
+"""Number of cached specialisations, one per set of input shapes; least recently used first out."""
 
 
 MAX_PARAMETER_SETS = 64
-"""After more choices of its parameters than this, a program takes them as data."""
+"""Number of parameter sets after which a program takes its parameters as data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """Machine code made while running, for shapes the model leaves open and for its parameters."""
+    """Machine code generated at run time, for open shapes and for parameters."""
 
     shapes: Shapes
     seconds: float
@@ -61,18 +61,18 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """What specialising gave, and the elements of inputs that it holds for."""
+    """The result of specialising, and the elements of inputs that it is valid for."""
 
     built: Built
     parameters: Mapping[str, Array]
 
 
 Specialise = Callable[[Shapes, Mapping[str, Array]], Specialised]
-"""Makes code for input shapes and for the elements of those inputs that are parameters."""
+"""Function that compiles for input shapes and for the elements of parameters among the inputs."""
 
 
 class Program:
-    """What `compiler.compile` gives. Running is safe from several threads."""
+    """A compiled program, the result of `compiler.compile`. Concurrent runs are allowed."""
 
     def __init__(
         self,
@@ -87,22 +87,22 @@ class Program:
         self.source = graph
         self.specializations: list[Specialization] = []
         self.notes = notes
-        """What was decided about open sizes and threads, and why."""
+        """Decisions about open sizes and threads, with reasons."""
         self._built = built
         self._compiled = built
-        """What there was before anything ran."""
+        """The compiled form before any run."""
         self._opened = opened
         self._buckets = buckets
         self._specialise = specialise
         self._portable = portable
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
-        """Inputs whose elements code was made for; found out by specialising."""
+        """Inputs whose elements the code is specialised for; known after specialising."""
         self._n_parameter_sets = 0
         self._lock = Lock()
         self._improving: Thread | None = None
         self.keeping: Thread | None = None
-        """Writes the program to disk, for other processes."""
+        """The thread that writes the program to the disk cache."""
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
         self._known = KnownShapes(graph.inputs)
         self._direct = self._shortest()
@@ -110,22 +110,22 @@ class Program:
     # Tiers
 
     def improve(self, make: Callable[[], Built]) -> None:
-        """Make better code of the same graph beside the runs, and run that when it is ready."""
+        """Compile better code of the same graph in the background, and run it when it is ready."""
 
         def work() -> None:
             try:
                 self._built = make()
                 self._direct = self._shortest()
-            except Exception as e:  # the code that is there goes on running
-                self.notes += (f"no better code was made: {e}",)
+            except Exception as e:  # the current code stays in use
+                self.notes += (f"compiling better code failed: {e}",)
 
         self._improving = Thread(target=work, name="better code", daemon=True)
         self._improving.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait for better code that is being made, and until the program is kept on disk.
+        """Wait for better code in compilation, and until the program is in the disk cache.
 
-        Gives whether no better code is being made any more.
+        Returns whether no better code is being compiled any more.
         """
         for thread in (self._improving, self.keeping):
             if thread is not None:
@@ -134,29 +134,29 @@ class Program:
 
     @property
     def is_improving(self) -> bool:
-        """Whether better code is being made, that will take over."""
+        """Return whether better code is being compiled that will replace the current code."""
         return self._improving is not None and self._improving.is_alive()
 
-    # Looking
+    # Inspection
 
     @property
     def graph(self) -> Graph:
-        """The graph after all passes: what the kernels compute."""
+        """Return the graph after all passes: the computation of the kernels."""
         return self._built.graph
 
     @property
     def portable(self) -> Graph:
-        """The graph for other runtimes: after all passes whose work is not for our code alone.
+        """Return the graph for other runtimes: after all passes that do not serve our code only.
 
-        Recurrent layers and loops are whole in it. The passes run again when it is asked for.
+        Recurrent layers and loops stay whole in it. Each access runs the passes again.
         """
         return self.graph if self._portable is None else self._portable()
 
     @property
     def ledger(self) -> Ledger:
-        """Answers what became of a node of the model, and why two of them are not one kernel.
+        """Return the ledger: the fate of each node of the model, and reasons for separate kernels.
 
-        Errors: E-OPTION-VALUE when the trace was not kept.
+        Errors: E-OPTION-VALUE if the trace was not kept.
         """
         from compiler.ledger import Ledger
 
@@ -170,36 +170,36 @@ class Program:
 
     @property
     def trace(self) -> Trace | None:
-        """What the passes did; None when it was not kept."""
+        """Return the trace of the passes; None if it was not kept."""
         return self._built.trace
 
     @property
     def fixed(self) -> Built | None:
-        """The one machine code of a program all of whose sizes are known; None for others."""
+        """Return the only machine code of a program of known sizes; None for other programs."""
         is_one = self._specialise is None and self._opened is None and self._buckets is None
         return self._built if is_one else None
 
     @property
     def target(self) -> Target:
-        """The machine that the code is for."""
+        """Return the machine that the code is for."""
         return self._built.target
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The steps of the compilation with their seconds."""
+        """Return the steps of the compilation with their seconds."""
         return self._built.stages
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Every launch and fallback in order; with open sizes, with the numbers of the last run."""
+        """Return launches and fallbacks in order; with open sizes, those of the last run."""
         return self._opened.kernels if self._opened else self._built.kernels
 
     @property
     def predictions(self) -> dict[str, Prediction]:
-        """By name what each generated kernel needs at least, one behind the other in a run.
+        """Return lower bounds of generated kernels by name, running one after another.
 
-        By the speeds of this machine where `doctor --measure` found them and code is for it, else
-        by what the target's facts suggest.
+        They use this machine's speeds if `doctor --measure` measured them and the code is for it,
+        else estimates from the target's features.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)
@@ -214,20 +214,20 @@ class Program:
 
     @property
     def memory(self) -> Plan:
-        """The plan of the arena: peak, lower bound and buffers, in bytes; of the last run."""
+        """Return the arena's plan: peak, lower bound and buffers, in bytes; of the last run."""
         return self._opened.plan if self._opened else self._built.plan
 
     @property
     def order(self) -> Event | None:
-        """How the launches were put in order, with the peaks before and after in its words.
+        """Return the event of ordering the launches, with the peaks before and after in its words.
 
-        None for a program whose sizes only a run tells.
+        None for a program whose sizes are known at run time only.
         """
         return self._built.order
 
     @property
     def order_effect(self) -> OrderEffect | None:
-        """Live bytes by launch and arenas, before and after putting launches in order.
+        """Return live bytes by launch and arenas, before and after ordering the launches.
 
         None as for `order`.
         """
@@ -235,34 +235,34 @@ class Program:
 
     @property
     def limited(self) -> Event | None:
-        """What a memory limit made run again, with the bytes saved and the time in its words."""
+        """Return the event of recomputing kernels for a memory limit, with bytes saved and time."""
         return self._built.limited
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of the packed constants."""
+        """Return the bytes of the packed constants."""
         return self._built.weight_bytes
 
     @property
     def is_open(self) -> bool:
-        """Whether machine code is made only when the shapes of the inputs are known."""
+        """Return whether machine code is generated only for known input shapes."""
         return self._specialise is not None and self._opened is None
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
-        """Code made for sizes that were asked for, with what padding up to each one wastes."""
+        """Return the specialised code for requested sizes, with its waste by padding."""
         return self._buckets.buckets if self._buckets else ()
 
     @property
     def serves_all_sizes(self) -> bool:
-        """Whether the code gets its sizes when it runs, and is never made anew for others."""
+        """Return whether the same code serves all sizes."""
         return self._opened is not None
 
     def emit(self, kind: str) -> str | bytes:
-        """The program at one level, as text (`object` and `onnx`: bytes).
+        """Return the program at one level, as text (`object` and `onnx`: bytes).
 
-        `onnx` is a model of `portable`, with fusions as the operators in them.
-        Errors: E-OPTION-VALUE for another kind, E-SHAPE-OPEN before a program with open shapes ran,
+        `onnx` is a model of `portable`, with fusions expanded to their operators.
+        Errors: E-OPTION-VALUE for an unknown kind, E-SHAPE-OPEN for open shapes before a run,
         E-EXPORT-* for `onnx`.
         """
         from compiler.export import to_onnx
@@ -270,10 +270,10 @@ class Program:
 
         if kind not in KINDS:
             raise CompileError(
-                "E-OPTION-VALUE", f"nothing is emitted as {kind!r:.40}; kinds: {', '.join(KINDS)}"
+                "E-OPTION-VALUE", f"there is no output {kind!r:.40}; kinds: {', '.join(KINDS)}"
             )
         if kind not in OF_GRAPHS and not self._built.is_compiled:
-            raise _open_shapes(self.source, f"{kind} code is made for known shapes")
+            raise _open_shapes(self.source, f"{kind} code needs known shapes")
         if kind == "onnx":
             return to_onnx(self.portable)
         built = replace(self._built, plan=self.memory) if self._opened else self._built
@@ -282,15 +282,15 @@ class Program:
     # Running
 
     def _shortest(self) -> DirectCall | None:
-        """The short way to the results of a program all of whose sizes are known."""
+        """Return the direct call of a program whose sizes are all known."""
         executable = self.fixed.executable if self.fixed is not None else None
         return None if executable is None else executable.direct
 
     def run(self, inputs: Mapping[str, Any], *, limits: Limits | None = None) -> dict[str, Any]:
-        """The model's results by name, in graph order.
+        """Run the model and return its results by name, in graph order.
 
-        With `limits` each kernel is launched by itself, without buckets, and the run ends between
-        two launches.
+        With `limits`, each kernel is launched separately, without buckets, and the run can stop
+        between two launches.
         Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code of another machine,
         E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
         """
@@ -327,15 +327,15 @@ class Program:
             try:
                 return self._opened.run_within(inputs)
             except NotDetermined:
-                pass  # code for these sizes alone follows
+                pass  # continue with code specialised for these sizes
         built = self._for(inputs)
         if built.executable is None:
             raise self._other_machine()
         return run_within(built, built.executable, inputs)
 
     def _run_apart(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run code for these very shapes: all other code takes the sizes of a name as equal."""
-        note = f"inputs gave several sizes to {name}: code for known shapes ran"
+        """Run specialised code: other code assumes that sizes of the same name are equal."""
+        note = f"inputs gave several sizes to {name}: specialised code ran"
         self.notes += () if note in self.notes else (note,)
         return self._executable(inputs).run(inputs)
 
@@ -345,7 +345,7 @@ class Program:
         try:
             return opened.run(inputs)
         except NotDetermined as e:
-            self.notes += (f"code of its own for these inputs: {e}",)
+            self.notes += (f"specialised code for these inputs: {e}",)
             return self._executable(inputs).run(inputs)
 
     def _executable(self, inputs: Mapping[str, Any]) -> Executable:
@@ -357,20 +357,20 @@ class Program:
     def _other_machine(self) -> CompileError:
         return CompileError(
             "E-TARGET-RUN",
-            f"the program was made for the target {self.target.name}, not for this machine",
+            f"the program was compiled for the target {self.target.name}, not for this machine",
         )
 
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Seconds per kernel, by name in order: the least of `repeat` runs; medians beside.
+        """Return the minimal seconds of each kernel in `repeat` runs, by name; medians included.
 
         Errors: as `run`; E-OPTION-VALUE for a repeat below 1.
         """
         from compiler.runtime.profile import profile
 
         if not isinstance(repeat, int) or repeat < 1:
-            raise CompileError("E-OPTION-VALUE", f"needed at least 1 repeat, got {repeat!r:.40}")
+            raise CompileError("E-OPTION-VALUE", f"expected at least 1 repeat, got {repeat!r:.40}")
         inputs = check_inputs(self.source, inputs)
         self.run(inputs)
         if self._opened is not None:
@@ -382,7 +382,7 @@ class Program:
         return found
 
     def _for(self, inputs: Mapping[str, Any]) -> Built:
-        """The machine code for inputs of these shapes, made now if it is new."""
+        """Return the machine code for inputs of these shapes, compiling it if necessary."""
         if self._specialise is None:
             return self._built
         shapes = {name: tuple(np.shape(inputs[name])) for name in self._shaped}
@@ -409,8 +409,8 @@ class Program:
         return (*shapes.values(), *elements)
 
     def _make(self, shapes: Shapes, inputs: Mapping[str, Any]) -> tuple[Built, bool]:
-        """Code for these inputs, and whether it takes parameters as data."""
-        assert self._specialise is not None, "only programs with something open are specialised"
+        """Compile for these inputs; return the code, and whether it takes parameters as data."""
+        assert self._specialise is not None, "only open programs are specialised"
         start = perf_counter()
         too_many = self._n_parameter_sets >= MAX_PARAMETER_SETS
         given = {} if too_many else {name: np.asarray(inputs[name]) for name in self._shaped}
@@ -419,7 +419,7 @@ class Program:
         self._parameters += tuple(name for name in known if name not in self._parameters)
         self._n_parameter_sets += bool(known)
         seconds = perf_counter() - start
-        if too_many or made.built is not self._compiled:  # else all of them were data
+        if too_many or made.built is not self._compiled:  # else all parameters were data
             because = _because(self.source, shapes, known, too_many)
             self.specializations.append(Specialization(shapes, seconds, because, known))
         return made.built, too_many
@@ -430,7 +430,7 @@ def _memory_error(e: MemoryError) -> CompileError:
 
 
 def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:
-    """Why code was made while running, in words."""
+    """Describe why code was generated at run time."""
     is_open = {v.name for v in graph.inputs if not _is_static(v.type)}
     sizes = [f"{k}={'x'.join(map(str, s))}" for k, s in shapes.items() if k in is_open]
     values = [f"{k}={np.array2string(v, separator=',')}" for k, v in parameters.items()]
@@ -438,9 +438,9 @@ def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_
     if sizes:
         words.append("the model leaves dimensions open")
     if values:
-        words.append("what it computes depends on these elements")
+        words.append("the computation depends on these elements")
     if too_many:
-        words.append(f"parameters are data after {MAX_PARAMETER_SETS} choices of them")
+        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, they are taken as data")
     return "; ".join(words)
 
 

@@ -1,7 +1,7 @@
-"""Large memory used again: fresh pages cost more to get and to clear than results to compute.
+"""Reuse of large memory blocks: fresh pages cost more to map and clear than results to compute.
 
-The system clears every page that it hands out, and takes large arrays back as soon as they are
-dropped. A program that is run again and again would wait for its results' pages in every run.
+The system clears each page that it maps, and unmaps large arrays as soon as they are freed. A
+repeated program would wait for new pages for its results in each run.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 from compiler.ir.constant import Array
 
 LEAST_BYTES = 1 << 20
-"""Smaller memory comes back from the C library's own lists."""
+"""Smaller blocks are reused by the C library's allocator."""
 
 MOST_BYTES = 256 << 20
-"""This much is kept for later at most."""
+"""Most bytes kept for reuse."""
 
 
 class Recycled:
-    """Blocks of memory by their size, kept when the last array in them is dropped."""
+    """Blocks of memory by size, kept when the last array in them is freed."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.kept: list[Array] = []
-        """Free blocks, the one that has waited longest first."""
+        """Free blocks, least recently freed first."""
         self._most_bytes = most_bytes
         self._lock = RLock()
 
     def bytes(self, nbytes: int, fresh: Callable[[int], Array]) -> Array:
-        """Uninitialised bytes: memory of this very size that is free, else what `fresh` makes."""
+        """Return uninitialised bytes: a free block of this exact size, else a fresh one."""
         raw = self._take(nbytes)
         if raw is None:
             raw = fresh(nbytes)
-        # An array of its own over the same bytes: views hold on to it, and it tells when it goes.
+        # A separate array over the same bytes: views hold it, and its finaliser returns the block.
         memory = (ctypes.c_ubyte * nbytes).from_address(raw.ctypes.data)
         lent = np.frombuffer(memoryview(memory), np.uint8)
         weakref.finalize(lent, self._give, raw).atexit = False
@@ -48,7 +48,7 @@ class Recycled:
             return None if found is None else self.kept.pop(found)
 
     def _give(self, raw: Array) -> None:
-        # An array may be dropped at any moment, even while this thread holds the lock.
+        # An array may be freed at any moment, even while this thread holds the lock.
         with self._lock:
             self.kept.append(raw)
             while sum(r.nbytes for r in self.kept) > self._most_bytes:

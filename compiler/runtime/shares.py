@@ -1,9 +1,8 @@
-"""How the time of one kernel is told to belong to the ONNX nodes whose work it does.
+"""Attribution of a kernel's time to the ONNX nodes that it implements.
 
-A fused kernel cannot be timed in parts: what is inside runs in the same loops. Its time is divided
-as an ordinary core would need it for the operations of each node, and for the bytes at the border
-of the kernel that each node reads or writes. Values between the nodes are free, as they stay in
-registers or in the first cache.
+A fused kernel cannot be timed in parts: its operators share loops. Its time is divided by a model
+of an ordinary core: each node's operations, and the bytes at the kernel's border that the node
+reads or writes. Values between the nodes are free, as they stay in registers or in the L1 cache.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from compiler.passes.engine.cost import CORE, reported_cost
 
 
 def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]:
-    """By ONNX node its share of the time of a kernel; together 1, or nothing without origins.
+    """Return each ONNX node's share of a kernel's time; the sum is 1, or empty without origins.
 
-    `node` is the kernel's in the compiled `graph`. Where one node of it does the work of several
-    ONNX nodes, these share as their own operations in the `imported` graph say.
+    `node` is the kernel's in the compiled `graph`. If one node implements several ONNX nodes, they
+    share its time by their operations in the `imported` graph.
     """
     found: dict[str, float] = defaultdict(float)
     own = _operations(imported, node.origins)
@@ -35,7 +34,7 @@ def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]
 
 
 def _parts(node: Node, graph: Graph) -> Iterator[tuple[Node, float]]:
-    """The nodes that a kernel is made of, and the seconds of each on an ordinary core."""
+    """Yield the nodes of a kernel, and the seconds of each on an ordinary core."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None:
         cost = reported_cost(node, graph.types)
@@ -44,7 +43,7 @@ def _parts(node: Node, graph: Graph) -> Iterator[tuple[Node, float]]:
     waiting = {v.name for v in body.inputs}
     results = {r.value for r in body.results}
     for inner in body.nodes:
-        read = waiting.intersection(inner.reads)  # once: the next one that reads it has it near
+        read = waiting.intersection(inner.reads)  # once: later readers find it in the cache
         waiting -= read
         border = _nbytes(read, body.types) + _nbytes(
             results.intersection(inner.outputs), body.types
@@ -62,7 +61,7 @@ def _nbytes(values: Iterable[str], types: Mapping[str, Type]) -> int:
 
 
 def _operations(imported: Graph, origins: Iterable[str]) -> Mapping[str, float]:
-    """By ONNX node its operations before any pass; 0 where they are not known."""
+    """Return the operations of ONNX nodes before any pass; 0 if unknown."""
     wanted = set(origins)
     found: dict[str, float] = dict.fromkeys(wanted, 0.0)
     for node in imported.nodes:

@@ -11,7 +11,7 @@ from compiler.runtime.recycling import LEAST_BYTES, Recycled
 from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
-"""Large memory starts at a multiple of this, so that the system may use large pages."""
+"""Alignment of large memory, so that the system may use large pages."""
 
 LINE_BYTES = 64
 
@@ -19,40 +19,41 @@ _RECYCLED = Recycled()
 
 
 def aligned_bytes(nbytes: int) -> Array:
-    """Uninitialised bytes that start at a cache line; large ones at a large page.
+    """Allocate uninitialised bytes aligned to a cache line; large ones to a large page.
 
-    Errors: E-RUN-MEMORY when there are not so many.
+    Errors: E-RUN-MEMORY if the memory is not available.
     """
     alignment = PAGE_BYTES if nbytes >= PAGE_BYTES else LINE_BYTES
     try:
         if nbytes > machine_bytes():
-            raise MemoryError  # the system might grant it, and end the program at the first use
+            raise MemoryError  # overcommit would kill the process at the first use
         if nbytes < LEAST_BYTES:
             raw = np.empty(nbytes + alignment, np.uint8)
         else:
             raw = _RECYCLED.bytes(nbytes + alignment, lambda n: np.empty(n, np.uint8))
     except (MemoryError, ValueError, OverflowError) as e:
         raise CompileError(
-            "E-RUN-MEMORY", f"the program needs {nbytes:,} bytes at once, which are not there"
+            "E-RUN-MEMORY",
+            f"the program needs {nbytes:,} bytes at once; that much memory is not available",
         ) from e
     start = -raw.ctypes.data % alignment
     return raw[start : start + nbytes]
 
 
 def aligned_array(t: TensorType) -> Array:
-    """An uninitialised array of a static type in plain layout, starting at a cache line."""
+    """Allocate an uninitialised array of a static type in plain layout, at a cache line."""
     shape = t.static_shape
     return aligned_bytes(t.n_elements * t.dtype.nbytes).view(t.dtype.numpy).reshape(shape)
 
 
 def physical_view(memory: Array, offset: int, t: TensorType) -> Array:
-    """The bytes of a tensor in memory as an array of its physical shape."""
+    """Return the bytes of a tensor in memory as an array of its physical shape."""
     flat = memory[offset : offset + t.nbytes].view(t.dtype.numpy)
     return flat.reshape(t.layout.physical_shape(t.static_shape))
 
 
 def to_logical(physical: Array, t: TensorType) -> Array:
-    """The tensor's elements in logical order: a view in plain layout, else a new array."""
+    """Return the elements in logical order: a view in plain layout, else a new array."""
     if t.layout.is_plain:
         return physical
     inner = physical[_inside(t)]
@@ -65,7 +66,7 @@ def to_logical(physical: Array, t: TensorType) -> Array:
 
 
 def store_logical(array: Array, physical: Array, t: TensorType) -> None:
-    """Write a tensor's elements into memory of its layout, and what lies around them."""
+    """Write a tensor's elements into memory of its layout, including padding and halo."""
     if t.layout.is_plain:
         np.copyto(physical, array)
         return
@@ -84,7 +85,7 @@ def store_logical(array: Array, physical: Array, t: TensorType) -> None:
 
 
 def _inside(t: TensorType) -> tuple[slice, ...]:
-    """The part of the physical array that is no halo."""
+    """Return the part of the physical array without halo."""
     rank = len(t.static_shape)
     sizes = t.static_shape[2:]
     halo = t.layout.halo_of(rank)

@@ -1,4 +1,4 @@
-"""On how many threads a program runs: what is asked for, and what this machine can do."""
+"""Threads of a program: the requested number, and this machine's support."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
-"""More is a mistake: threads that wait for each other only help where each has a processor."""
+"""Most threads: more are a mistake, since waiting threads need a processor each."""
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:
-    """What code is made for, and notes about the threads where something is to be said.
+    """Return options of code generation, and notes about threads if there are any.
 
-    Errors: E-OPTION-VALUE for what is no number of threads.
+    Errors: E-OPTION-VALUE for an invalid number of threads.
     """
     threads = checked_threads(threads)
     if threads == 1 or target.name != "host":
@@ -25,12 +25,12 @@ def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, 
         why = f"runs on one thread, not {threads}: there is no OpenMP runtime on this machine"
         return CodeOptions(target), (f"{why} ({openmp.HOW_TO_GET})",)
     n = host().n_cores
-    more = f"{threads} threads take turns on {n} processor{'' if n == 1 else 's'}"
+    more = f"{threads} threads share {n} processor{'' if n == 1 else 's'}"
     return CodeOptions(target, threads, forking=forking), (more,) if threads > n else ()
 
 
 def _forking(target: Target) -> Forking | None:
-    """How code for this machine asks for threads; None where there is no way."""
+    """Return the thread interface for this machine; None if there is none."""
     if has_thread_pool(target):
         return "pool"
     found = openmp.runtime()
@@ -38,7 +38,7 @@ def _forking(target: Target) -> Forking | None:
 
 
 def checked_threads(threads: object) -> int:
-    """A number of threads. Errors: E-OPTION-VALUE."""
+    """Check a number of threads. Errors: E-OPTION-VALUE."""
     if isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= MAX_THREADS:
         return threads
     raise CompileError(

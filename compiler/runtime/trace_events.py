@@ -15,9 +15,9 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that took `seconds`, with what else is to be shown of it.
+    """A span of `seconds`, with details to show.
 
-    `inside` are spans within it, from its start on, one behind the other.
+    `inside` are nested spans, one after another from its start.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Spans one behind the other; `starts` where they do not follow each other, in seconds."""
+    """A sequence of spans; `starts` has their starts in seconds unless they are contiguous."""
 
     process: str
     name: str
@@ -37,7 +37,7 @@ class Track:
 
 
 def trace_events(tracks: Sequence[Track], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of a trace. `facts` say what was traced: model, machine, versions."""
+    """Return the JSON of a trace. `facts` describe the subject: model, machine, versions."""
     processes = list(dict.fromkeys(t.process for t in tracks))
     events: list[dict[str, Any]] = []
     for pid, process in enumerate(processes, 1):
@@ -78,7 +78,7 @@ def _events(span: Span, start: float, pid: int, tid: int) -> Iterator[dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """A kernel as a trace shows it. Units: seconds, operations, bytes.
+    """A kernel in a trace. Units: seconds, operations, bytes.
 
     `seconds` is the median of `n` runs, and `low` to `high` its 95 % interval.
     """
@@ -96,7 +96,7 @@ class KernelTime:
     origins: Sequence[str]
 
     def facts(self) -> dict[str, Any]:
-        """What a click on it shows."""
+        """Return the details shown on a click."""
         return {
             "median_us": self.seconds * 1e6,
             "median_95_percent_us": [self.low * 1e6, self.high * 1e6],
@@ -116,9 +116,9 @@ def compile_tracks(
     passes: Sequence[Span],
     passes_in: str = "passes",
 ) -> list[Track]:
-    """Phases of a compilation, and its passes from where their phase begins.
+    """Return tracks of a compilation's phases, and its passes from their phase's start.
 
-    A phase may be entered more than once; the passes are drawn in the first of that name.
+    A phase may be entered repeatedly; the passes are drawn in the first of that name.
     """
     spans = [Span(name, seconds) for name, seconds in phases]
     starts = _one_behind_another(spans)
@@ -130,9 +130,9 @@ def compile_tracks(
 
 
 def run_tracks(kernels: Sequence[KernelTime], threads: int) -> list[Track]:
-    """One run: each kernel as long as its median, and as long as the machine needs at least.
+    """Return tracks of one run: each kernel's median, and its lower bound on the machine.
 
-    Kernels are measured one behind the other, also those that threads run side by side.
+    Kernels are measured one after another, including those that run concurrently.
     """
     starts = _one_behind_another([Span(k.name, k.seconds) for k in kernels])
     on = "1 thread" if threads == 1 else f"each on up to {threads} threads"
@@ -148,7 +148,7 @@ def run_tracks(kernels: Sequence[KernelTime], threads: int) -> list[Track]:
         Track("running", f"kernels, measured, {on}", [all_of_them]),
         Track(
             "running",
-            "what each needs at least",
+            "lower bound of each",
             [span for _, span in least],
             [at for at, _ in least],
         ),

@@ -1,4 +1,4 @@
-"""Runs within limits: estimated before they begin, and stopped between launches."""
+"""Runs within limits: estimated before they start, and stopped between launches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.targets.target import Target
 
 
 def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The results, with each launch on its own. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
+    """Return the results, each launch separately. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
     check_launches(built.kernels, built.graph, built.plan.peak_bytes, built.target, built.threads)
     launch = stoppable(executable, built.kernels, built.library, built.launches)
     return executable.timed(inputs, launch, sum(not k.inside for k in built.kernels))[1]
@@ -31,7 +31,7 @@ def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) 
 def check_launches(
     kernels: Sequence[KernelInfo], graph: Graph, arena_bytes: int, target: Target, threads: int
 ) -> None:
-    """Refuse launches that cannot end in time on these threads. Errors: E-LIMIT-SECONDS."""
+    """Reject launches that cannot end in time on these threads. Errors: E-LIMIT-SECONDS."""
     if not has_deadline():
         return
     found = predictions(kernels, graph, arena_bytes, machine_of(target), 0.0)
@@ -48,9 +48,9 @@ def stoppable(
     library: Library,
     launches: Mapping[int, Launch],
 ) -> Callable[[int, Run, int], None]:
-    """A launch for each number; what may take long whatever its cost runs where it can be stopped.
+    """Return a launcher of each number; potentially endless kernels run in a stoppable way.
 
-    Native code is not interrupted, and a loop of an unknown number of steps may never end.
+    Native code is not interrupted, and a loop of an unknown trip count may never end.
     """
     calls = launchers(library, launches)
     graph = executable.graph
@@ -70,7 +70,7 @@ def stoppable(
 
 
 def _may_not_end(node: Node, graph: Graph) -> bool:
-    """Whether a node holds a loop whose number of steps only a run tells, or the like."""
+    """Return whether a node contains a loop with a trip count that is known at run time only."""
     operator = OPERATORS.get(node.op)
     if operator is not None and not operator.bounded:
         return True

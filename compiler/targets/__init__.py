@@ -1,1 +1,1 @@
-"""Facts about the machines that code is made for: vector width, registers, caches, features."""
+"""Facts about target machines: vector width, registers, caches, features."""

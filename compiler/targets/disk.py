@@ -1,4 +1,4 @@
-"""Where things are kept between processes that can be made again: a folder of the user's cache."""
+"""The folder for reproducible data that processes share: in the user's cache."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def kept_directory(kind: str) -> Path | None:
-    """The folder for things of a kind; None where nothing is to be kept.
+    """Return the cache folder for one kind of data; None if caching is disabled.
 
-    `COMPILARIUM_CACHE` names another place than the system's, or none if it is empty.
+    `COMPILARIUM_CACHE` replaces the system's cache folder; an empty value disables caching.
     """
     named = os.environ.get("COMPILARIUM_CACHE")
     if named is None:
@@ -19,7 +19,7 @@ def kept_directory(kind: str) -> Path | None:
 
 
 def _user_cache() -> Path:
-    """Where this system keeps what programs may lose."""
+    """Return the system's folder for caches."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

@@ -1,4 +1,4 @@
-"""How much memory this machine has."""
+"""The size of this machine's memory."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from functools import cache
 
 @cache
 def machine_bytes() -> int:
-    """Bytes of memory that this machine has."""
+    """Return the size of this machine's memory, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

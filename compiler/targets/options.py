@@ -1,4 +1,4 @@
-"""What machine code is made for: the machine, and how much of it a program may use."""
+"""Options of code generation: the target, and the resources a program may use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from compiler.dataclass import dataclass
 from compiler.targets.target import Target, host
 
 Spread = Literal["loops", "branches"]
-"""What the threads of a program share: each kernel's loops, or kernels that may run at once."""
+"""Unit of parallel work: each kernel's loops, or independent kernels."""
 
 Forking = Literal["pool", "gomp", "kmpc"]
-"""How code asks for threads: our own, as libgomp wants it, or the runtime of LLVM and Intel."""
+"""The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""Tiles for so few vector registers are a tenth of the code."""
+"""Vector registers for tier 0: their tiles are a tenth of the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSchedule:
-    """Moves for one kernel, written by hand; `first_line` is where they begin in their file."""
+    """A user schedule of one kernel; `first_line` is its first line in its file."""
 
     kernel: str
     text: str
@@ -30,18 +30,17 @@ class KernelSchedule:
 
 @dataclass(frozen=True, slots=True)
 class CodeOptions:
-    """What is asked of all code of a program, beside what it computes.
+    """The options of code generation for all code of a program.
 
-    `threads` is how many threads a run may use at once, `forking` how they are called. `schedules`
-    take the place of the policies' moves; a kernel goes by its own name, or that of a value that it
-    makes. `tuned` gives the text of the schedule that a computation with these constants shall
-    have, or None to leave it to the policies. Code of tier 0 is made quickly and runs slowly: small
-    tiles, little effort in LLVM. With `in_parts` products of f32 may be sums of products of parts
-    that are bf16: docs/precision.md says what that costs. `order` names the way in which launches
-    are put in order. With a memory limit kernels run again where the arena would be larger.
-    `spread` says what threads share: the loops of each kernel, or the branches of the graph by a
-    plan, each kernel being one thread's; `seconds` has for the plan what kernels take on one
-    thread, by a value that they make.
+    `threads` is the largest number of concurrent threads of a run, `forking` their interface.
+    `schedules` replace the policies' moves; a kernel is named by its own name, or that of a value
+    it makes. `tuned` returns the tuned schedule of a computation with these constants, or None to
+    use the policies. Code of tier 0 compiles fast and runs slowly: small tiles, low optimisation
+    level in LLVM. With `in_parts`, f32 products may be sums of bf16 products of parts:
+    docs/precision.md states the cost. `order` names the method that orders the launches. With a
+    memory limit, kernels are recomputed to keep the arena within it. `spread` is the unit of
+    parallel work: the loops of each kernel, or planned branches of the graph with one thread per
+    kernel; `seconds` gives the plan kernels' times on one thread, by a value that each makes.
     """
 
     target: Target = field(default_factory=host)
@@ -58,12 +57,12 @@ class CodeOptions:
 
     @property
     def of_kernels(self) -> CodeOptions:
-        """These options for the code of a kernel: with branches spread, kernels have one thread."""
+        """Return options for a kernel's code: with branches spread, kernels use one thread."""
         return replace(self, threads=1) if self.spread == "branches" else self
 
     @property
     def tiling(self) -> CodeOptions:
-        """These options as policies get them that choose register tiles."""
+        """Return these options for policies that choose register tiles."""
         if self.tier > 0:
             return self
         few = min(QUICK_REGISTERS, self.target.n_vector_registers)
@@ -71,5 +70,5 @@ class CodeOptions:
 
     @property
     def effort(self) -> int:
-        """How much effort LLVM makes in choosing instructions and registers, 0 to 3."""
+        """Return LLVM's optimisation level for instructions and registers, 0 to 3."""
         return 3 if self.tier > 0 else 1

@@ -1,4 +1,4 @@
-"""Asking the system for what a process may not use unasked: the registers of matrix tiles."""
+"""Permission to use matrix tile registers, which a process must request from the system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _XFEATURE_XTILEDATA = 18
 
 
 def may_use_tiles() -> bool:
-    """Ask for matrix tiles, for this process and the threads that it starts; whether they are ours.
+    """Request matrix tiles for this process and its new threads; return whether it succeeds.
 
-    Linux gives them to who asks, unless a signal stack is too small to save them on. What other
-    systems want is not known here.
+    Linux grants the request unless a signal stack is too small to save the tiles. Other systems'
+    requirements are unknown here.
     Source: Documentation/arch/x86/xstate.rst of Linux.
     """
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":

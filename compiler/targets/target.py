@@ -1,4 +1,4 @@
-"""Facts about the machines that code is made for. Nothing here compiles anything."""
+"""Facts about target machines. This module compiles nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compiler.targets.permission import may_use_tiles
 class Target:
     """One kind of machine.
 
-    Units: `vector_bytes` is the width of the vectors that arithmetic runs on, the cache sizes are
-    bytes of one core's share (`l3_bytes` of the whole cache). `features` is LLVM's feature string.
-    With `emulates_tiles`, code calls functions in place of the instructions on matrix tiles: it
-    runs where these are missing, slowly, as tests do.
+    Units: `vector_bytes` is the width of arithmetic vectors, the cache sizes are bytes of one
+    core's share (`l3_bytes` of the whole cache). `features` is LLVM's feature string. With
+    `emulates_tiles`, code calls functions instead of matrix tile instructions: it runs on machines
+    without them, slowly, as in tests.
     """
 
     name: str
@@ -35,20 +35,20 @@ class Target:
     emulates_tiles: bool = False
 
     def lanes(self, element_bytes: int) -> int:
-        """How many elements of this size one vector register holds."""
+        """Return how many elements of this size a vector register holds."""
         return max(self.vector_bytes // element_bytes, 1)
 
     @property
     def is_x86(self) -> bool:
-        """Whether this is an x86 machine."""
+        """Return whether this is an x86 machine."""
         return self.triple.startswith(("x86_64", "i686", "amd64"))
 
     @property
     def vscale_range(self) -> str:
-        """What LLVM needs to know of a function to use SVE for vectors of known length.
+        """Return the LLVM attribute that permits SVE for vectors of known length.
 
-        Only where code may rely on the width of the registers: never on the host, whose vectors of
-        16 bytes are NEON's, however wide SVE is.
+        It is set only if code may rely on the width of the registers: never on the host, whose
+        16-byte vectors are NEON's, however wide SVE is.
         """
         if "+sve" not in self.features or self.vector_bytes <= 16:
             return ""
@@ -57,42 +57,42 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Whether loads and stores of part of a vector are single instructions."""
+        """Return whether loads and stores of part of a vector are single instructions."""
         return "+avx512vl" in self.features or self.cpu == "x86-64-v4" or "+sve" in self.features
 
     @property
     def has_int8_dot(self) -> bool:
-        """Whether products of four bytes are summed into each 32-bit lane (x86: VNNI)."""
+        """Return whether products of four bytes are summed into each 32-bit lane (x86: VNNI)."""
         named = ("+avx512vnni", "+avxvnni", "+dotprod")
         return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_DOT
 
     @property
     def has_bf16_dot(self) -> bool:
-        """Whether products of two bf16 are summed into each f32 lane (x86: AVX-512 BF16)."""
+        """Return whether products of two bf16 are summed into each f32 lane (x86: AVX-512 BF16)."""
         named = ("+avx512bf16", "+bf16")
         return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_BF16
 
     @property
     def flushes_to_bf16(self) -> bool:
-        """Whether f32 become bf16 by one instruction, which takes denormal ones as 0 (x86)."""
+        """Return whether one instruction rounds f32 to bf16 and flushes denormals to zero (x86)."""
         return "+avx512bf16" in self.features.split(",")
 
     @property
     def has_bf16_tiles(self) -> bool:
-        """Whether products of bf16 matrix tiles are one instruction (x86: AMX-BF16)."""
+        """Return whether products of bf16 matrix tiles are one instruction (x86: AMX-BF16)."""
         return self.emulates_tiles or "+amx-bf16" in self.features
 
     @property
     def has_int8_tiles(self) -> bool:
-        """Whether products of 8-bit matrix tiles are one instruction (x86: AMX-INT8)."""
+        """Return whether products of 8-bit matrix tiles are one instruction (x86: AMX-INT8)."""
         return self.emulates_tiles or "+amx-int8" in self.features
 
 
 _ARM_DOT = ("neoverse-v1", "apple-m1")
-"""Processors whose name says that they have Arm's dot products of bytes."""
+"""Processors whose name implies Arm's dot products of bytes."""
 
 _ARM_BF16 = ("neoverse-v1",)
-"""Processors whose name says that they have those of bf16."""
+"""Processors whose name implies Arm's dot products of bf16."""
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -128,35 +128,35 @@ TARGETS: dict[str, Target] = {
                32 * _KIB, 512 * _KIB, 8 * _MIB, 1, False),
     )
 }  # fmt: skip
-"""Machines to make text or objects for, besides the host. Cache sizes are typical ones."""
+"""Targets for text and objects, besides the host. Cache sizes are typical ones."""
 
 
 def names() -> list[str]:
-    """What `by_name` knows."""
+    """Return the names that `by_name` accepts."""
     return ["host", *TARGETS]
 
 
 def by_name(name: str) -> Target:
-    """The target of this name; `host` is the machine this runs on. Errors: E-TARGET-NAME."""
+    """Return the target of this name; `host` is this machine. Errors: E-TARGET-NAME."""
     if name == "host":
         return host()
     if name not in TARGETS:
-        raise CompileError("E-TARGET-NAME", f"{name[:40]!r} is none of {', '.join(names())}")
+        raise CompileError("E-TARGET-NAME", f"{name[:40]!r} is not one of {', '.join(names())}")
     return TARGETS[name]
 
 
 @cache
 def host() -> Target:
-    """The machine this runs on: features as LLVM finds them, caches as the system tells them.
+    """Return the machine this runs on: features from LLVM, cache sizes from the system.
 
-    The name of the processor is not used: virtual machines misname themselves, and the tuning that
-    comes with a name may split wide vectors. Matrix tiles are there if the system lets us use them.
+    The processor's name is ignored: virtual machines misreport it, and a name's tuning may split
+    wide vectors. Matrix tiles are included if the system permits them.
     """
     import llvmlite.binding as llvm
 
     try:
         found = dict(llvm.get_host_cpu_features())
-    except RuntimeError:  # LLVM cannot tell on some systems
+    except RuntimeError:  # unsupported by LLVM on some systems
         found = {}
     if found.get("amx-tile") and not may_use_tiles():
         found = {k: v and not k.startswith("amx-") for k, v in found.items()}
@@ -188,7 +188,7 @@ _FALLBACK_CACHES = ((1, 32 * _KIB), (2, 512 * _KIB), (3, 8 * _MIB))
 
 
 def _n_cores() -> int:
-    """Processors that this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -197,7 +197,7 @@ def _n_cores() -> int:
 def _cache_bytes(
     level: int, fallback: int, root: str = "/sys/devices/system/cpu/cpu0/cache"
 ) -> int:
-    """Size of the first processor's data cache of a level; the fallback where nothing tells it."""
+    """Return the size of the first processor's data cache of a level, or the fallback."""
     for index in sorted(Path(root).glob("index*")):
         try:
             if (index / "level").read_text().strip() != str(level):
@@ -221,7 +221,7 @@ def _sysconf_bytes(level: int) -> int:
 
 
 def parse_size(text: str) -> int:
-    """Bytes from texts such as `48K` or `32M`. Errors: ValueError."""
+    """Parse sizes such as `48K` or `32M` into bytes. Errors: ValueError."""
     text = text.strip().upper().removesuffix("B")
     factors = {"K": _KIB, "M": _MIB, "G": 1 << 30}
     factor = factors.get(text[-1:], 1)

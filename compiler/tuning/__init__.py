@@ -1,1 +1,1 @@
-"""Autotuning: schedules that are faster than the policies' on this machine, found by measuring."""
+"""Autotuning: search by measurement for schedules that beat the policies' on this machine."""

@@ -1,11 +1,11 @@
-"""Search with a learned cost model: measure what a model of past measurements finds promising.
+"""Search with a learned cost model: measure the candidates that it predicts to be fastest.
 
-The model is gradient-boosted trees (XGBoost, Chen and Guestrin 2016) on the features of a schedule,
-trained anew before each batch on all that was measured so far, of other computations too: how much
-faster or slower a schedule is than the policy's, from its features and how they differ from the
-features of the policy's. Simulated annealing walks through the space by the model's word alone, and
-the best points it passes are measured; some points are taken by chance all the same, so that the
-model also learns where it is wrong. Source: AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
+The model is gradient-boosted trees (XGBoost, Chen and Guestrin 2016) on the features of a schedule.
+It is retrained before each batch on all measurements so far, including those of other computations.
+It predicts how much faster or slower a schedule is than the policy's, from the schedule's features
+and their differences from the policy's. Simulated annealing walks the space by predictions alone,
+and the best visited points are measured. Some points are random, so the model also learns where it
+is wrong. Source: AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space
 
 FIRST = 12
-"""So many points are measured, of whatever computation, before there is a model."""
+"""Points measured, of any computation, before the first training of the model."""
 
 EPSILON = 0.2
-"""The share of points that are taken by chance afterwards."""
+"""The fraction of random points after that."""
 
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""Temperatures are in logarithms of time: at first a step to 1.35 times the time is taken often."""
+"""Temperatures are in logarithms of time: at first, steps to 1.35 times the time often pass."""
 
 BAD = log(3.0)
-"""What the model is told of candidates that were no good, as the logarithm of their time."""
+"""The training value of rejected candidates, as the logarithm of their relative time."""
 
 N_TREES = 60
 
 
 @cache
 def has_model() -> bool:
-    """Whether XGBoost is installed."""
+    """Return whether XGBoost is installed."""
     return find_spec("xgboost") is not None
 
 
 @dataclass
 class Experience:
-    """What was measured: features of candidates, and the logarithms of their times."""
+    """Measurements: features of candidates, and the logarithms of their relative times."""
 
     features: list[list[float]] = field(default_factory=list)
     wanted: list[float] = field(default_factory=list)
 
     def add(self, features: list[float], score: float) -> None:
-        """One more candidate; infinite scores are no good."""
+        """Add a candidate; an infinite score marks a rejected one."""
         self.features.append(features)
         self.wanted.append(min(log(score), BAD) if score < inf else BAD)
 
 
 class AnnealingSearch(Search):
-    """Simulated annealing over predicted times, by what this search and others measured.
+    """Simulated annealing over times predicted from measurements of this and other searches.
 
     Errors: E-TUNE-MODEL without XGBoost.
     """
@@ -86,7 +86,7 @@ class AnnealingSearch(Search):
         self._origin = describe(space.default)
 
     def learn(self, point: Point, score: float) -> None:
-        """What a point measured."""
+        """Record the measured score of a point."""
         super().learn(point, score)
         self.experience.add(self._described(point), score)
 
@@ -104,7 +104,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Half near what the policy chose, which is seldom far off; chance gives the rest."""
+        """Yield points: half near the policy's, which is seldom far off, then random ones."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 
@@ -139,7 +139,7 @@ class AnnealingSearch(Search):
         return self._features[point]
 
     def _walked(self, model: Any) -> dict[Point, float]:
-        """All points that the chains pass, with what the model says of them."""
+        """Return all points that the chains visit, with their predictions."""
         starts = self._good(CHAINS // 2)
         at = [*starts, *(self.space.random(self.chance) for _ in range(CHAINS - len(starts)))]
         here = self._predicted(model, at)

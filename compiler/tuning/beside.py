@@ -1,7 +1,7 @@
-"""A schedule beside the one that a kernel has: the same numbers, and how the times compare.
+"""A/B comparison of a user's schedule with a kernel's own: results and times.
 
-Unlike candidates of a search, which are sifted by their least times, two schedules that somebody
-looks at are timed to the end, interleaved, and told with their intervals.
+A search sifts candidates by their least times. Two schedules that a user compares are instead timed
+to the end, interleaved, and reported with their intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A result of two schedules: how far it differs at most, and its largest number."""
+    """A result under two schedules: its largest difference, and its largest magnitude."""
 
     name: str
     agrees: bool
@@ -31,20 +31,20 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Seconds of one call of the kernel as it was and of the edited one, round by round."""
+    """Interleaved timing: seconds of one call of the original and the edited kernel, per round."""
 
     original: tuple[float, ...]
     edited: tuple[float, ...]
 
     @property
     def ratio(self) -> tuple[float, float, float]:
-        """The median of the rounds' ratios, edited by original, and its 95 % interval."""
+        """Return the median ratio of the rounds, edited to original, and its 95 % interval."""
         ratios = [b / a for a, b in zip(self.original, self.edited, strict=True)]
         return (median(ratios), *median_interval(ratios))
 
 
 def compared(judge: Judge, edited: Runnable) -> tuple[Compared, ...]:
-    """The results of the edited kernel against those of the original, on the same operands."""
+    """Compare the results of the edited kernel with the original's, on the same operands."""
     edited.call()
     return tuple(
         Compared(name, agrees(value, judge.expected[name]), *_distance(value, judge.expected[name]))
@@ -62,9 +62,9 @@ def _distance(value: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
 def in_turns(
     judge: Judge, edited: Runnable, seconds: float, tell: Callable[[int, float], None]
 ) -> Turns:
-    """Time both for about so long, warm; `tell` gets rounds done, and the share of the time.
+    """Time both kernels, warm; `tell` gets rounds done, and the share of the time.
 
-    Which comes first changes from round to round.
+    The order alternates from round to round.
     """
     calls = (judge.untuned.call, edited.call)
     n = max(1, int(SAMPLE_SECONDS / max(sample(calls[0], 1), 1e-7)))
@@ -74,7 +74,7 @@ def in_turns(
         len(times[0]) < MOST_ROUNDS and perf_counter() < start + seconds
     ):
         for i in (0, 1) if len(times[0]) % 2 else (1, 0):
-            calls[i]()  # finds its data where it left it
+            calls[i]()  # untimed: its data are in the caches afterwards
             times[i].append(sample(calls[i], n))
         share = max((perf_counter() - start) / seconds, len(times[0]) / MOST_ROUNDS)
         tell(len(times[0]), min(share, 1.0))

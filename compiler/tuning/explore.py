@@ -1,5 +1,5 @@
-"""Looking for better points of several spaces at once: propose, measure, learn, where most is to
-be gained next."""
+"""Search of several spaces at once: propose, measure and learn, where the expected gain is
+largest."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BATCH = 6
 """Points proposed at once: the model is trained between batches."""
 
 PATIENCE = 64
-"""So many candidates in a row without a better one, and a search counts as converged."""
+"""A search has converged after this many candidates in a row without an improvement."""
 
 GAIN = 0.005
-"""What counts as better."""
+"""The least relative improvement that counts."""
 
 TRUST = 0.25
-"""The part of what the learned model promises that counts when time is shared out."""
+"""The weight of the learned model's predicted gain when time is divided among searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate that was measured. Scores are parts of the policy's time; `expected` is what the
-    learned model said before, if there was one."""
+    """A measured candidate. Scores are fractions of the policy's time; `expected` is the learned
+    model's prediction, if there was a model."""
 
     kernel: str
     number: int
@@ -44,9 +44,9 @@ class Trial:
 
 @dataclass
 class Walk:
-    """A search under way. Units: seconds of a run of the whole model.
+    """A search in progress. Units: seconds of a run of the whole model.
 
-    `seconds` is what the untuned kernel takes of a run, and `room` what there is to gain at most.
+    `seconds` is the untuned kernel's part of a run, and `room` the largest possible gain.
     """
 
     search: Search
@@ -62,22 +62,22 @@ class Walk:
     best: float = 1.0
     since: int = 0
     gained: float = inf
-    """What the last batch gained, in seconds; before the first one nobody knows."""
+    """The gain of the last batch, in seconds; unknown before the first."""
 
     @property
     def n_tried(self) -> int:
-        """Candidates that were looked at."""
+        """Return the number of examined candidates."""
         return sum(self.outcomes.values())
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing left to look for."""
+        """Return whether the search has converged or exhausted its space."""
         return self.why_stopped in ("converged", "exhausted")
 
     @property
     def promise(self) -> float:
-        """What one more batch may gain: as the last one did, as the learned model has it, or a
-        part of the room that is left, which gets smaller with each batch."""
+        """Return the expected gain of another batch: the last batch's gain, the learned model's
+        prediction, or a part of the remaining room that shrinks with each batch."""
         left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
         predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)
         recent = self.gained if self.n_batches else 0.0
@@ -85,13 +85,13 @@ class Walk:
 
     @property
     def better(self) -> list[tuple[float, Point]]:
-        """The points that were right and faster than the policy's, best first."""
+        """Return the correct points that are faster than the policy's, best first."""
         default = self.search.space.default
         scored = ((s, p) for p, s in self.search.scores.items() if p != default and s < 1)
         return sorted(scored, key=lambda x: x[0])
 
     def step(self) -> None:
-        """One more batch."""
+        """Run one more batch."""
         batch = self.search.propose(BATCH)
         if not batch:
             self.why_stopped = "exhausted"
@@ -120,11 +120,10 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search for some seconds of a clock, one batch at least; Ctrl-C ends it and keeps all.
+    """Search for some seconds of a clock, at least one batch; Ctrl-C stops it and keeps results.
 
-    So does `stopped`, which is asked between batches.
-
-    Each batch goes to the search that promises most.
+    `stopped`, called between batches, can stop it, too. Each batch goes to the most promising
+    search.
     """
     end = clock() + seconds
     open_walks = [w for w in walks if not w.is_over]

@@ -1,8 +1,8 @@
-"""What a cost model sees of a schedule: its loops, its register tile, and what it touches.
+"""A schedule's features for the cost model: its loops, its register tile, its memory accesses.
 
-The features are worked out from the text alone, so that thousands of candidates can be judged in
-the time that compiling one takes. Source: the loop context and the touched bytes and reuse at each
-loop of AutoTVM (Chen et al. 2018, arXiv:1805.08166), without its one-hot annotations of GPUs.
+The features follow from the text alone, so thousands of candidates are evaluated in the time of one
+compilation. Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen et al. 2018,
+arXiv:1805.08166), without its one-hot annotations of GPUs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from compiler.targets.target import Target
 from compiler.tuning.space import Point, Space
 
 DEPTH = 8
-"""Loops that are described, innermost first; schedules have seldom more that matter."""
+"""Described loops, innermost first; schedules rarely have more that matter."""
 
 N_FEATURES = 11 + 6 * DEPTH
-"""How many numbers describe a point."""
+"""The number of features of a point."""
 
 
 def features(space: Space, point: Point, target: Target) -> list[float]:
-    """Numbers that describe a point: the nests' features summed up.
+    """Return the features of a point: the sum of its nests' features.
 
-    There are as many for every computation, so that one model learns from all of them.
+    The length is the same for all computations, so one model learns from all of them.
     """
     calls: dict[str, list[Call]] = {}
     for line in space.rendered(point):
@@ -48,7 +48,7 @@ def _number(n: int) -> float:
 
 @dataclass
 class _Loops:
-    """The loops of a nest after its moves: lengths, order, kinds, and what each came from."""
+    """The loops of a nest after its moves: lengths, order, kinds, and original axes."""
 
     nest: Nest
     calls: Sequence[Call]
@@ -100,7 +100,7 @@ class _Loops:
         self.origins.update(dict.fromkeys(new, came))
 
     def described(self, target: Target) -> list[float]:
-        """The features of the nest."""
+        """Return the features of the nest."""
         reduced = {a.var for a in self.nest.reduced}
         tile = [v for v in self.order if self.kinds.get(v) in ("unroll", "vectorize")]
         points = [v for v in tile if not self.origins[v] <= reduced]
@@ -120,13 +120,13 @@ class _Loops:
             _number(1 + self.ahead),
             _number(1 + self.turn),
             _number(whole),
-            done / max(whole, 1) - 1,  # what rounding up to whole tiles adds
+            done / max(whole, 1) - 1,  # the overhead of rounding up to whole tiles
             _number(n_points),
         ]
         return [*general, *self._levels(reduced)]
 
     def _levels(self, reduced: set[str]) -> list[float]:
-        """Of each loop, innermost first: length, kind, bytes touched inside it, and reuse."""
+        """Return each loop's length, kind, bytes touched inside it, and reuse, innermost first."""
         found: list[float] = []
         operands = self.nest.reads()
         inside: list[str] = []
@@ -145,14 +145,14 @@ class _Loops:
         return [*found, *[0.0] * (6 * DEPTH - len(found))]
 
     def _touched(self, read: Read, inside: Sequence[str]) -> int:
-        """Bytes of an operand that the iterations of some loops read."""
+        """Return the bytes of an operand that the iterations of some loops read."""
         spans = {a.var: 1 for a in self.nest.axes}
         for v in inside:
             parts = self.origins[v]
             if len(parts) == 1:
                 (origin,) = parts
                 spans[origin] *= self.extents[v]
-            else:  # a fused loop walks over all it came from, as far as it runs
+            else:  # a fused loop covers its original axes, up to its length
                 for origin in parts:
                     spans[origin] = max(spans[origin], 2)
         total = self.nest.dtype_of(read.tensor).nbytes
@@ -168,7 +168,7 @@ class _Loops:
 
 
 def _span(e: Expr, spans: Mapping[str, int]) -> int:
-    """How many values an index takes, with each symbol in a range of its own."""
+    """Return the number of values of an index, with each symbol in its own range."""
     if isinstance(e, int):
         return 1
     reach = 1

@@ -1,8 +1,8 @@
-"""Judging a schedule: compiled, compared with the untuned kernel, and timed against it in turns.
+"""Judging a schedule: compile it, compare its results, and time it against the untuned kernel.
 
-A candidate runs in a child process of its own: one that crashes, never ends or eats memory costs
-only itself. What it is timed against is the policy's kernel in the same process, call by call, so
-that a disturbance of the machine meets both.
+A candidate runs in a child process: a crash, a hang or excessive memory affects only that
+candidate. It is timed against the policy's kernel in the same process, calls interleaved, so noise
+affects both alike.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 
 Outcome = Literal["right", "refused", "wrong", "failed"]
-"""A candidate may be refused by the moves, give other numbers, or not survive being run."""
+"""Outcomes of a candidate: correct, refused by the moves, wrong results, or a failed run."""
 
 LIMIT_SECONDS = 10.0
 MEMORY_MEGABYTES = 2048
 SAMPLE_SECONDS = 2e-5
-"""Calls shorter than this are timed several at a time."""
+"""Calls shorter than this, in seconds, are timed in groups."""
 
 HOPELESS = 1.3
-"""A candidate this many times slower in its first rounds is not timed any further."""
+"""A candidate this many times slower in its first rounds is not timed further."""
 
 FIRST_ROUNDS = 3
 
 MORE_CODE, LITTLE_CODE = 3, 500
-"""A candidate may become so many times as much code as the untuned kernel, and a little more:
-making it takes as long as measuring several others."""
+"""Largest code of a candidate: a multiple of the untuned kernel's, plus a few instructions. Larger
+code takes longer to compile than several other candidates to measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a candidate. Units: seconds of one call, warm and cold taken together."""
+    """The verdict on a candidate. Units: seconds of one call, the mean of warm and cold."""
 
     outcome: Outcome
     seconds: float = inf
@@ -59,14 +59,14 @@ class Verdict:
 
     @property
     def ratio(self) -> float:
-        """How long it takes as a part of the untuned kernel; infinite for one that is no good."""
+        """Return the time relative to the untuned kernel's; infinite for a rejected candidate."""
         return self.seconds / self.untuned_seconds if self.outcome == "right" else inf
 
 
 class Judge:
-    """Judges schedules of one computation, whose constants are known by name.
+    """A judge of schedules of one computation, whose constants are known by name.
 
-    They are judged by the kernel that the policies make, unless another is given as `untuned`.
+    The baseline is the policies' kernel, unless `untuned` is given.
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class Judge:
 
     @property
     def nbytes(self) -> int:
-        """Memory for operands and results."""
+        """Return the memory of operands and results, in bytes."""
         own = sum(a.nbytes for a in self.values.values())
         return own + self.cold.nbytes + sum(a.nbytes for a in self.untuned.arrays.values())
 
     def verdicts(
         self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
     ) -> list[Verdict]:
-        """What becomes of schedules when each is timed for some seconds, in a child process.
+        """Judge schedules in a child process, each timed for some seconds.
 
-        They share a child as long as it lives, since making one takes as long as compiling; when it
-        does not, each has one of its own.
+        They share one child, since starting one takes as long as compiling; if it dies, each
+        schedule gets its own.
         """
         found = self._in_child(texts, seconds, limit)
         if not isinstance(found, Died):
@@ -121,7 +121,8 @@ class Judge:
             check_kernel(made.kernel)
             size = code_size(made.kernel.body, self.options.target)
             if size > self.most_code:
-                return Verdict("refused", words=f"it would be about {size:,} instructions")
+                words = f"the code would have about {size:,} instructions"
+                return Verdict("refused", words=words)
             candidate = Runnable(made, self)
         except CompileError as e:
             return Verdict("refused", words=f"{e.code}: {e.message}")
@@ -130,12 +131,12 @@ class Judge:
         candidate.call()
         for name, value in candidate.results().items():
             if not agrees(value, self.expected[name]):
-                return Verdict("wrong", words=f"{name} has other numbers")
+                return Verdict("wrong", words=f"{name} differs from the untuned result")
         tried, untuned = self._timed(candidate, seconds)
         return Verdict("right", tried, untuned)
 
     def _timed(self, candidate: Runnable, seconds: float) -> tuple[float, float]:
-        """Least seconds of the candidate and the untuned kernel, in turns; warm and cold."""
+        """Return least seconds of candidate and untuned kernel, interleaved; warm and cold."""
         calls = (candidate.call, self.untuned.call)
         n = max(1, int(SAMPLE_SECONDS / max(sample(self.untuned.call, 1), 1e-7)))
         warm, cold = [inf, inf], [inf, inf]
@@ -153,7 +154,7 @@ class Judge:
 
 
 def sample(call: Callable[[], object], n: int) -> float:
-    """Seconds of one call, taken over so many."""
+    """Return the seconds of one call, averaged over `n` calls."""
     start = perf_counter()
     for _ in range(n):
         call()
@@ -161,7 +162,7 @@ def sample(call: Callable[[], object], n: int) -> float:
 
 
 class Runnable:
-    """A scheduled kernel as machine code, with memory for everything that it reads and writes."""
+    """A scheduled kernel as machine code, with memory for all its operands and results."""
 
     def __init__(self, made: Scheduled, judge: Judge) -> None:
         kernel = made.kernel
@@ -174,7 +175,7 @@ class Runnable:
             elif packing is not None:
                 self.arrays[p.name] = _memory(packing.apply(_logical(value, p.name, judge)))
             else:
-                self.arrays[p.name] = value.view(np.uint8)  # nobody writes there
+                self.arrays[p.name] = value.view(np.uint8)  # read only
             assert value is None or self.arrays[p.name].nbytes == int(p.nbytes), str(p)
         self.outputs = [p.name for p in kernel.params if p.role == "output"]
         text = module_ir({"candidate": kernel}, [], judge.options.target)
@@ -184,7 +185,7 @@ class Runnable:
         self.call: Callable[[], object] = lambda: function(*pointers)
 
     def results(self) -> dict[str, Array]:
-        """What the last call computed, in logical order."""
+        """Return the results of the last call, in logical order."""
         found: dict[str, Array] = {}
         for name in self.outputs:
             t = self.tensors[name]
@@ -195,7 +196,7 @@ class Runnable:
 
 
 def _memory(content: Array) -> Array:
-    """Bytes of their own that begin with a cache line, with this content."""
+    """Return a copy of the content in new memory that starts at a cache line."""
     flat = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
     memory = aligned_bytes(flat.nbytes)
     memory[...] = flat
@@ -209,7 +210,7 @@ def _logical(value: Array, name: str, judge: Judge) -> Array:
 
 
 def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
-    """Numbers for every operand, in the order in which they lie in memory."""
+    """Return random numbers for each operand, in memory order."""
     chance = np.random.default_rng(seed)
     found: dict[str, Array] = {}
     for name in computation.inputs:
@@ -219,7 +220,7 @@ def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
 
 
 def _random(t: TensorType, chance: np.random.Generator) -> Array:
-    """Numbers of a type as they lie in memory, with what the layout promises around them."""
+    """Return random numbers of a type in memory order, padded as the layout requires."""
     shape = t.static_shape
     made: Any
     if t.dtype.is_float or t.dtype in (DType.bf16, DType.f16):
@@ -235,9 +236,9 @@ def _random(t: TensorType, chance: np.random.Generator) -> Array:
 
 
 def agrees(value: Array, expected: Array) -> bool:
-    """Whether numbers are the same up to what another order of additions may do.
+    """Return whether numbers are equal up to the order of additions.
 
-    Floats may differ by some hundred units of rounding of the largest number, others not at all.
+    Floats may differ by some hundred rounding units of the largest number, others not at all.
     """
     if value.dtype.kind in "iub" or np.array_equal(value, expected):
         return bool(np.array_equal(value, expected))
@@ -253,7 +254,7 @@ UNITS = 256
 
 
 def _unit(values: Array) -> float:
-    """The unit of rounding of a float type; of small types one step is allowed, and no more."""
+    """Return the rounding unit of a float type; small types may differ by one step only."""
     import ml_dtypes
 
     bits = float(ml_dtypes.finfo(values.dtype).eps)

@@ -1,4 +1,4 @@
-"""What tuning did: kernel by kernel, and the whole model before and after."""
+"""The result of tuning: kernel by kernel, and the whole model before and after."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compiler.tuning.judge import Verdict
 
 @dataclass
 class KernelReport:
-    """One computation: how often it runs, what was tried, and what came of it.
+    """One computation: its launches, its candidates, and the outcome.
 
-    `seconds` and `untuned_seconds` are of one call, timed interleaved; `kept` is whether its best
-    schedule is used, and `because` why not, or why the search stopped.
+    `seconds` and `untuned_seconds` are of one call, timed interleaved; `kept` tells whether the
+    best schedule is used, and `because` why not, or why the search stopped.
     """
 
     key: str
@@ -33,20 +33,20 @@ class KernelReport:
 
     @property
     def n_tried(self) -> int:
-        """Candidates that were looked at."""
+        """Return the number of examined candidates."""
         return sum(self.outcomes.values())
 
     @property
     def speedup(self) -> float:
-        """How many times faster the kernel is than the policy's; 1 where that one is kept."""
+        """Return the speedup over the policy's kernel; 1 if the policy's is kept."""
         return self.untuned_seconds / self.seconds if self.kept and self.seconds else 1.0
 
     def count(self, verdict: Verdict) -> None:
-        """One more candidate."""
+        """Count a candidate."""
         self.outcomes[verdict.outcome] += 1
 
     def to_json(self) -> dict[str, Any]:
-        """All of it. Units: seconds of one call."""
+        """Return the report as JSON data. Units: seconds of one call."""
         return {
             "kernel": self.name,
             "origins": list(self.origins),
@@ -77,20 +77,20 @@ class TuningReport:
     seconds: float = 0.0
     interrupted: bool = False
     ratios: tuple[float, ...] = ()
-    """How many times faster each run of the tuned model was than the untuned one before it."""
+    """The speedup of each run of the tuned model over the untuned run before it."""
 
     @property
     def n_kept(self) -> int:
-        """Computations that have a better schedule now."""
+        """Return the number of computations with a better schedule."""
         return sum(k.kept for k in self.kernels)
 
     @property
     def speedup(self) -> float:
-        """How many times faster a whole run is; 1 where nothing is kept."""
+        """Return the speedup of a whole run; 1 if no schedule is kept."""
         return self.untuned_seconds / self.tuned_seconds if self.tuned_seconds else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """All of it. Units: seconds."""
+        """Return the report as JSON data. Units: seconds."""
         return {
             "search": self.search,
             "seed": self.seed,

@@ -1,6 +1,6 @@
-"""How the points of a space are searched: at random, by a population, or by a learned model.
+"""Search strategies over a space: random, genetic, or guided by a learned model.
 
-A search proposes points and learns what they measured; it never measures itself, so that the same
+A search proposes points and learns their measured scores; it never measures, so the same
 measurements give the same proposals. It proposes no point twice.
 """
 
@@ -14,19 +14,19 @@ from math import inf
 from compiler.tuning.space import Point, Space
 
 Describe = Callable[[Point], list[float]]
-"""The features of a point."""
+"""Function that returns the features of a point."""
 
 TRIES = 64
-"""So many times a new point is looked for by chance before the space counts as nearly exhausted."""
+"""Random attempts to find a new point before the space counts as nearly exhausted."""
 
 LISTED = 4096
-"""A space with at most so many points is looked through point by point at the end."""
+"""Spaces of at most this many points are enumerated at the end."""
 
 
 class Search(ABC):
-    """A way through a space. `scores` has what is known: seconds as a part of the untuned kernel's.
+    """A search of a space. `scores` has known times relative to the untuned kernel's.
 
-    A point that is no good has the score infinity.
+    A rejected point has the score infinity.
     """
 
     def __init__(self, space: Space, seed: int, describe: Describe) -> None:
@@ -36,12 +36,12 @@ class Search(ABC):
         self.proposed: set[Point] = {space.default}
         self.scores: dict[Point, float] = {space.default: 1.0}
         self.expected: dict[Point, float] = {}
-        """Scores that were predicted of points before they were measured, if anybody can."""
+        """Scores predicted before the measurement, for searches with a model."""
         self.promised = inf
-        """The score that the best point not yet measured is predicted to have, if anybody can."""
+        """The predicted score of the best unmeasured point, for searches with a model."""
 
     def propose(self, n: int) -> list[Point]:
-        """At most `n` points that were not proposed before; none when there are no more."""
+        """Return at most `n` new points; none if the space is exhausted."""
         found: list[Point] = []
         for point in self._wanted(n):
             if len(found) == n:
@@ -58,20 +58,20 @@ class Search(ABC):
         return found
 
     def learn(self, point: Point, score: float) -> None:
-        """What a point measured."""
+        """Record the measured score of a point."""
         self.scores[point] = score
 
     @property
     def best(self) -> tuple[Point, float]:
-        """The best point so far; of equal ones the one measured first."""
+        """Return the best point so far; of equal points the one measured first."""
         return min(self.scores.items(), key=lambda item: item[1])
 
     @abstractmethod
     def _wanted(self, n: int) -> Iterator[Point]:
-        """Points worth trying, the most promising first; seen ones are passed over."""
+        """Yield promising points, the best first; the caller skips points already proposed."""
 
     def _unseen(self) -> Point | None:
-        """Any point that was not proposed; None where none is left or none is found by chance."""
+        """Return a point not yet proposed; None if none is left, or none is found at random."""
         for _ in range(TRIES):
             point = self.space.random(self.chance)
             if point not in self.proposed:
@@ -81,13 +81,13 @@ class Search(ABC):
         return next((p for p in self.space.points() if p not in self.proposed), None)
 
     def _good(self, n: int) -> list[Point]:
-        """The best points that were right, best first."""
+        """Return the best correct points, best first."""
         right = [(score, point) for point, score in self.scores.items() if score < inf]
         return [point for _, point in sorted(right, key=lambda x: x[0])[:n]]
 
 
 class RandomSearch(Search):
-    """Points by chance: what every other search has to beat (Bergstra and Bengio 2012)."""
+    """Random search: the baseline of all other searches (Bergstra and Bengio 2012)."""
 
     def _wanted(self, n: int) -> Iterator[Point]:
         return iter(())
@@ -95,11 +95,11 @@ class RandomSearch(Search):
 
 POPULATION = 16
 MUTATION = 0.6
-"""How likely a child is changed in one more knob after it was made of its parents."""
+"""Probability that a child mutates in one knob after crossover."""
 
 
 class GeneticSearch(Search):
-    """A population of the best points; children mix two of them and change a knob.
+    """Genetic search: children of the best points cross two parents and mutate a knob.
 
     Source: Holland 1975; for schedules Ragan-Kelley et al. 2013 and Zheng et al. 2020.
     """
@@ -113,5 +113,5 @@ class GeneticSearch(Search):
             yield child
 
     def _parent(self, parents: list[Point]) -> Point:
-        """One of the best, the better the likelier: the best of two taken by chance."""
+        """Choose a good point: the better of two random ones."""
         return parents[min(self.chance.randrange(len(parents)) for _ in range(2))]

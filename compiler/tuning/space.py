@@ -1,10 +1,9 @@
-"""The schedules that a search may try for one computation: a text with knobs.
+"""The search space of one computation: a schedule text with knobs.
 
-The policy's own schedule is the sketch, as Ansor calls it (Zheng et al. 2020, arXiv:2006.06762);
-what can be turned are the numbers in it, the order of its loops, blocks of them, what is packed,
-how far ahead is asked for it, and where stages are computed. A point is one position per knob; it
-renders as a schedule's text. Whether that is legal is not decided here: the moves refuse what is
-not when the text is replayed.
+The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's own schedule. The
+knobs are its numbers, the order and blocking of its loops, packing, prefetch distances, and the
+places of its stages. A point is one setting per knob; it renders as a schedule's text. The space
+does not check legality: the moves refuse an illegal text when it is replayed.
 """
 
 from __future__ import annotations
@@ -24,35 +23,35 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 Point = tuple[int, ...]
-"""The position of every knob."""
+"""The position of each knob."""
 
 UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
 PARTS = (8, 16, 32, 64, 128, 256)
-"""Steps of a reduction between two visits to memory."""
+"""Steps of a reduction between two accesses to memory."""
 
 TURNS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
-"""Places of a loop that stages share which one turn computes."""
+"""Places of a shared loop that one iteration computes."""
 
 AHEAD = (0.25, 0.5, 2.0, 4.0)
-"""How much further or nearer operands are asked for, as a part of the policy's distance."""
+"""Prefetch distances relative to the policy's."""
 
 MOST_ORDERS = 24
 MOST_TILE = 32
-"""Rows of a register tile: no machine has registers for more."""
+"""Rows of the largest register tile: no machine has more registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One thing that can be turned: what it is, the settings, and the one that the policy chose.
+    """One dimension of the space: its kind, its settings, and the policy's choice.
 
-    `line` is the line of the sketch that it changes: `factor` and `unroll` set the number of a
-    split, `ahead` the distance of a prefetch, `order` the loops of a reorder, `keep` whether the
-    line stands there at all. `turn` sets how many places a turn computes in all lines that compute
-    stages at the same loop; with 0 they are computed apart. `block`
-    splits a loop before the reorder in its line, and runs over the blocks outermost: what they read
-    may then stay in a cache. `cache` does so with a loop of the reduction, inside so many of the
-    outer loops, and keeps the sums in memory meanwhile.
+    `line` is the line of the sketch that the knob changes: `factor` and `unroll` set the number of
+    a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, `keep` the presence
+    of the line. `turn` sets how many places an iteration computes, in all lines that compute stages
+    at the same loop; 0 computes the stages separately. `block` splits a loop before the reorder in
+    its line and makes the blocks outermost, so their operands may stay in a cache. `cache` blocks a
+    loop of the reduction the same way, inside a given number of outer loops, and keeps partial sums
+    in memory.
     """
 
     kind: str
@@ -66,9 +65,9 @@ class Knob:
 
 @dataclass(frozen=True)
 class Space:
-    """All points of one computation, by the knobs of its sketch.
+    """All points of one computation, spanned by the knobs of its sketch.
 
-    `nests` are those that the sketch shapes, as they are before.
+    `nests` are the nests that the sketch schedules, in their original form.
     """
 
     lines: tuple[Line, ...]
@@ -77,23 +76,23 @@ class Space:
 
     @property
     def default(self) -> Point:
-        """The policy's own schedule."""
+        """Return the policy's own schedule."""
         return tuple(k.default for k in self.knobs)
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """Return the number of points."""
         n = 1
         for k in self.knobs:
             n *= len(k.settings)
         return n
 
     def random(self, chance: random.Random) -> Point:
-        """Any point."""
+        """Return a random point."""
         return tuple(chance.randrange(len(k.settings)) for k in self.knobs)
 
     def neighbour(self, point: Point, chance: random.Random) -> Point:
-        """A point that differs in one knob; numbers mostly move by one setting."""
+        """Return a point that differs in one knob; numbers mostly move by one setting."""
         turnable = [i for i, k in enumerate(self.knobs) if len(k.settings) > 1]
         if not turnable:
             return point
@@ -108,24 +107,24 @@ class Space:
         return (*point[:i], moved, *point[i + 1 :])
 
     def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
-        """A point with every knob as one of two others has it."""
+        """Return a point with each knob's position from one of two points, at random."""
         return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
 
     def points(self) -> Iterator[Point]:
-        """Every point, the last knob turning fastest."""
+        """Yield all points, the last knob changing fastest."""
         return itertools.product(*(range(len(k.settings)) for k in self.knobs))
 
     def setting(self, point: Point, knob: Knob) -> Any:
-        """What a knob is set to at a point."""
+        """Return a knob's setting at a point."""
         return knob.settings[point[self.knobs.index(knob)]]
 
     def rendered(self, point: Point) -> tuple[Line, ...]:
-        """The lines of a point's schedule."""
+        """Return the lines of a point's schedule."""
         made: list[tuple[Line, ...]] = [(line,) for line in self.lines]
         turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
             if knob in turned:
-                continue  # they take lines away that others change
+                continue  # they remove lines that other knobs change
             (*before, line), setting = made[knob.line], knob.settings[position]
             match knob.kind:
                 case "order":
@@ -149,7 +148,7 @@ class Space:
         return tuple(itertools.chain.from_iterable(made))
 
     def text(self, point: Point) -> str:
-        """The schedule of a point as text."""
+        """Return a point's schedule as text."""
         return text_of(self.rendered(point))
 
 
@@ -158,7 +157,7 @@ def _with(line: Line, *arguments: Any) -> Line:
 
 
 def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iterator[Line]:
-    """A reorder after a split: over the parts of a loop further out, inside a part in its place."""
+    """Yield a split and a reorder: blocks of a loop further out, the inner part in its place."""
     outer, inner = f"{loop}b_", f"{loop}t_"
     order = [inner if v == loop else v for v in line.call.arguments]
     yield replace(line, call=Call("split", (loop, size, outer, inner)))
@@ -168,9 +167,9 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """The lines where all that compute stages at a loop compute other numbers of places a turn.
+    """Return the lines with another number of places per iteration at a shared loop.
 
-    Then whole blocks leave nothing, so nests of what is left are gone.
+    Whole blocks then leave no remainder, so the nests of remainders disappear.
     """
 
     def turned(line: Line) -> tuple[Line, ...]:
@@ -185,10 +184,10 @@ def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple
 def space_of(
     computation: Computation, constants: frozenset[str], schedule: str, options: CodeOptions
 ) -> Space:
-    """The space round the schedule that a policy made of a computation.
+    """Build the space around a policy's schedule of a computation.
 
-    Which loop threads share is left out, since that is worked out for each kernel anew, and so are
-    the policy's reasons.
+    It omits the loop that threads share, which is chosen anew for each kernel, and the policy's
+    reasons.
     """
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
@@ -203,7 +202,7 @@ def space_of(
 
 
 def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
-    """How many places a turn computes of each loop that stages share."""
+    """Yield, for each loop that stages share, the number of places per iteration."""
     seen: set[tuple[Any, ...]] = set()
     for i, line in enumerate(lines):
         stage, loop, *number = (*line.call.arguments, 1, 1)[:3]
@@ -219,7 +218,7 @@ def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
 
 
 class _Sketch:
-    """The calls on one nest, followed so far that the length of every loop is known."""
+    """The calls on one nest, followed far enough to know the length of each loop."""
 
     def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls
@@ -245,7 +244,7 @@ class _Sketch:
         self.reduced |= {outer, inner} if loop in self.reduced else set()
 
     def knobs(self) -> Iterator[Knob]:
-        """Everything that can be turned."""
+        """Yield all knobs."""
         last = max((i for i, call in self.calls if call.move == "reorder"), default=-1)
         for line, call in self.calls:
             if call.move == "split" and len(call.arguments) == 4:
@@ -274,11 +273,11 @@ class _Sketch:
         elif inner in self.unrolled:
             settings = list(range(1, min(n, MOST_TILE) + 1))
         else:
-            return  # a block of a layout, or a group: not a matter of taste
+            return  # a block of a layout, or a group: not tunable
         yield _numbers("factor", line, settings, int(factor))
 
     def _order(self, line: int, loops: list[str]) -> Iterator[Knob]:
-        """Orders of the loops outside the tile: points among themselves, then the reduction."""
+        """Yield orders of loops outside the tile: points among themselves, then the reduction."""
         fixed = self.unrolled | self.vectors | self.lanes
         head = [
             v for v in itertools.takewhile(lambda v: v not in self.reduced, loops) if v not in fixed
@@ -304,7 +303,7 @@ class _Sketch:
 
 
 def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The loops with those that are wanted in this order, in the places they have together."""
+    """Return the loops with the wanted ones reordered within their positions."""
     order = iter(wanted)
     return [next(order) if v in wanted else v for v in loops]
 

@@ -1,4 +1,4 @@
-"""What of a program is tuned: its different computations, by the time that they take of a run."""
+"""The tunable parts of a program: its distinct computations, by their share of a run's time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.runtime.works.kernels import KernelInfo
 
 @dataclass(frozen=True)
 class Task:
-    """A computation, its constants, the schedule that the policy made, and who runs it.
+    """A computation, its constants, the policy's schedule, and the kernels that run it.
 
-    `seconds` is what all its launches take of a run together, `share` that as a part of it, and
-    `room` what they take more than the roofline asks for, but at least a little: what there is to
-    gain. Units: seconds.
+    `seconds` is the total time of its launches in a run, `share` the fraction of the run, and
+    `room` the possible gain: the time above the roofline, but at least a small part. Units:
+    seconds.
     """
 
     key: str
@@ -31,11 +31,11 @@ class Task:
 
 
 ALWAYS_ROOM = 0.02
-"""Of a kernel at the roof, so much may still be gained: the roof was measured, too."""
+"""Possible gain of a kernel at its roofline, as a fraction: the roofline is measured, too."""
 
 
 def tasks_of(program: Program, profile: Profile) -> list[Task]:
-    """The computations of a program that can be tuned, the longest first."""
+    """Return the tunable computations of a program, the longest first."""
     total = max(profile.seconds, 1e-12)
     groups: dict[str, list[KernelInfo]] = {}
     for k in program.kernels:
@@ -64,9 +64,9 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
 
 
 def can_be_tuned(k: KernelInfo) -> bool:
-    """Whether a kernel was made by moves alone, for known sizes, and reads no computed places.
+    """Return whether moves alone made a kernel, for known sizes, without computed indices.
 
-    At computed places it would read outside of its operands where these are random numbers.
+    On random operands, computed indices would be out of bounds.
     """
     c = k.computation
     if c is None or k.loops is None or k.inside or k.loops.sizes or not k.moves:
@@ -75,5 +75,5 @@ def can_be_tuned(k: KernelInfo) -> bool:
 
 
 def reads_computed_places(c: Computation) -> bool:
-    """Whether what it reads, and where, depends on the numbers of its operands."""
+    """Return whether the locations of reads depend on the operands' values."""
     return any(isinstance(s, Routine) or bool(fetches(s.value)) for s in c.stages)

@@ -1,8 +1,8 @@
-"""Tuning a model: search for each of its computations, then ask the whole model.
+"""Tuning a model: search for a schedule of each computation, then verify the whole model.
 
-A schedule is kept only if it is right, faster than the policy's by more than noise when timed
-against it in turns, and still faster inside runs of the whole model: a kernel that is faster alone
-may push its neighbours' data out of the caches. So a tuned program is not slower than untuned.
+A schedule is kept only if it is correct, faster than the policy's by more than noise when timed
+interleaved, and still faster inside runs of the whole model: a kernel that is faster alone may
+evict its neighbours' data from the caches. So tuning does not make a program slower.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
 }
 
 NOISE = 0.02
-"""A schedule has to be faster by more than this part to be kept."""
+"""The least relative speedup of a kept schedule."""
 
 CANDIDATE_SECONDS = 0.02
 CONFIRM_SECONDS = 0.25
 N_CONFIRMED = 3
-"""So many of the best candidates are timed longer, and the best of those is taken."""
+"""Number of the best candidates that are timed longer; the best of them is taken."""
 
 CONFIRMING, VERIFYING = 0.15, 0.15
-"""The parts of the budget for timing the best candidates longer, and the whole model at the end."""
+"""Fractions of the budget for timing the best candidates longer, and the whole model."""
 
 MOST_SEEDS = 1 << 31
 
 MOST_BYTES = 1 << 29
-"""Operands of kernels that are kept in memory while others are searched."""
+"""Memory limit in bytes for operands of kernels while others are searched."""
 
 LEAST_VERIFYING_SECONDS = 0.5
 
@@ -60,11 +60,11 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Watch:
-    """Who looks on while a model is tuned, and may end it.
+    """An observer of tuning that may stop it.
 
     `began` gets the computations before the first candidate, `tried` each batch of candidates;
-    `stopped` is asked between batches whether to end with what there is. `only` names kernels to
-    look at; without it, all are.
+    `stopped`, called between batches, tells whether to stop and keep the results. `only` restricts
+    tuning to the named kernels; by default, all are tuned.
     """
 
     began: Callable[[Sequence[Task]], None] = lambda tasks: None
@@ -84,18 +84,20 @@ def tune(
     watch: Watch | None = None,
     **options: Any,
 ) -> TuningReport:
-    """Find faster schedules for a model's kernels on this machine and keep them in a database.
+    """Tune a model's kernels on this machine and keep faster schedules in a database.
 
-    `options` are those of `compile`; programs made with them later use what is in the database (the
-    user's own where none is named). A search that is interrupted keeps what it has, and goes on
-    another time. Errors: what `compile` raises, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
+    `options` are those of `compile`; later programs with these options use the database (by default
+    the user's own). An interrupted search keeps its results and can be continued. Errors: those of
+    `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
     """
     if search not in SEARCHES:
-        raise CompileError("E-OPTION-VALUE", f"{search!r:.40} is none of {', '.join(SEARCHES)}")
+        raise CompileError("E-OPTION-VALUE", f"{search!r:.40} is not one of {', '.join(SEARCHES)}")
     if not 0 < budget_seconds < inf:
-        raise CompileError("E-OPTION-VALUE", f"needed a budget of seconds, got {budget_seconds}")
+        words = f"expected a positive number of seconds as budget, got {budget_seconds}"
+        raise CompileError("E-OPTION-VALUE", words)
     if not 0 <= seed < MOST_SEEDS:
-        raise CompileError("E-OPTION-VALUE", f"needed a seed of 0 to {MOST_SEEDS - 1}, got {seed}")
+        words = f"expected a seed from 0 to {MOST_SEEDS - 1}, got {seed}"
+        raise CompileError("E-OPTION-VALUE", words)
     tuning = _Tuning(graph, options, search, seed, _database(database), tell, watch or Watch())
     return tuning.run(budget_seconds)
 
@@ -105,14 +107,14 @@ def _database(named: str | PathLike[str] | None) -> Database:
     if path is None:
         raise CompileError(
             "E-TUNE-DATABASE",
-            "COMPILARIUM_CACHE is empty, so there is no place for what tuning finds",
+            "COMPILARIUM_CACHE is empty: there is no default database for tuning",
             hint="name a file with --database",
         )
     return Database(path)
 
 
 class _Tuning:
-    """One tuning run, with all that its steps share."""
+    """One tuning run, with the state that its steps share."""
 
     def __init__(
         self,
@@ -131,10 +133,10 @@ class _Tuning:
         self.untuned = self._compiled({})
         if self.untuned.is_open or self.untuned.serves_all_sizes:
             raise CompileError(
-                "E-TUNE-MODEL", "schedules are tuned for known sizes", hint="give shapes: --shape"
+                "E-TUNE-MODEL", "tuning needs known sizes", hint="give shapes: --shape"
             )
         if self.untuned.target.name != "host":
-            raise CompileError("E-TUNE-MODEL", "only code for this machine can be timed here")
+            raise CompileError("E-TUNE-MODEL", "only code for this machine can be timed")
         self.inputs = random_inputs(self.untuned.source, seed)
         self.code, _ = code_options(self.untuned.target, self.options.get("threads", 1))
         self.machine = machine_key(self.code)
@@ -144,7 +146,7 @@ class _Tuning:
         self.report = TuningReport([], search, seed, str(database.path))
 
     def run(self, budget_seconds: float) -> TuningReport:
-        """All of it."""
+        """Run all steps."""
         start = perf_counter()
         profile = self.untuned.profile(self.inputs, 10)
         tasks = [t for t in tasks_of(self.untuned, profile) if self._is_wanted(t)]
@@ -170,14 +172,14 @@ class _Tuning:
         return not self.watch.only or any(k.name in self.watch.only for k in task.kernels)
 
     def _is_known(self, task: Task) -> bool:
-        """Whether an earlier run has looked for a computation until nothing got better."""
+        """Return whether an earlier run searched a computation until it converged."""
         before = self.known.get(task.key)
         return before is not None and before.why_stopped in ("converged", "exhausted")
 
     # The computations
 
     def _walk(self, task: Task) -> Walk:
-        """A search for the best schedule of a computation, not begun yet."""
+        """Create a search for the best schedule of a computation."""
         name = task.kernels[0].name
         space = space_of(task.computation, task.constants, task.schedule, self.code)
         before = self.known.get(task.key)
@@ -194,7 +196,7 @@ class _Tuning:
         return Walk(search, measure, task.seconds, task.room, tell, name, self.watch.tried)
 
     def _judge(self, task: Task) -> Judge:
-        """Who judges schedules of a computation; those of others go when memory runs short."""
+        """Return the judge of a computation's schedules; drop other judges if memory is short."""
         if task.key not in self.judges:
             if sum(j.nbytes for j in self.judges.values()) > MOST_BYTES:
                 self.judges.clear()
@@ -210,7 +212,7 @@ class _Tuning:
         return SEARCHES[self.search](space, seed, describe)
 
     def _confirm(self, walks: Sequence[tuple[Task, Walk]], seconds: float) -> None:
-        """Time the best candidates longer, and take those that are faster than noise."""
+        """Time the best candidates longer, and take those that beat the noise."""
         texts = {task.key: self._promising(task, walk) for task, walk in walks}
         each = min(seconds / max(sum(map(len, texts.values())), 1), CONFIRM_SECONDS)
         for task, walk in walks:
@@ -226,10 +228,10 @@ class _Tuning:
                 report.kept = True
                 report.seconds, report.untuned_seconds = best.seconds, best.untuned_seconds
             else:
-                report.schedule, report.because = "", "none is faster by more than noise"
+                report.schedule, report.because = "", "no candidate is faster by more than noise"
 
     def _promising(self, task: Task, walk: Walk) -> list[str]:
-        """What was found before, and the best candidates that seem faster by more than noise."""
+        """Return the known schedule and the candidates that seem faster by more than noise."""
         before = self.known.get(task.key)
         known = [before.schedule] if before and before.schedule else []
         space = walk.search.space
@@ -238,7 +240,7 @@ class _Tuning:
     # The whole model
 
     def _verify(self, tasks: Sequence[Task], seconds: float) -> None:
-        """Time the model with what was found, and let go of schedules that do not pay there."""
+        """Time the model with the new schedules, and drop those that do not pay there."""
         by_key = {t.key: t for t in tasks}
         if self._kept():
             self.tell("timing the whole model, kernel by kernel")
@@ -248,14 +250,14 @@ class _Tuning:
                 names = [x.name for x in by_key[k.key].kernels]
                 own, theirs = (sum(p[n] for n in names) for p in (after, before))
                 if own >= theirs:
-                    k.kept, k.because = False, "not faster among its neighbours"
+                    k.kept, k.because = False, "not faster inside the model"
         self.tell("timing the whole model")
         tuned = self._compiled(self._kept())
         turns = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)
         least = min(a for a, _ in turns), min(b for _, b in turns)
         if least[1] > least[0]:
             for k in self._kept_reports():
-                k.kept, k.because = False, "the whole model was not faster"
+                k.kept, k.because = False, "the whole model is not faster"
             least = (least[0], least[0])
         elif self._kept():
             self.report.ratios = tuple(a / b for a, b in turns)
@@ -273,7 +275,7 @@ class _Tuning:
         return compile(self.graph, **asked)
 
     def _keep(self) -> None:
-        """Write what was found; what was known already and still holds stays as it is."""
+        """Write the results; known entries that still hold stay unchanged."""
         for k in self.report.kernels:
             before = self.known.get(k.key)
             if before is not None and not k.n_tried and k.kept == bool(before.schedule):
@@ -299,7 +301,7 @@ def _reported(task: Task) -> KernelReport:
 
 
 def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
-    """A report of what the database knows, without measuring anything again."""
+    """Report a known entry without measuring again."""
     report.schedule, report.kept = entry.schedule, bool(entry.schedule)
     report.seconds, report.untuned_seconds = entry.seconds, entry.untuned_seconds
     report.why_stopped, report.because = entry.why_stopped, "known from the database"
@@ -309,7 +311,7 @@ def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
 def _profiles(
     a: Program, b: Program, inputs: Mapping[str, Any], seconds: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The least seconds of each kernel of two programs, run in turns."""
+    """Return the least seconds of each kernel of two programs, run interleaved."""
     least: tuple[dict[str, float], dict[str, float]] = ({}, {})
     end, rounds = perf_counter() + seconds, 0
     while rounds < 3 or perf_counter() < end:
@@ -323,13 +325,13 @@ def _profiles(
 def _in_turns(
     programs: tuple[Program, Program], inputs: Mapping[str, Any], seconds: float
 ) -> list[tuple[float, float]]:
-    """Seconds of whole runs of two programs, run in turns."""
+    """Return the seconds of whole runs of two programs, interleaved."""
     turns: list[tuple[float, float]] = []
     end = perf_counter() + seconds
     while len(turns) < 3 or perf_counter() < end:
         found: list[float] = []
         for program in programs:
-            program.run(inputs)  # finds its data where it left it, and not where the other did
+            program.run(inputs)  # untimed: brings its own data into the caches
             start = perf_counter()
             program.run(inputs)
             found.append(perf_counter() - start)

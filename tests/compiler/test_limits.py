@@ -75,8 +75,8 @@ def test_a_run_that_cannot_end_in_time_says_its_work_and_is_not_begun(
         program.run(inputs, limits=Limits(seconds=300))
     assert e.value.code == "E-LIMIT-SECONDS"
     assert f"{operations:,}"[:3] in e.value.message
-    assert "not begun" in e.value.message
-    with pytest.raises(CompileError, match="not begun") as e:
+    assert "not started" in e.value.message
+    with pytest.raises(CompileError, match="not started") as e:
         compiler.reference(graph, inputs, limits=Limits(seconds=300))
     assert e.value.code == "E-LIMIT-SECONDS"
 

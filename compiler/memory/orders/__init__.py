@@ -1,4 +1,4 @@
-"""Orders of tasks by the memory that they need at once; docs/operator-order.md says how."""
+"""Orders of tasks that reduce peak memory; see docs/operator-order.md."""
 
 from compiler.memory.orders.best import Ordered, order_tasks
 from compiler.memory.orders.cp_sat import cp_sat

@@ -1,7 +1,7 @@
-"""The order with the lowest peak that is found in little time, region by region; never a worse one.
+"""The order of lowest peak found in little time, region by region; never a worse one.
 
-Regions are independent: only those are put in order anew whose peak is above what another region
-needs anyway. All others keep the order that they have.
+Regions are independent: a region is reordered only if its peak exceeds the unavoidable peak of the
+others. All other regions keep their order.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from compiler.memory.orders.regions import Region, floor_bytes, regions, settled
 from compiler.memory.orders.tasks import Tasks
 
 STEPS_PER_TASK = 150
-"""So many steps for each task of a program the search over down-sets looks at, at most."""
+"""Step limit of the search over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""And so many for a program of any size: about half a second."""
+"""Step limit for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""The same where the lowest peak is asked for, whatever the time."""
+"""Step limit if the lowest peak is requested, whatever the time."""
 
 WIDTH = 8
-"""Sets of each size that are followed where there are too many."""
+"""Sets of each size that the beam search keeps."""
 
 QUICK = {"depth_first": depth_first, "post_order": post_order, "list": list_order}
-"""What is tried first in each region, by name."""
+"""Methods tried first in each region, by name."""
 
 WINDOWS = "windows"
-"""What found the order of a region that is too large for the search over down-sets."""
+"""The name of the method for regions too large for the search over down-sets."""
 
-WINDOWS_WORDS = "A narrow search over all tasks, then windows of them in their best order."
+WINDOWS_WORDS = "A beam search over all tasks, then an exact search in windows of tasks."
 
 WINDOW = 24
-"""Neighbouring tasks that are put in order among themselves where a region is too large."""
+"""Number of neighbouring tasks in a window of a region that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
     """An order of tasks by number. Units: bytes.
 
-    `live_bytes` are those alive during each task of it, `given_live_bytes` those of the order in
-    which tasks were listed. `is_lowest` says that no order has a lower peak. `found_by` names what
-    found the orders of the regions that changed, the fullest first.
+    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` those in the
+    listed order. `is_lowest` means that no order has a lower peak. `found_by` names the methods
+    that changed regions, the region with the highest peak first.
     """
 
     order: tuple[int, ...]
@@ -57,22 +57,22 @@ class Ordered:
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes alive during one task."""
+        """Return the most live bytes during one task."""
         return max(self.live_bytes, default=0)
 
     @property
     def given_bytes(self) -> int:
-        """The peak of the order in which tasks were listed."""
+        """Return the peak of the listed order."""
         return max(self.given_live_bytes, default=0)
 
     @property
     def is_changed(self) -> bool:
-        """Whether the order is another than the one that was given."""
+        """Return whether the order differs from the listed one."""
         return any(a != b for a, b in enumerate(self.order))
 
 
 def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
-    """An order by one of METHODS, with its peak before and after.
+    """Order tasks by one of METHODS, with the peaks before and after.
 
     >>> order_tasks(TWO_CHAINS).peak_bytes, order_tasks(TWO_CHAINS).given_bytes
     (1088, 1600)
@@ -90,21 +90,21 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 
 @order_method("dp", example=(TWO_CHAINS, 1024 + 64))
 def dp(tasks: Tasks) -> list[int]:
-    """The lowest peak of all orders, by dynamic programming over the sets of tasks done so far.
+    """The lowest peak of all orders, by dynamic programming over sets of finished tasks.
 
-    The tasks are cut into regions first. A region with too many such sets gets the best order of
-    the other methods, with windows of its tasks put in order exactly. Source: Serenity, "Memory-
-    aware scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
+    The tasks are first cut into regions. A region with too many sets gets the best order of the
+    other methods, with windows of its tasks ordered exactly. Source: Serenity, "Memory-aware
+    scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]
 
 
 @order_method("best", example=(TWO_CHAINS, 1024 + 64))
 def best(tasks: Tasks) -> list[int]:
-    """The lowest peak that the other methods find in little time; the given order if none is lower.
+    """The lowest peak found in little time by the other methods; the given order on a tie.
 
-    Only the regions that make the peak are put in another order, and among orders with equal
-    peaks the one comes first that reads what was just written.
+    Only regions that determine the peak are reordered. Among orders of equal peak, the one that
+    soonest reads what was just written wins.
     """
     return _best(tasks, _quick_steps(tasks))[0]
 
@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """The best order in so many steps, whether it has the lowest peak of all, and what found it."""
+    """Return the best order within a step limit, whether it is optimal, and its methods."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:
@@ -142,13 +142,13 @@ class _Found:
     is_lowest: bool
     n_steps: int
     by: str
-    """What found it; empty for the order that was there."""
+    """The method; empty for the original order."""
 
 
 def _region(
     tasks: Tasks, order: Sequence[int], region: Region, floor: int, most_steps: int
 ) -> _Found:
-    """The tasks of a region in the best order found; as they are where nothing is better."""
+    """Return the best order found for a region's tasks; the original order if none is better."""
     chosen = order[region.start : region.end]
     part = tasks.part(order, region.start, region.end)
     every = list(range(len(part)))
@@ -181,7 +181,7 @@ def _region(
 
 
 def _improved(part: Tasks, order: list[int], floor: int, most_steps: int) -> tuple[list[int], int]:
-    """A large region's order with better ones in windows around its peak, and the steps taken."""
+    """Improve a large region's order in windows around its peak; return the steps taken."""
     found = beam(part, part.peak_bytes(order), floor, WIDTH)
     order, n_steps = list(found or order), 0
     tried: set[tuple[int, ...]] = set()

@@ -1,4 +1,4 @@
-"""How a way to find an order is declared: its name, its words, and an example that is run."""
+"""The declaration of order methods: name, words, and an executed example."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 Find = Callable[[Tasks], list[int]]
-"""Gives the tasks in an order in which each stands behind those that it waits for."""
+"""Function that returns the tasks in a topological order."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderMethod:
-    """A way to find an order. `words` is its docstring, `example` tasks and their peak in bytes."""
+    """An order method. `words` is its docstring, `example` tasks and their peak in bytes."""
 
     name: str
     find: Find
@@ -22,22 +22,22 @@ class OrderMethod:
 
     @property
     def title(self) -> str:
-        """The first sentence of its words."""
+        """Return the first sentence of its words."""
         return self.words.partition("\n")[0].partition(".")[0]
 
     @property
     def words(self) -> str:
-        """What it does, as the page shows it."""
+        """Return its description, as the page shows it."""
         assert self.find.__doc__, f"order method {self.name} has no words"
         return inspect.cleandoc(self.find.__doc__)
 
 
 METHODS: dict[str, OrderMethod] = {}
-"""All ways to find an order, by name."""
+"""All order methods by name."""
 
 
 def order_method(name: str, *, example: tuple[Tasks, int]) -> Callable[[Find], Find]:
-    """Declare a way to find an order."""
+    """Declare an order method."""
 
     def declare(find: Find) -> Find:
         assert name not in METHODS, f"order method {name} is declared twice"

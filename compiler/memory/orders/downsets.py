@@ -1,8 +1,8 @@
-"""The lowest peak of all orders, found by walking over the sets of tasks that may be done first.
+"""The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
-What is live after some tasks is the same in whatever order they ran, so an order is a path through
-these sets (the down-sets of the graph), and its peak the highest step on the path. Sets are visited
-by the lowest peak that leads to them; the first complete one has the lowest peak of all.
+The live bytes after a set of tasks do not depend on their order. So an order is a path through sets
+of finished tasks (down-sets), and its peak is the highest step on the path. Sets are visited by the
+lowest peak that leads to them; the first complete one has the lowest peak of all.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 512
-"""Beyond this many tasks sets of them are not walked over: they would be large, and too many."""
+"""Largest number of tasks for this search: more have too many, too large sets."""
 
 Effects = dict[int, tuple[int, int]]
-"""What each ready task would need above the live bytes, and by how much it would change them."""
+"""For each ready task, its need above the live bytes, and its change of the live bytes."""
 
 
 @dataclass(slots=True)
 class State:
-    """A set of tasks that are done, with the lowest peak that led to it.
+    """A set of finished tasks, with the lowest peak that led to it.
 
-    `ready` has the tasks that may follow, those that became so last behind the others.
+    `ready` has the tasks that may follow, the most recently enabled last.
     """
 
     done: int
@@ -38,11 +38,11 @@ class State:
 
     @property
     def bound(self) -> int:
-        """A peak that no order goes below that begins with these tasks."""
+        """Return a lower bound of the peak of orders that start with these tasks."""
         return max(self.peak, self.live + min((n for n, _ in self.ready.values()), default=0))
 
     def order(self) -> list[int]:
-        """The tasks that led here."""
+        """Return the tasks that led to this state, in order."""
         parts: list[tuple[int, ...]] = []
         state: State | None = self
         while state is not None:
@@ -53,10 +53,10 @@ class State:
 
 @dataclass(slots=True)
 class DownSets:
-    """The down-sets of some tasks, and how one leads to another.
+    """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a peak that no order can go below: tasks that stay within it and free at least what
-    they add run at once, since nothing is gained by waiting. `n_steps` counts the steps looked at.
+    `floor` is a lower bound of all peaks: tasks that stay within it and free at least what they
+    allocate run at once, since waiting gains nothing. `n_steps` counts the examined steps.
     """
 
     tasks: Tasks
@@ -84,19 +84,19 @@ class DownSets:
         ]
 
     def first(self) -> State:
-        """Nothing is done, but what can only help."""
+        """Return the initial state, after tasks that can only help."""
         ready = {t: self._effect(t, 0) for t, b in reversed([*enumerate(self._before)]) if not b}
         held = self.tasks.held_bytes
         return self._settled(State(0, 0, held, held, ready))
 
     def following(self, state: State, below: int) -> Iterator[State]:
-        """The states one task further whose peak stays below a bound."""
+        """Yield the states one task further whose peak stays below a bound."""
         for t in reversed(state.ready):
             if state.live + state.ready[t][0] < below:
                 yield self._settled(self._after(state, t))
 
     def _effect(self, t: int, done: int) -> tuple[int, int]:
-        """What a task needs above the live bytes, and by how much it changes them."""
+        """Return a task's need above the live bytes, and its change of the live bytes."""
         self.n_steps += 1
         tasks, left, freed = self.tasks, ~(done | 1 << t), 0
         dying: list[int] = []
@@ -115,7 +115,7 @@ class DownSets:
         return State(done, state.n_done + 1, state.live + change, peak, ready, state, (t,))
 
     def _run(self, t: int, done: int, ready: Effects) -> None:
-        """What is ready after a task, and what has changed of it."""
+        """Update the ready tasks and their effects after a task."""
         del ready[t]
         for u in self._sharing[t]:
             if u in ready:
@@ -125,10 +125,10 @@ class DownSets:
                 ready[u] = self._effect(u, done)
 
     def _settled(self, state: State) -> State:
-        """The state with all tasks done that free what they add, and need no more than is needed.
+        """Run all ready tasks that free what they allocate within the current peak.
 
-        Every order that does such a task later is no better for it: all steps up to there have at
-        least as many bytes alive.
+        Delaying such a task never improves an order: all steps before it have at least as many live
+        bytes.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]
@@ -141,7 +141,7 @@ class DownSets:
         return state
 
     def _harmless(self, state: State) -> int | None:
-        """A ready task that only helps, that became ready last; None where there is none."""
+        """Return the most recently enabled ready task that only helps; None if there is none."""
         room = max(state.peak, self.floor) - state.live
         for t, (need, change) in reversed(state.ready.items()):
             if change <= 0 and need <= room:
@@ -151,9 +151,9 @@ class DownSets:
 
 @dataclass(frozen=True, slots=True)
 class Lowest:
-    """What a search found: an order with a peak below the bound, or none; whether it went over all.
+    """The result of a search: an order with a peak below the bound, or None; and completeness.
 
-    Where it did, the order has the lowest peak of all, or no order is below the bound.
+    If the search is complete, the order is optimal, or no order is below the bound.
     """
 
     order: list[int] | None
@@ -162,9 +162,9 @@ class Lowest:
 
 
 def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
-    """An order whose peak is the lowest of all, if that is below a bound.
+    """Find an order of the lowest peak of all, if that is below a bound.
 
-    `floor` is a peak that no order goes below; after `most_steps` steps the search gives up. Units:
+    `floor` is a lower bound of all peaks; after `most_steps` steps the search gives up. Units:
     bytes. Source: Serenity (Ahn et al., MLSys 2020), whose dynamic programming goes level by level.
 
     >>> two = Tasks((), (), (), (), (), ())
@@ -194,7 +194,7 @@ def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
 
 
 def beam(tasks: Tasks, below: int, floor: int, width: int) -> list[int] | None:
-    """An order with a peak below a bound, of the best sets of each size only; or none."""
+    """Find an order with a peak below a bound by beam search over the down-sets, or None."""
     if len(tasks) > MOST_TASKS:
         return None
     sets = DownSets(tasks, floor)

@@ -1,4 +1,4 @@
-"""Orders made in one go over the tasks: as listed, breadth first, depth first, by bytes freed."""
+"""Single-pass orders of tasks: as listed, breadth first, depth first, by bytes freed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ TWO_CHAINS = Tasks.of(
     {"big": 1024, "wide": 512, "small": 64, "narrow": 128, "sum": 64},
     kept=["sum"],
 )
-"""Two values of two chains each, which meet in one; listed across the chains."""
+"""Two chains of two values each that meet in one value; listed across the chains."""
 
 
 @order_method("given", example=(TWO_CHAINS, 1024 + 512 + 64))
 def given(tasks: Tasks) -> list[int]:
-    """The tasks as they are listed, which is how the model lists its nodes."""
+    """The tasks as listed, which is the order of the model's nodes."""
     return list(range(len(tasks)))
 
 
 @order_method("breadth_first", example=(TWO_CHAINS, 1024 + 512 + 64))
 def breadth_first(tasks: Tasks) -> list[int]:
-    """The task that has been ready longest comes next: the plain topological order.
+    """The task that has been ready longest first: the plain topological order.
 
     Source: Kahn 1962, "Topological sorting of large networks".
     """
@@ -50,9 +50,9 @@ def breadth_first(tasks: Tasks) -> list[int]:
 
 @order_method("depth_first", example=(TWO_CHAINS, 1024 + 64))
 def depth_first(tasks: Tasks) -> list[int]:
-    """The task that became ready last comes next, so each branch runs to its end before another.
+    """The most recently enabled task first, so each branch runs to its end before another.
 
-    What a task has written is read while it is still in the caches.
+    A task's results are read while they are still in the caches.
     """
     missing = [len(b) for b in tasks.before]
     ready = [t for t in reversed(range(len(tasks))) if not missing[t]]
@@ -69,10 +69,10 @@ def depth_first(tasks: Tasks) -> list[int]:
 
 @order_method("post_order", example=(TWO_CHAINS, 1024 + 64))
 def post_order(tasks: Tasks) -> list[int]:
-    """Backwards from the last tasks: all that an operand needs comes before the next operand.
+    """Backwards from the last tasks: all tasks of one operand before those of the next operand.
 
-    The operand comes first whose making needs most above what it leaves behind, which is the best
-    post-order where every value is read once. Source: Liu 1986, "On the storage requirement in the
+    The operand with the largest need above what it leaves behind comes first, which is the best
+    post-order if each value is read once. Source: Liu 1986, "On the storage requirement in the
     out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
@@ -89,13 +89,13 @@ def post_order(tasks: Tasks) -> list[int]:
                     done[t] = True
                     order.append(t)
                 continue
-            # The one that is to run first lies on top.
+            # The task to run first is on top of the stack.
             stack += sorted(missing, key=lambda b: (above[b], -b))
     return order
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Bytes that making a task's results needs beyond them, as if each value were read once."""
+    """Return temporary bytes for computing a task's results, as if each value had one reader."""
     above: list[int] = []
     for t, before in enumerate(tasks.before):
         held = peak = 0
@@ -110,9 +110,9 @@ def _needs_above(tasks: Tasks) -> list[int]:
 
 @order_method("list", example=(TWO_CHAINS, 1024 + 128 + 64))
 def list_order(tasks: Tasks) -> list[int]:
-    """Of the tasks that are ready, the one comes next that frees most bytes beyond those it adds.
+    """Of the ready tasks, the one with the largest net release of bytes first.
 
-    Equal ones come as they are listed. Source: the list scheduler of XLA.
+    Ties follow the listed order. Source: the list scheduler of XLA.
     """
     left = [len(r) + (v in tasks.kept) for v, r in enumerate(tasks.readers)]
     missing = [len(b) for b in tasks.before]
@@ -128,7 +128,7 @@ def list_order(tasks: Tasks) -> list[int]:
     while ready:
         _, t = heapq.heappop(ready)
         if done[t]:
-            continue  # an older estimate of what it frees
+            continue  # an outdated estimate of its released bytes
         done[t] = True
         order.append(t)
         for v in tasks.reads[t]:

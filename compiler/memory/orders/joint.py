@@ -1,7 +1,7 @@
-"""Order and places at once, by constraint programming: what an exact search does for small graphs.
+"""Order and offsets together by constraint programming: an exact search for small graphs.
 
-The lowest peak of live bytes is not always what an arena needs, since places leave gaps. Here one
-search chooses both, and says what no order with no places can go below.
+The lowest peak of live bytes is not always the arena's size, since offsets leave gaps. Here one
+search chooses both, and proves a bound for all orders and offsets.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 LIMIT_S = 20.0
-"""How long one worker searches; a deterministic measure, close to seconds."""
+"""Time limit of the single worker; a deterministic measure, close to seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """An order with a place for each value. Units: bytes.
+    """An order with an offset for each value. Units: bytes.
 
-    `offsets` has the places by value, `scratch` those of the tasks' temporaries by task. No order
-    with no places needs less than `bound_bytes`.
+    `offsets` has the offsets by value, `scratch` those of the tasks' temporaries by task. No order
+    and offsets need less than `bound_bytes`.
     """
 
     order: tuple[int, ...]
@@ -37,15 +37,15 @@ class Joint:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether nothing can need less."""
+        """Return whether the arena is as small as the proven bound."""
         return self.arena_bytes == self.bound_bytes
 
 
 def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:
-    """The smallest arena over all orders and places, as far as the limit lets it be found.
+    """Find the smallest arena over all orders and offsets, as far as the limit allows.
 
-    A result may be computed in place of an operand that dies. Results depend on nothing but the
-    tasks: one worker, a fixed seed, and a limit that counts work instead of time.
+    A result may be computed in place of a dying operand. Results are deterministic: one worker, a
+    fixed seed, and a limit that counts work instead of time.
     """
     if not len(tasks):
         return Joint((), (), (), 0, 0)
@@ -54,7 +54,7 @@ def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:
 
 @dataclass
 class _Model:
-    """The tasks as rectangles of steps and bytes, in units of what divides all sizes."""
+    """The tasks as rectangles of steps and bytes, in units of the sizes' common divisor."""
 
     tasks: Tasks
     unit: int = 1
@@ -96,7 +96,7 @@ class _Model:
         return offset
 
     def _in_place(self) -> dict[int, list[Any]]:
-        """For each value whether it is computed in place of an operand: it lives a step later."""
+        """Return in-place variables by value: a value computed in place starts a step later."""
         m, tasks = self.model, self.tasks
         chosen: dict[int, list[Any]] = {}
         given: dict[int, list[Any]] = {}
@@ -135,7 +135,7 @@ class _Model:
                 m.add(end >= position)
             self._rectangle(start, end, self.offset[v], size, None)
         elif writer is not None:
-            # Nothing reads it: it needs a place of its own unless it lies over an operand.
+            # An unread value needs a place of its own unless it overwrites an operand.
             alone = m.new_bool_var(f"alone{v}")
             m.add(sum(late) + alone == 1)
             p = self.position[writer]

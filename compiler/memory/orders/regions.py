@@ -1,4 +1,4 @@
-"""Cutting tasks where every order is in the same state, so that each part is put in order alone."""
+"""Cuts of a task graph at states that all orders share, so that each part is ordered alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.memory.orders.tasks import Tasks
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The tasks from `start` to before `end` of an order, and the bytes that this order needs."""
+    """The tasks from `start` to before `end` of an order, and their peak in this order."""
 
     start: int
     end: int
@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """The order with tasks that only free memory as soon as they are ready: never worse."""
+    """Return the order with tasks that only free memory moved to their earliest places."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
@@ -38,7 +38,7 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 
 
 def freeing(tasks: Tasks) -> list[bool]:
-    """Which tasks need no memory, and lead to no other that does: writers of results, mostly."""
+    """Return the tasks that need no memory, nor lead to such tasks: mostly writers of results."""
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
         needs = tasks.writes[t] or tasks.scratch[t]
@@ -47,18 +47,17 @@ def freeing(tasks: Tasks) -> list[bool]:
 
 
 def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
-    """The parts of an order between tasks that wait for all before and let wait all behind them.
+    """Yield parts of an order between tasks that are comparable with all other tasks.
 
-    Whatever the order of the others, the same values live when such a task has run. Tasks that only
-    free memory are left out of account: they run when they are ready. Takes time in proportion to
-    the edges.
+    In any order, the same values are live after such a task. Tasks that only free memory are
+    ignored: they run as soon as they are ready. The time is proportional to the number of edges.
     """
     if not order:
         return
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Tasks that nothing up to here waits for, and tasks from here on that wait for nothing here.
+    # Tasks without earlier successors, and tasks from here on without later predecessors.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:
@@ -80,10 +79,10 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """A peak that no order goes below: what each task needs, with what has to live meanwhile.
+    """Return a lower bound of all peaks: each task's need, with values that must be live then.
 
-    A value lives while any task runs that waits for its writer and that one of its readers waits
-    for. Takes time in proportion to tasks times values.
+    A value is live during each task that waits for its writer and precedes one of its readers. The
+    time is proportional to tasks times values.
     """
     n = len(tasks)
     ancestors, descendants = [0] * n, [0] * n

@@ -1,7 +1,7 @@
-"""What is put into an order: tasks that read and write values, and the bytes an order needs.
+"""The tasks to order, with their values and the memory that an order needs.
 
-The bytes are those that `lifetimes` counts for the same steps: views live in the memory of what
-they show, and a result may take over the memory of an operand that dies.
+The bytes equal those of `lifetimes` for the same steps: views use their source's memory, and a
+result may take over the memory of a dying operand.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from compiler.memory.lifetimes import Step, is_read_besides
 from compiler.memory.views import NO_VIEWS, Views
 
 Groups = tuple[tuple[int, ...], ...]
-"""For each task (or value) some others, by number and ascending."""
+"""For each task (or value), related ones by ascending number."""
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """Tasks and values by number; the tasks as listed are in a topological order.
+    """Tasks and values by number, listed in a topological order.
 
-    `before` has what each task waits for. `reads` and `writes` are the values of each task, each
-    once, and `scratch` its bytes beside them. `over` has, for each task, pairs of a value that it
-    writes and the operands whose memory it may take over. `sizes` are bytes. `present` are values
-    that are there before the first task, `kept` those that are needed after the last one.
+    `before` has each task's predecessors. `reads` and `writes` are the distinct values of each
+    task, and `scratch` its temporary bytes. `over` has, for each task, pairs of a written value and
+    the operands whose memory it may take over. `sizes` are bytes. `present` are values that exist
+    before the first task, `kept` those needed after the last one.
     """
 
     before: Groups
@@ -44,11 +44,11 @@ class Tasks:
         waits: Mapping[int, Iterable[int]] | None = None,
         kept: Iterable[str] = (),
     ) -> Tasks:
-        """The tasks of launches, in whose order each value is written before it is read.
+        """Build the tasks of launches, which write each value before they read it.
 
-        `sizes` has the bytes of every written value that lies in the arena. Parts of a joined value
-        count from when they are written on; what is kept for parts to come does not.
-        `waits` names tasks that have to run before one for other reasons than these values.
+        `sizes` has the bytes of each written value in the arena. Parts of a joined value count from
+        their writes; memory reserved for parts to come does not. `waits` names additional
+        predecessors of a task.
 
         >>> Tasks.of([Step((), ("a",)), Step(("a",), ("b",))], {"a": 64, "b": 8}).peak_bytes([0, 1])
         72
@@ -62,7 +62,7 @@ class Tasks:
             roots = dict.fromkeys(root for r in step.reads for root in views.roots(r))
             made = {writer[r] for r in roots if r in writer} - {t}
             before.append(tuple(sorted(made.union((waits or {}).get(t, ())))))
-            assert all(b < t for b in before[-1]), f"task {t} stands before one it waits for"
+            assert all(b < t for b in before[-1]), f"task {t} precedes one of its predecessors"
             reads.append(tuple(number[r] for r in roots if r in number))
             over.append(_victims(step, sizes, views, number))
         return Tasks(
@@ -80,7 +80,7 @@ class Tasks:
 
     @cached_property
     def after(self) -> Groups:
-        """The tasks that wait for each one."""
+        """Return the successors of each task."""
         found: list[list[int]] = [[] for _ in self.before]
         for t, waited in enumerate(self.before):
             for b in waited:
@@ -89,7 +89,7 @@ class Tasks:
 
     @cached_property
     def readers(self) -> Groups:
-        """The tasks that read each value."""
+        """Return the tasks that read each value."""
         found: list[list[int]] = [[] for _ in self.sizes]
         for t, values in enumerate(self.reads):
             for v in values:
@@ -98,7 +98,7 @@ class Tasks:
 
     @cached_property
     def defined_bytes(self) -> tuple[int, ...]:
-        """The bytes that each task writes and that are still needed when it ends."""
+        """Return the bytes that each task writes and that are still needed when it ends."""
         return tuple(
             sum(self.sizes[v] for v in values if self.readers[v] or v in self.kept)
             for values in self.writes
@@ -106,11 +106,11 @@ class Tasks:
 
     @cached_property
     def held_bytes(self) -> int:
-        """The bytes that are there before the first task."""
+        """Return the bytes that are live before the first task."""
         return sum(self.sizes[v] for v in self.present)
 
     def saved_bytes(self, task: int, dying: Iterable[int]) -> int:
-        """The bytes of results of a task that take over the memory of operands that die with it."""
+        """Return the bytes of a task's results that overwrite operands that die with it."""
         if not self.over[task]:
             return 0
         free = set(dying)
@@ -123,7 +123,7 @@ class Tasks:
         return saved
 
     def live_bytes(self, order: Sequence[int]) -> list[int]:
-        """The bytes alive during each task of an order."""
+        """Return the live bytes during each task of an order."""
         sizes, kept = self.sizes, self.kept
         left = [len(r) + (v in kept) for v, r in enumerate(self.readers)]
         live, found = self.held_bytes, list[int]()
@@ -139,11 +139,11 @@ class Tasks:
         return found
 
     def peak_bytes(self, order: Sequence[int]) -> int:
-        """The most bytes alive during one task of an order."""
+        """Return the most live bytes during one task of an order."""
         return max(self.live_bytes(order), default=0)
 
     def is_order(self, order: Sequence[int]) -> bool:
-        """Whether these are all tasks, each behind those that it waits for."""
+        """Return whether these are all tasks in a topological order."""
         place = {t: i for i, t in enumerate(order)}
         return len(order) == len(place) == len(self) and all(
             place.get(b, len(self)) < place.get(t, -1)
@@ -153,20 +153,20 @@ class Tasks:
 
     @cached_property
     def least_bytes(self) -> int:
-        """What some task needs for itself, whatever the order: none has a lower peak."""
+        """Return the largest need of a single task: a lower bound of all peaks."""
         return max(map(self.own_bytes, range(len(self))), default=0)
 
     def own_bytes(self, task: int) -> int:
-        """The bytes of a task's operands and results, less all that could lie over operands."""
+        """Return the bytes of a task's operands and results, less possible overwriting."""
         touched = (*self.reads[task], *self.writes[task])
         total = sum(self.sizes[v] for v in touched) + self.scratch[task]
         over = (v for v, operands in self.over[task] if not self.kept.issuperset(operands))
         return total - sum(self.sizes[v] for v in over)
 
     def part(self, order: Sequence[int], start: int, end: int) -> Tasks:
-        """The tasks from `start` to before `end` of an order as tasks of their own.
+        """Return the tasks from `start` to before `end` of an order as a separate problem.
 
-        What they neither read nor write and lives meanwhile is no part of it.
+        Live values that they neither read nor write are left out.
         """
         chosen = order[start:end]
         place = {t: i for i, t in enumerate(chosen)}

@@ -1,1 +1,1 @@
-"""Ways to place buffers: one declaration each, collected in `all.py`."""
+"""Planners, which place buffers: one declaration each, collected in `all.py`."""

@@ -1,7 +1,7 @@
-"""Makes the machine code of all loops ahead of time: `python -m compiler.memory.planners.ahead`.
+"""Ahead-of-time compilation of all loops: `python -m compiler.memory.planners.ahead`.
 
-The first hard problem on a machine would wait for it otherwise. It is kept where the programs that
-are installed with this source look for it (native.py).
+Otherwise the first hard problem on a machine would wait for it. The code is cached where programs
+installed with this source look for it (native.py).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""More than are placed without halving (halves.py)."""
+"""More buffers than are placed without halving (halves.py)."""
 
 
 def make_all() -> None:
-    """Call every loop once, with arguments of the kinds that they always get."""
-    # Their modules take long to import.
+    """Call each loop once, with arguments of its usual types."""
+    # These modules take long to import.
     from compiler.memory.planners.annealed.forest import Annealing
     from compiler.memory.planners.ejection.search import Search
     from compiler.memory.planners.exact.inner import run
@@ -42,10 +42,10 @@ def make_all() -> None:
     run(begin(sections, sections.size, total, order), 1)
     stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
     packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
-    assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lower"
+    assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lowered"
     reduction = Reduction(blocks)
     repair = Repair(reduction.blocks, reduction.reduced([0] * len(blocks)), seed=0)
-    # Four at most are of first fit; the next one is repaired.
+    # At most four plans are of first fit; the next is repaired.
     assert [*itertools.islice(repair.plans(0, now() + 9.0), 5)]
     next(Annealing(few, seed=0).coolings(now() + 9.0))
     Skylines(apart(few)).packed(2, WEIGHTS[0], total + 1, now() + 9.0, seed=0)

@@ -1,4 +1,4 @@
-"""Several planners under one time limit."""
+"""A portfolio of planners under one time limit."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ SEARCHES = (
     (hill_climb, 0.5),
     (cp_sat, 1.0),
 )
-"""Which searches follow the orders, and what part of the time that is left each may take."""
+"""The searches after the orders, and the fraction of the remaining time for each."""
 
 SEARCHED_THROUGH = 1000
-"""Of so many blocks, complete search seldom sees the end, and gets half of its part."""
+"""With this many blocks, complete search seldom finishes, and gets half of its time."""
 
 LARGE_ORDERS = {
     greedy_by_halves: 1,
@@ -68,19 +68,19 @@ LARGE_ORDERS = {
     greedy_by_lifetime: 20,
     best_fit: 20,
 }
-"""What is asked about large problems, and how many times the first one's seconds it may take."""
+"""Planners for large problems, and their time limits in multiples of the first one's time."""
 
 
 @planner(
     searches=True,
-    source="a portfolio: XLA's choice of the smallest heap, with searches besides",
+    source="a portfolio: XLA's choice of the smallest heap, plus searches",
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
-    """All orders, then searches, until a plan is proven optimal or within capacity, or time is up.
+    """All orders, then searches, until a plan is optimal or within capacity, or time is up.
 
-    Says which planner made the plan that won, why it stopped, and what is proven of the gap. The
-    default wherever time is not short.
+    Reports the winning planner, the reason for stopping, and the proven gap. The default if time is
+    not short.
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
@@ -102,7 +102,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """A fast order, then repair; other orders where repair would be interpreted or too slow."""
+    """Run a fast order, then repair; or other orders if repair is interpreted or too slow."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)
@@ -119,7 +119,7 @@ def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcom
 def _best_order(
     planners: Sequence[Planner], problem: Problem, options: Options, deadline: float
 ) -> Outcome:
-    """The best of planners that do not search; later ones while there is a gap, and time."""
+    """Return the best result of planners that do not search; later ones run while a gap is left."""
     begin = now()
     found = planners[0].plan(problem, options)
     took = now() - begin if len(problem.blocks) >= MANY else 0.0
@@ -133,7 +133,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """The smaller plan with the larger bound; a reason to stop where one of them has it."""
+    """Combine two outcomes: the smaller plan, the larger bound, and a final reason of either."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

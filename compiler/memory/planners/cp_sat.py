@@ -1,4 +1,4 @@
-"""Planning as a constraint program: rectangles of time and memory that do not overlap."""
+"""Planning as a constraint program: non-overlapping rectangles of time and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 FEWEST_SECONDS = 0.01
-"""A search with less time than this would not begin."""
+"""Least time in seconds for which a search starts."""
 
 
 @planner(
@@ -23,10 +23,10 @@ FEWEST_SECONDS = 0.01
     example=FIVE_BUFFERS,
 )
 def cp_sat(problem: Problem, options: Options) -> Outcome:
-    """A constraint solver on the whole problem, started from the best of the greedy orders.
+    """A constraint solver on the whole problem, started from the best greedy order.
 
-    Proves its answer optimal when there is time, and raises the lower bound while it tries. Good
-    up to some hundred buffers; slower than a search made for the purpose on tight problems.
+    Proves optimality if time permits, and raises the lower bound meanwhile. Good for up to some
+    hundred buffers; on tight problems, dedicated searches are faster.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
@@ -58,7 +58,7 @@ def _solved(
         model.add(offset + b.size <= peak)
     lives = [model.new_fixed_size_interval_var(b.start, b.end - b.start, "") for b in blocks]
     model.add_no_overlap_2d(lives, boxes)
-    # What is alive together must fit, one behind the other: says the same, and prunes more.
+    # Redundant constraint: blocks alive together must fit when stacked; it prunes more.
     model.add_cumulative(lives, [b.size for b in blocks], peak)
     model.minimize(peak)
     solver = cp_model.CpSolver()
@@ -82,7 +82,7 @@ def _solved(
 
 
 def _offset(model: Any, b: Block, most: int, hint: int) -> Any:
-    """A variable for where a block lies: a multiple of its alignment, or where it is pinned."""
+    """Return a variable for a block's offset: a multiple of its alignment, or its pin."""
     if b.pinned >= 0:
         return model.new_constant(b.pinned)
     turn = model.new_int_var(0, (most - b.size) // b.alignment_bytes, "")
@@ -91,7 +91,7 @@ def _offset(model: Any, b: Block, most: int, hint: int) -> Any:
 
 
 def _stop_at(wanted_bytes: int) -> Any:
-    """A callback that ends the search at the first plan that is small enough."""
+    """Return a callback that ends the search at the first plan that is small enough."""
     from ortools.sat.python import cp_model
 
     class Stop(cp_model.CpSolverSolutionCallback):

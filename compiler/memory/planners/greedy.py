@@ -1,4 +1,4 @@
-"""The best plan of a few orders: what programs, and searches, start from."""
+"""The best plan of a few orders: the start of program planning and of searches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ QUICK: Sequence[tuple[Key, Fit]] = (
     (by_lifetime, "best"),
     (by_start, "best"),
 )
-"""Orders worth a try, the best for most problems first."""
+"""Orders to try, the best for most problems first."""
 
 FEWEST_SECONDS = 0.05
-"""A search with less time than this would not begin."""
+"""Least time in seconds for which a search starts."""
 
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:
-    """The smallest of the plans of several orders; later ones only while there is a gap."""
+    """Return the smallest plan of several orders; later ones run only while a gap is left."""
     best: Outcome | None = None
     wanted = options.wanted_bytes(problem)
     for key, fit in tries:
@@ -38,14 +38,14 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """What searches start from: the best of four orders, for very many blocks one that is fast."""
+    """Return the start of searches: the best of four orders, or a fast order for many blocks."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)
 
 
 def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
-    """Whether a search that places each block anywhere has a gap to close, and the time for it."""
+    """Return whether a search over unpinned blocks has a gap to close, and enough time."""
     return (
         start.stopped == "finished"
         and len(problem.blocks) < MANY
@@ -55,13 +55,13 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 
 
 @planner(
-    source="the orders of greedy_by_size and of XLA's heap simulator, and area besides",
+    source="the orders of greedy_by_size and of XLA's heap simulator, plus area",
     example=FOUR_BUFFERS,
 )
 def greedy(problem: Problem, options: Options) -> Outcome:
     """The best of four orders: by size, by size times lifetime, by lifetime, by start.
 
-    Later orders are tried only where a gap to the lower bound is left, so that it costs next to
-    nothing on networks, where the first is optimal nearly always.
+    Later orders run only while a gap to the lower bound is left. So it costs little on networks,
+    where the first is nearly always optimal.
     """
     return best_of(problem, options, QUICK)

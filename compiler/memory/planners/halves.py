@@ -1,9 +1,9 @@
-"""Very many blocks placed by halves of time: work that grows hardly faster than their number.
+"""Placement of many blocks by halves of time: work grows little faster than their number.
 
-What is alive in the middle of all steps is placed first; then each half of the steps is a problem
-of its own, below which the others need not be looked at (an interval tree, Edelsbrunner 1980). In
-a half, what was placed before and lives through all of it is a wall: walls with no room between
-them are one. So short lists are all that a block has to be compared with.
+Blocks alive in the middle of all steps are placed first; then each half of the steps is an
+independent problem (an interval tree, Edelsbrunner 1980). In a half, blocks placed earlier that
+live throughout are walls: walls without a usable gap between them are merged. So a block is
+compared with short lists only.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 FEWEST_HALVED = 500
-"""So many blocks or less are placed without halving on."""
+"""Most blocks that are placed without further halving."""
 
 MOST_LYING = 4000
-"""A block is compared with so many others at most; where more lie at its time, small gaps between
-them are given up."""
+"""Most blocks that a block is compared with; if more are alive at its time, small gaps between them
+are ignored."""
 
 
 class Lying(NamedTuple):
-    """What has a place, by offset: arrays of offset, limit, first step and end."""
+    """Placed blocks by offset: arrays of offset, limit, first step and end."""
 
     offset: Any
     limit: Any
@@ -34,17 +34,17 @@ class Lying(NamedTuple):
     end: Any
 
     def where(self, chosen: Any) -> Lying:
-        """A part of it, by a mask or positions."""
+        """Return the selected rows, by a mask or positions."""
         return Lying(*(row[chosen] for row in self))
 
     def joined(self, others: Lying) -> Lying:
-        """Both, by offset; each of them is already."""
+        """Merge two sets, each ordered by offset."""
         at = np.searchsorted(self.offset, others.offset)
         return Lying(*(np.insert(mine, at, row) for mine, row in zip(self, others, strict=True)))
 
 
 class Half(NamedTuple):
-    """Blocks that live within the steps [start, end), in their order, and what lies there."""
+    """Blocks within the steps [start, end), in their order, and placed blocks there."""
 
     start: int
     end: int
@@ -53,17 +53,17 @@ class Half(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is not worth halving."""
+        """Return whether halving it is not worthwhile."""
         return len(self.blocks) <= FEWEST_HALVED or self.end - self.start == 1
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Offsets for all blocks: pinned ones first, then by halves; in each in the given order."""
+    """Return offsets for all blocks: pinned first, then by halves; each in the given order."""
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 
 class Placing:
-    """A problem as arrays, and the offsets so far. Units: bytes; only steps that starts are in."""
+    """A problem as arrays, with the offsets so far. Units: bytes; only steps with starts."""
 
     def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
         rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
@@ -89,7 +89,7 @@ class Placing:
         return self.offsets
 
     def _placed(self, half: Half) -> Iterator[Half]:
-        """Place what no half of a half holds, and say what is left to do."""
+        """Place the blocks across the middle, and yield the remaining halves."""
         if half.is_whole:
             self._scatter_store(half.blocks, half.lying, half.start, half.end)
             return
@@ -112,7 +112,7 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks one after the other; what lives through the steps given meets all."""
+        """Place blocks one after another; `lying` blocks alive in all given steps meet all."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()
@@ -131,7 +131,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """The same where only gaps of `least` bytes or more between the steps given are of use."""
+    """Return the blocks with gaps below `least` bytes between the given steps closed."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):
@@ -163,7 +163,7 @@ def _place(
 ) -> None:
     """Fill in `offsets` for `turns`, in this order.
 
-    `rows` has room for all that lies: offset, limit, start, end; there are `n` now.
+    `rows` has space for all placed blocks: offset, limit, start, end; `n` are filled.
     """
     offset_at, limit_at, start_at, end_at = rows[0], rows[1], rows[2], rows[3]
     for b in turns:

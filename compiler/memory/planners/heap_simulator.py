@@ -14,9 +14,9 @@ from compiler.memory.problem import Problem
     example=FOUR_BUFFERS,
 )
 def heap_simulator(problem: Problem, options: Options) -> Outcome:
-    """Decreasing size, then decreasing lifetime, then as it comes; best fit; the smallest heap.
+    """Best fit in three orders: decreasing size, decreasing lifetime, start; the smallest heap.
 
-    The whole program is known when the first buffer is placed, which is what a running allocator
-    never has. Good throughout, and fast on very large programs.
+    Unlike a run-time allocator, it knows the whole program when it places the first buffer. Good
+    throughout, and fast on very large programs.
     """
     return best_of(problem, options, [(by_size, "best"), (by_lifetime, "best"), (by_start, "best")])

@@ -17,7 +17,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""A worse order is kept with this chance, times how much worse it is, over the attempts so far."""
+"""Acceptance probability in percent, over a worse order's excess in percent and the attempts."""
 
 
 @planner(
@@ -26,12 +26,12 @@ ACCEPTED_PERCENT = 50
     example=FIVE_BUFFERS,
 )
 def hill_climb(problem: Problem, options: Options) -> Outcome:
-    """Small changes to the best order so far: what touches the peak trades turns with neighbours.
+    """Swap a buffer at the peak with a neighbour in the best order so far.
 
-    Two buffers that are alive together, or have a third one in common that is, swap their turns,
-    and all are placed anew. A worse order is kept now and then, less often the longer it goes on.
+    Two buffers that are alive together, or both with a third one, swap positions, and all are
+    placed again. A worse order is sometimes kept, ever less often.
     """
-    if len(problem.blocks) >= MANY:  # one attempt would take longer than most limits
+    if len(problem.blocks) >= MANY:  # one attempt takes longer than most limits
         return start_of(problem, options)
     deadline, wanted = options.deadline(), options.wanted_bytes(problem)
     best: list[int] = []
@@ -44,11 +44,11 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
 
 
 Placing = Callable[[Sequence[int]], list[int]]
-"""From an order of blocks to their offsets."""
+"""Function from an order of blocks to their offsets."""
 
 
 def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
-    """After each attempt the least peak in bytes so far, and its offsets; without end."""
+    """Yield the least peak so far in bytes, and its offsets, after each attempt; without end."""
     orders = [by(key, blocks) for key, _ in QUICK]
     plans = [put(order) for order in orders]
     start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
@@ -68,7 +68,7 @@ def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tupl
 
 
 def _placing(blocks: Sequence[Block], options: Options) -> Placing:
-    """First fit in an order; compiled where there is time to load the machine code."""
+    """Return first fit in an order; compiled if there is time to load the machine code."""
     if options.time_limit_s < 1 or not blocks:
         return lambda order: place(blocks, order, "first")
     from compiler.memory.planners.windows import Windows
@@ -78,7 +78,7 @@ def _placing(blocks: Sequence[Block], options: Options) -> Placing:
 
 
 def peak_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
-    """Bytes of the arena that the blocks need at these offsets."""
+    """Return the arena's size in bytes for blocks at these offsets."""
     return max((o + b.size for b, o in zip(blocks, offsets, strict=True) if b.size), default=0)
 
 
@@ -89,7 +89,7 @@ def _swapped(
     peak: int,
     chance: random.Random,
 ) -> list[int]:
-    """The order with a block at the peak put where a neighbour of it had its turn."""
+    """Return the order with a block at the peak swapped with one of its neighbours."""
     tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
     top = blocks[chance.choice(tops)]
     near = [i for i in order if _meet(blocks[i], top)]

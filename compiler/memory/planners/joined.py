@@ -1,4 +1,4 @@
-"""Complete search over blocks that were joined where they fit without a gap."""
+"""Complete search over blocks joined into rectangles without gaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 CHANCES = (BOLD, CAREFUL)
-"""What is joined, in turn."""
+"""Joining thresholds, in order."""
 
 
 @planner(
@@ -25,10 +25,10 @@ CHANCES = (BOLD, CAREFUL)
     example=SIX_WITHOUT_A_GAP,
 )
 def joined(problem: Problem, options: Options) -> Outcome:
-    """What fits together without a gap is joined, and the exact search places what is left.
+    """Join blocks that fit together without a gap; place the rest by exact search.
 
-    Where one buffer takes over all bytes of another, or several together do, that is most likely
-    meant. Good for tight problems of any size; what it does not find may be there all the same.
+    A buffer that takes over all bytes of another, or of several together, is most likely meant to.
+    Good for tight problems of any size; it may miss plans that exist.
     """
     start = start_of(problem, options)
     blocks = problem.blocks
@@ -46,7 +46,7 @@ def joined(problem: Problem, options: Options) -> Outcome:
 def searched(
     problem: Problem, options: Options, best: Outcome, rectangles: Sequence[Joined]
 ) -> Outcome:
-    """The best plan so far, or one of the joined blocks where that is smaller.
+    """Return the best plan so far, or a smaller one of the joined blocks.
 
     Sizes of rectangles are multiples of the largest alignment.
     """

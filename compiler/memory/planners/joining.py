@@ -1,12 +1,12 @@
-"""Blocks that fit together without a gap, joined to larger ones before anything is searched.
+"""Joining of blocks that fit together without a gap, before any search.
 
-A block of the same size begins where another ends: they take over each other's bytes. Blocks of one
-lifetime whose sizes add up to what ends before them, or begins behind them: they lie side by side.
-Repeated, that undoes the cuts of a rectangle that was cut up. A plan for the joined blocks is one
-for the blocks inside them; that there is none says nothing.
+A block may begin where another of the same size ends: it takes over its bytes. Blocks of one
+lifetime whose sizes add up to those that end before them, or begin after them, lie side by side.
+Repeated, this undoes the cuts of a rectangle that was cut up. A plan of the joined blocks is a plan
+of the blocks; infeasibility proves nothing.
 
-Sums are equal by chance as well, and what is joined wrongly leaves worse plans. So how many
-equal ones chance would give is counted, and the pair that is the least likely by chance goes first.
+Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
+matches is counted, and the pair with the least comes first.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
 CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
-"""How much chance joining is left to: little that is joined is wrong, or little is left apart, or
+"""Thresholds of chance matches per joint: little is joined wrongly, or little is left apart, or
 much is wrong and may be undone."""
 
 FEWER = 0.95
-"""Joining was of no use when more than this part of the blocks is left."""
+"""Joining failed if more than this fraction of the blocks is left."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
-"""How many pairs of sets chance may give where two are joined, the least first."""
+"""Ascending limits on the expected number of chance matches of a pair of sets."""
 
 MOST_SETS = 2000
-"""Sets of blocks of one lifetime whose sums are compared, the smallest sets first."""
+"""Sets of blocks of one lifetime whose sums are compared, smallest sets first."""
 
 MOST_PAIRS = 40
-"""Pairs that are kept of two lifetimes, those of the fewest blocks first."""
+"""Pairs kept of two lifetimes, those of the fewest blocks first."""
 
 MOST_EQUAL = 400
-"""Pairs among which those are looked for: where all sizes are alike, nearly all sums are equal."""
+"""Pairs that are examined: with similar sizes, nearly all sums are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """A rectangle without gaps: `parts` has the positions of its blocks and their offsets in it.
+    """A rectangle without gaps: `parts` has its blocks' positions and relative offsets.
 
-    `before` and `behind` are what was joined to it last, () where it is a single block.
+    `before` and `behind` are the sides of its last joint, () for a single block.
     """
 
     start: int
@@ -61,8 +61,8 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Those of the rectangles of a side. Its sums hang on nothing else: joints that are undone and
-made again are other rectangles of the same sizes."""
+"""Sizes of a side's rectangles, which determine its sums: joints that are undone and made again are
+other rectangles of the same sizes."""
 
 Chosen = tuple[int, ...]
 """A set of a side, as positions in it."""
@@ -72,7 +72,7 @@ Sums: TypeAlias = "dict[int, list[Chosen]]"
 
 
 class Equal(NamedTuple):
-    """Sets of two sides with equal sums, and how many such pairs chance would give."""
+    """Sets of two sides with equal sums, and the expected number of chance matches."""
 
     chance: float
     first: Chosen
@@ -80,7 +80,7 @@ class Equal(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two sides of a step with equal sums, and how many such pairs chance would give."""
+    """Two sides of a step with equal sums, and the expected number of chance matches."""
 
     chance: float
     first: Side
@@ -88,9 +88,9 @@ class Pair(NamedTuple):
 
 
 def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ...]:
-    """All blocks in as few rectangles as this finds. Blocks must be free to lie anywhere.
+    """Join all blocks into few rectangles. Blocks must be unpinned.
 
-    What was joined last is kept: several planners of a portfolio ask for the same.
+    The last result is cached: several planners of a portfolio need it.
     """
     return _join(tuple(blocks), most_chance)
 
@@ -103,7 +103,7 @@ def _join(blocks: tuple[Block, ...], most_chance: float) -> tuple[Joined, ...]:
 
 
 class Joining:
-    """Rectangles by the steps at which they begin and end, and what was asked about them before."""
+    """Rectangles by the steps at which they begin and end, with cached comparisons."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.pool: set[Joined] = set()
@@ -117,11 +117,11 @@ class Joining:
         self.exchange((), apart(blocks))
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """All of them, in an order that does not hang on how they were found."""
+        """Return all rectangles, in an order independent of their discovery."""
         return tuple(_in_order(self.pool))
 
     def exchange(self, old: Iterable[Joined], new: Iterable[Joined]) -> None:
-        """Put rectangles of the same blocks in the place of others."""
+        """Replace rectangles by others of the same blocks."""
         for j in old:
             self.pool.remove(j)
             self._ending[j.end].remove(j)
@@ -137,9 +137,9 @@ class Joining:
         steps: Iterable[int] | None = None,
         blur: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        """Join on, at some steps (None for all) and where that leads to.
+        """Continue joining at some steps (None for all) and at steps that this affects.
 
-        What is the least likely by chance goes first, after chances were multiplied by `blur`.
+        The pair with the least chance matches comes first, after chances are multiplied by `blur`.
         """
         changed = set(self._ending if steps is None else steps)
         found: dict[int, list[Pair]] = {}
@@ -162,7 +162,7 @@ class Joining:
                     changed |= {made.start, first[0].end, made.end}
 
     def forget(self, most: int) -> None:
-        """Nothing of what was asked before, where more than so much is known of it."""
+        """Clear caches that exceed `most` entries."""
         if len(self._known) > most:
             self._known.clear()
         if len(self._equal) > most:
@@ -170,7 +170,7 @@ class Joining:
             self._sums.clear()
 
     def _pairs(self, step: int) -> Iterator[Pair]:
-        """Sides of a step with equal sums."""
+        """Yield sides of a step with equal sums."""
         ended = _in_order(self._ending.get(step, ()))
         begun = _in_order(self._beginning.get(step, ()))
         groups = [tuple(g) for _, g in itertools.groupby(ended, lambda j: j.start)]
@@ -183,7 +183,7 @@ class Joining:
                 self._known[group, other] = self._equal_sides(group, other)
             for pair in self._known[group, other]:
                 alone = len(pair.first) == len(pair.second) == 1
-                # Single blocks are compared with all on the other side, whatever their lifetimes.
+                # Single blocks are compared with the whole other side, across lifetimes.
                 many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
                 yield Pair(pair.chance * many, pair.first, pair.second)
 
@@ -204,18 +204,18 @@ class Joining:
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks with the bytes behind them that no other can begin in."""
+    """Return the blocks with sizes rounded up to the alignment."""
     unit = max((b.alignment_bytes for b in blocks), default=1)
     return [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
 
 
 def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
-    """Each block of at least a byte as a rectangle of its own."""
+    """Return each block of at least one byte as a rectangle of its own."""
     return tuple(Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size)
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """The blocks joined with each chance, where that leaves fewer of them; with none, apart."""
+    """Yield the blocks joined with each threshold if that reduces them; unjoined for 0."""
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -223,7 +223,7 @@ def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[J
 
 
 def inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) -> list[int]:
-    """From offsets of rectangles to those of the first blocks in them; 0 for empty ones."""
+    """Turn offsets of rectangles into offsets of their blocks; 0 for empty blocks."""
     found = [0] * n_blocks
     for rectangle, offset in zip(rectangles, offsets, strict=True):
         for i, inner in rectangle.parts:
@@ -233,7 +233,7 @@ def inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) 
 
 
 def joinable(blocks: Sequence[Block]) -> bool:
-    """Whether every block may lie at every offset that sums of sizes give."""
+    """Return whether all blocks may have any offset that is a sum of sizes."""
     unit = max((b.alignment_bytes for b in blocks), default=1)
     return all(b.pinned < 0 and b.size % unit == 0 for b in blocks)
 
@@ -243,8 +243,8 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
 
 
 def _full_steps(blocks: Sequence[Block]) -> set[int]:
-    """Steps at which as many bytes end and begin as ever live: what begins takes the place of what
-    ends."""
+    """Return steps at which as many bytes end and begin as are ever live: blocks that begin replace
+    blocks that end."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size
@@ -257,7 +257,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Sets of both with the same sum of sizes, without those that have smaller ones in them."""
+    """Return sets of both sides with equal sums, without those that contain smaller ones."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)
@@ -275,7 +275,7 @@ def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: in
 
 
 def _sums(sizes: Sizes) -> Sums:
-    """Sets of a side by the sum of their sizes, the smallest sets first, up to a number."""
+    """Return sets of a side by the sum of their sizes, smallest sets first, up to a limit."""
     every = (
         pair
         for n in range(1, len(sizes) + 1)
@@ -292,7 +292,7 @@ def _sums(sizes: Sizes) -> Sums:
 
 
 def _stacked(side: Side) -> tuple[int, list[tuple[int, int]]]:
-    """The bytes and parts of rectangles of one lifetime, one above the other."""
+    """Return the bytes and parts of stacked rectangles of one lifetime."""
     parts: list[tuple[int, int]] = []
     size = 0
     for j in side:
@@ -302,7 +302,7 @@ def _stacked(side: Side) -> tuple[int, list[tuple[int, int]]]:
 
 
 def over(first: Side, second: Side) -> Joined:
-    """The second side takes over the bytes of the first."""
+    """Join two sides: the second takes over the bytes of the first."""
     size, parts = _stacked(first)
     _, others = _stacked(second)
     return Joined(first[0].start, second[0].end, size, (*parts, *others), first, second)

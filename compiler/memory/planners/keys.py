@@ -1,4 +1,4 @@
-"""What blocks are ordered by before they are placed, one after the other."""
+"""Sort keys of blocks for placement one after another."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ Key = Callable[[Block], tuple[float, ...]]
 
 
 def by(key: Key, blocks: Sequence[Block]) -> list[int]:
-    """The positions of blocks in the order of a key; equal ones as they stand."""
+    """Return the positions of blocks sorted by a key; stable."""
     return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 
 def by_size(b: Block) -> tuple[float, ...]:
-    """The largest first."""
+    """Order by decreasing size."""
     return (-b.size, b.start, b.end)
 
 
 def by_lifetime(b: Block) -> tuple[float, ...]:
-    """The longest-lived first."""
+    """Order by decreasing lifetime."""
     return (b.start - b.end, -b.size, b.start)
 
 
 def by_start(b: Block) -> tuple[float, ...]:
-    """As a program comes to need them, the largest first at one step."""
+    """Order by first use, the largest first at each step."""
     return (b.start, -b.size)
 
 
 def by_area(b: Block) -> tuple[float, ...]:
-    """The largest product of bytes and steps first."""
+    """Order by decreasing product of bytes and steps."""
     return (-b.size * (b.end - b.start), b.start)
 
 
 SHORTEST = 200
-"""Lifetimes up to this part of all steps are one class, the shortest."""
+"""Lifetimes up to one part in this many of all steps are the shortest class."""
 
 
 def classes_of(blocks: Sequence[Block]) -> list[int]:
-    """How long-lived each block is: 0 for the shortest, 1 for up to eight times as long, ..."""
+    """Return lifetime classes: 0 for the shortest, 1 for up to eight times as long, ..."""
     steps = max((b.end for b in blocks), default=0) - min((b.start for b in blocks), default=0)
     unit = max(1, steps // SHORTEST)
     return [(((b.end - b.start - 1) // unit).bit_length() + 2) // 3 for b in blocks]
 
 
 def by_span(blocks: Sequence[Block]) -> list[int]:
-    """The positions of blocks by class of lifetime, the longest first, and by size in each."""
+    """Return positions of blocks by class of lifetime, longest first, and by size in each."""
     spans = classes_of(blocks)
     return sorted(range(len(blocks)), key=lambda i: (-spans[i], *by_size(blocks[i])))
 
 
 def by_breadth(blocks: Sequence[Block]) -> list[int]:
-    """A block's turn comes with the broadest step that it lives in."""
+    """Return positions of blocks by the broadest step that each lives in."""
     steps = sorted({b.start for b in blocks})
     change = dict.fromkeys(steps, 0)
     for b in blocks:
@@ -71,7 +71,7 @@ def by_breadth(blocks: Sequence[Block]) -> list[int]:
 
 
 class RangeMaximum:
-    """The largest of any run of numbers, from tables of runs of 1, 2, 4, ... numbers."""
+    """Range maximum queries by a sparse table of runs of 1, 2, 4, ... numbers."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self.tables = [list(numbers)]
@@ -82,14 +82,14 @@ class RangeMaximum:
             width *= 2
 
     def over(self, start: int, end: int) -> int:
-        """The largest of the numbers from `start` until before `end`; there is at least one."""
+        """Return the maximum from `start` until before `end`; the range is not empty."""
         level = (end - start).bit_length() - 1
         row = self.tables[level]
         return max(row[start], row[end - (1 << level)])
 
 
 def conflicts(blocks: Sequence[Block]) -> list[int]:
-    """With how many others each block is alive at some step."""
+    """Return, for each block, the number of others alive at a common step."""
     starts = sorted(b.start for b in blocks)
     ends = sorted(b.end for b in blocks)
     begun = [bisect_left(starts, b.end) for b in blocks]

@@ -14,7 +14,7 @@ from compiler.memory.problem import Problem
 
 @dataclass(slots=True)
 class _Slot:
-    """A piece of memory that holds one block at a time; `free` is the end of its last one."""
+    """Memory that holds one block at a time; `free` is the end of its last one."""
 
     size: int
     free: int
@@ -41,10 +41,10 @@ class _Slot:
     """,
 )
 def linear_scan(problem: Problem, options: Options) -> Outcome:
-    """Slots that hold one buffer at a time: each buffer takes over a free one of about its size.
+    """Slots that hold one buffer at a time: a buffer takes over a free slot of similar size.
 
-    What a runtime does that hands tensors on whole, and never splits or joins them. Fast and
-    simple; a slot is as large as the largest buffer it ever holds, so that small ones waste.
+    It models runtimes that pass whole tensors on, without splitting or joining memory. Fast and
+    simple; a slot is as large as its largest buffer, so small buffers waste memory.
     """
     blocks = problem.blocks
     slots: list[_Slot] = []
@@ -65,7 +65,7 @@ def linear_scan(problem: Problem, options: Options) -> Outcome:
 
 
 def _chosen(slots: list[_Slot], b: Block) -> _Slot:
-    """The free slot that wastes least, else the one that grows least, else a new one."""
+    """Return the free slot with least waste, else the one that grows least, else a new one."""
     free = [s for s in slots if s.free <= b.start]
     if not free:
         slots.append(_Slot(b.size, b.end))
@@ -75,7 +75,7 @@ def _chosen(slots: list[_Slot], b: Block) -> _Slot:
 
 
 def _block(slot: _Slot, blocks: tuple[Block, ...]) -> Block:
-    """A slot as something to place: from its first block's start to its last one's end."""
+    """Return a slot as a block: from its first block's start to its last one's end."""
     held = [blocks[i] for i in slot.held]
     alignment_bytes = max(b.alignment_bytes for b in held)
     return Block(tuple(slot.held), slot.size, held[0].start, slot.free, alignment_bytes)

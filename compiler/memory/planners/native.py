@@ -1,8 +1,8 @@
-"""Functions over arrays as machine code where numba is installed, as they are where it is not.
+"""Array functions compiled by numba if it is installed, otherwise interpreted.
 
-numba takes a good part of a second to import, and machine code that was never made before some
-seconds more: both wait until such a function is called. Time limits do not count what is made, for
-that is once on a machine (`now`); setting up the environment makes it ahead of time (ahead.py).
+numba takes most of a second to import, and first compilations some seconds more: both wait for the
+first call. Time limits exclude compilation, which happens once per machine (`now`); setting up the
+environment compiles ahead of time (ahead.py).
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LOADING_SECONDS = 0.7
-"""About what it takes to import numba and to read machine code from disk."""
+"""Approximate time of importing numba and loading machine code from disk."""
 
 _called: list[Callable[..., Any]] = []
-"""Functions that others call as machine code, and that numba does not know yet."""
+"""Functions called by compiled functions that numba has not registered yet."""
 
 
 class _Making:
-    """What making machine code took in this process, in seconds, and who is told of it."""
+    """The time spent compiling in this process, in seconds, and a callback for progress."""
 
     seconds = 0.0
     tell: Callable[[str], None] = staticmethod(lambda what: None)
 
 
 def now() -> float:
-    """Seconds of a clock that stands still while machine code is made: what limits are held by."""
+    """Return a clock in seconds that excludes compilation: time limits use it."""
     return time.monotonic() - _Making.seconds
 
 
 def making_seconds() -> float:
-    """What making machine code has taken in this process, without what was read from disk."""
+    """Return the seconds spent compiling in this process, without loading from disk."""
     return _Making.seconds
 
 
 @contextmanager
 def telling(tell: Callable[[str], None]) -> Generator[None]:
-    """Meanwhile, `tell` is called with what is being done whenever that takes long."""
+    """Report long compilations to `tell` during the block."""
     before, _Making.tell = _Making.tell, staticmethod(tell)
     try:
         yield
@@ -54,27 +54,26 @@ def telling(tell: Callable[[str], None]) -> Generator[None]:
 
 @cache
 def jit() -> Any:
-    """numba's compiler; None where it, or what it needs, is missing."""
+    """Return numba's compiler; None if it, or a dependency, is missing."""
     try:
         from numba import njit
-    except (ImportError, OSError):  # OSError: a library of llvmlite that does not load
+    except (ImportError, OSError):  # OSError: llvmlite's library fails to load
         return None
     return njit
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, machine code where other machine code calls it."""
+    """Mark a function for compilation when compiled code calls it."""
     _called.append(function)
     return function
 
 
 class Kept(Generic[P, R]):
-    """A function that is called as machine code; `interpreted` is the function as it stands.
+    """A function that runs compiled; `interpreted` is the plain function.
 
-    Both take the same steps. Machine code is kept on disk with all that it calls: beside the
-    source, else in the user's folder for caches, else nowhere. Of all sources, numba watches the
-    file of the function alone: a function that calls those of other files should close over
-    `sources_digest`.
+    Both take the same steps. Machine code is cached on disk with its callees: next to the source,
+    else in the user's cache folder, else not at all. numba watches the file of the function only: a
+    function that calls those of other files should close over `sources_digest`.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
@@ -83,15 +82,15 @@ class Kept(Generic[P, R]):
         self._waited = 0.0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """As machine code."""
+        """Call the compiled function."""
         if self._loaded is None:
             self._loaded = _machine_code(self.interpreted, args)
         return self._loaded(*args, **kwargs)
 
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The same, interpreted until that took as long as loading machine code does.
+        """Call the function interpreted until that has taken as long as loading machine code.
 
-        For what is called piece by piece, and mostly ends after a few of them.
+        For functions that are called in small pieces and usually end after a few.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)
@@ -105,21 +104,21 @@ kept = Kept
 
 
 def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P, R]:
-    """Machine code for such arguments: made now, or read where it is kept."""
+    """Return machine code for such arguments: compiled now, or loaded from the cache."""
     njit = jit()
     if njit is None:
         return function
     from numba.extending import register_jitable
 
     while _called:
-        # Nobody but machine code calls these: wrappers for others would be made in vain.
+        # Only compiled code calls these: other wrappers are unnecessary.
         register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)(_called.pop())
     try:
         loaded = njit(cache=True)(function)
-    except RuntimeError:  # no folder where machine code could be kept
+    except RuntimeError:  # no writable cache folder
         loaded = njit(function)
     begin = time.monotonic()
-    _Making.tell("making machine code of a search, once on a machine")
+    _Making.tell("compiling a search, once per machine")
     loaded.compile(tuple(map(loaded.typeof_pyval, args)))
     if sum(loaded.stats.cache_misses.values()):
         _Making.seconds += time.monotonic() - begin
@@ -128,7 +127,7 @@ def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P
 
 
 def sources_digest(folder: Path) -> str:
-    """A name for what the files of a folder, and this one, say now."""
+    """Return a digest of the files of a folder, and of this file."""
     digest = hashlib.sha256()
     for path in (*sorted(folder.glob("*.py")), Path(__file__)):
         digest.update(path.read_bytes())

@@ -20,7 +20,7 @@ from compiler.memory.problem import Problem
 
 
 @planner(
-    source="the yardstick of Pisarchyk and Lee 2020, arXiv:2001.03288",
+    source="the baseline of Pisarchyk and Lee 2020, arXiv:2001.03288",
     example="""
     plan 0 bytes, alignment 1 {
       a: 4 bytes, live 0..2
@@ -36,9 +36,9 @@ from compiler.memory.problem import Problem
     """,
 )
 def naive(problem: Problem, options: Options) -> Outcome:
-    """Every buffer has bytes of its own, as if all of them lived from the beginning to the end.
+    """Separate bytes for each buffer, as if all lived from the beginning to the end.
 
-    Good for nothing but comparison: the peak is the sum of all sizes.
+    Useful as a baseline only: the peak is the sum of all sizes.
     """
     blocks = problem.blocks
     end = max((b.end for b in blocks), default=0)
@@ -67,8 +67,8 @@ def naive(problem: Problem, options: Options) -> Outcome:
 def first_fit(problem: Problem, options: Options) -> Outcome:
     """Buffers in the order of their first steps, each in the lowest gap that holds it.
 
-    What an allocator would do that is asked while the program runs and looks from the bottom. Good
-    when lifetimes are nested like brackets; later buffers pay for what earlier ones split.
+    It models a run-time allocator that searches from the bottom. Good if lifetimes are nested like
+    brackets; otherwise, later buffers suffer from fragmentation.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "first"), options)
@@ -97,8 +97,8 @@ def first_fit(problem: Problem, options: Options) -> Outcome:
 def best_fit(problem: Problem, options: Options) -> Outcome:
     """Buffers in the order of their first steps, each in the smallest gap that holds it.
 
-    What most allocators of running programs do. Keeps large gaps for large buffers, and leaves
-    small splinters behind.
+    It models most run-time allocators. It keeps large gaps for large buffers, and leaves small
+    fragments.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -122,9 +122,9 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
-    """The largest buffer first, each in the smallest gap between those placed before.
+    """The largest buffer first, each in the smallest gap between buffers already placed.
 
-    Large buffers decide the peak and small ones fit between them. Hard to beat on networks in
+    Large buffers determine the peak, and small ones fit between them. Hard to beat on networks in
     which a few tensors are much larger than the rest.
     """
     order = by(by_size, problem.blocks)
@@ -150,7 +150,7 @@ def greedy_by_size(problem: Problem, options: Options) -> Outcome:
 def greedy_by_area(problem: Problem, options: Options) -> Outcome:
     """The largest product of bytes and steps first, each in the smallest gap.
 
-    Between size and lifetime: what takes most of the picture of time and memory is hung first.
+    A compromise between size and lifetime: the largest area of memory and time comes first.
     """
     order = by(by_area, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -173,10 +173,10 @@ def greedy_by_area(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
-    """The longest-lived buffer first, of equal ones the largest, each in the smallest gap.
+    """The longest-lived buffer first, ties by size, each in the smallest gap.
 
-    Long-lived buffers lie side by side at the bottom, and the short-lived ones above them are
-    few at any step. The best order for programs with very many buffers, and the fastest there.
+    Long-lived buffers lie side by side at the bottom; the short-lived ones above are few at any
+    step. The best order for programs with very many buffers, and the fastest there.
     """
     order = by(by_lifetime, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -188,10 +188,10 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
-    """Long-lived buffers first, in a few classes each eight times as long-lived; by size in each.
+    """Long-lived buffers first, in lifetime classes of factor eight; by size in each.
 
-    Size decides as in greedy by size, and short-lived buffers never split the room of long-lived
-    ones. Good and fast for programs with very many buffers.
+    Size decides as in greedy by size, but short-lived buffers do not fragment the memory of
+    long-lived ones. Good and fast for programs with very many buffers.
     """
     return placed(problem, place(problem.blocks, by_span(problem.blocks), "best"), options)
 
@@ -202,10 +202,10 @@ def greedy_by_span(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
-    """What is alive in the middle of all steps first; then each half of the steps by itself.
+    """Buffers alive in the middle of all steps first; then each half of the steps recursively.
 
-    Of what lives at other times, a half sees only what lies around its gaps. Hardly more work for
-    each of a million buffers than for each of a thousand; the plans are nearly as small.
+    A half sees only the gaps that buffers alive at other times leave. The time per buffer hardly
+    grows from a thousand to a million buffers; the plans are nearly as small.
     """
     # numpy and compiled loops: few programs have so many buffers.
     from compiler.memory.planners.halves import place_by_halves
@@ -235,8 +235,8 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """The step with the most live bytes first: its buffers by size, then the next such step.
 
-    The steps that decide the peak are packed while everything is still free. Good when few steps
-    are much broader than the rest.
+    The steps that determine the peak are packed while memory is empty. Good if few steps are much
+    broader than the rest.
     """
     order = by_breadth(problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -261,10 +261,10 @@ def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_conflicts(problem: Problem, options: Options) -> Outcome:
-    """The buffer first that lives together with the most others, then by size; lowest gap.
+    """The buffer with the most conflicts first, then by size, each in the lowest gap.
 
-    What lives long and meets everything goes to the bottom, out of the way. Good when a few small
-    buffers live through all of the program.
+    Long-lived buffers that conflict with everything go to the bottom, out of the way. Good if a few
+    small buffers live throughout the program.
     """
     n = conflicts(problem.blocks)
     order = sorted(range(len(problem.blocks)), key=lambda i: (-n[i], *by_size(problem.blocks[i])))

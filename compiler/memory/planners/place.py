@@ -1,4 +1,4 @@
-"""Blocks placed one after the other, in an order that somebody chose: the step of most planners."""
+"""Placement of blocks one after another in a given order: the core of most planners."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Literal
 from compiler.memory.buffer import Block
 
 MANY = 3_000
-"""From so many blocks on, all placed ones are too many to look at for each."""
+"""Number of blocks from which comparing each with all placed ones is too slow."""
 
 VERY_MANY = 150_000
-"""From so many on, all that live near its time are too many as well."""
+"""Number of blocks from which even those alive at the same time are too many."""
 
 Fit = Literal["first", "best"]
 """`first`: in the lowest gap that holds the block. `best`: in the smallest."""
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Offsets for all blocks: pinned ones first, then the others in the given order.
+    """Return offsets for all blocks: pinned ones first, then the others in the given order.
 
-    A gap is between blocks that are alive at the block's time, and aligned as the block needs it.
-    Very many blocks have their turns by halves of time, and in the given order in each.
+    A gap lies between blocks that are alive at the same time, and has the block's alignment. Very
+    many blocks are placed by halves of time, in the given order in each.
     """
     if len(blocks) < MANY:
         return place_in_a_list(blocks, order, fit)
@@ -36,7 +36,7 @@ def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
 
 
 def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
-    """The same, with one list of all that is placed: at once, for up to some thousand blocks."""
+    """Place blocks with one list of all placed ones: fast for up to some thousand blocks."""
     lying: Lying = []
     offsets = [0] * len(blocks)
     pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]
@@ -52,7 +52,7 @@ def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> 
 
 
 Lying = list[tuple[int, int, int, int]]
-"""(offset, limit, start, end) of the blocks that have a place, by offset."""
+"""(offset, limit, start, end) of the placed blocks, by offset."""
 
 
 def _gap(b: Block, lying: Lying, fit: Fit) -> int:

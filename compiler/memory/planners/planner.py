@@ -1,7 +1,7 @@
-"""What a planner is: a declaration with words, a source and an executed example.
+"""The declaration of planners: words, a source and an executed example.
 
-A planner places the blocks of a problem (compiler/memory/problem.py) and knows nothing of graphs.
-What it hands back says besides how low a plan could be at most, and why it stopped.
+A planner places the blocks of a problem (compiler/memory/problem.py), independent of graphs. Its
+outcome includes a proven lower bound and the reason for stopping.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
-"""Why a planner stopped: the plan is as small as the proven bound; it is within the capacity; it is
-proven that no plan is; the time was over; the method has nothing more to try."""
+"""Reasons for stopping: the plan is as small as the proven bound; it is within the capacity; it is
+proven that no plan is; the time limit; or the method is finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a planner may use and when it may stop. Units: seconds, bytes.
+    """Limits of a planner. Units: seconds, bytes.
 
-    With a capacity, a planner stops at the first plan within it. `time_limit_s` holds for
-    planners that search.
+    With a capacity, a planner stops at the first plan within it. `time_limit_s` applies to planners
+    that search.
     """
 
     time_limit_s: float = 1.0
@@ -37,21 +37,21 @@ class Options:
     seed: int = 0
 
     def deadline(self) -> float:
-        """The time, by native.now(), at which a planner that starts now has to stop."""
+        """Return the time, by native.now(), at which a planner that starts now must stop."""
         return now() + self.time_limit_s
 
     def wanted_bytes(self, problem: Problem) -> int:
-        """A plan of this size is good enough: the capacity, or the lower bound if that is more."""
+        """Return the size of a good enough plan: the capacity, or the lower bound if larger."""
         return max(problem.lower_bound_bytes, self.capacity_bytes or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a planner found: the plan, what is proven, and why it stopped.
+    """The result of a planner: the plan, the proven bound, and the reason for stopping.
 
-    There always is a plan; where none within the capacity was found, it is the best one known.
-    `lower_bound_bytes` is proven: no plan is smaller. `planner` is the one that made the plan,
-    where several were asked.
+    There is always a plan; without one within the capacity, it is the best one known. No plan is
+    smaller than `lower_bound_bytes`. `planner` names the planner that made the plan, if several
+    ran.
     """
 
     plan: Plan
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def gap(self) -> float:
-        """How much larger the plan is than the proven bound; 0.01 is one percent."""
+        """Return the relative excess of the plan over the proven bound; 0.01 is 1 %."""
         bound = self.lower_bound_bytes
         return self.plan.peak_bytes / bound - 1 if bound else 0.0
 
@@ -72,7 +72,7 @@ def placed(
     options: Options | None = None,
     stopped: Stopped = "finished",
 ) -> Outcome:
-    """The outcome for offsets of all blocks; `stopped` where no better reason shows."""
+    """Return the outcome for offsets of all blocks; `stopped` is the default reason."""
     plan = problem.plan(offsets)
     if plan.peak_bytes <= problem.lower_bound_bytes:
         stopped = "optimal"
@@ -86,9 +86,9 @@ Method = Callable[[Problem, Options], Outcome]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planner:
-    """A way to plan. The example is a problem and the plan that `plan` makes of it, as text.
+    """A planner. The example is a problem and the plan that `plan` makes of it, as text.
 
-    `searches` says that it uses the time limit; `needs` names a package that it cannot do without.
+    `searches` means that it uses the time limit; `needs` names a required package.
     """
 
     name: str
@@ -101,11 +101,11 @@ class Planner:
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """Return the first line of the words."""
         return self.words.split("\n", 1)[0]
 
     def plan(self, problem: Problem, options: Options | None = None) -> Outcome:
-        """Place all blocks of a problem. Errors: E-PLAN-PACKAGE when a package is missing."""
+        """Place all blocks of a problem. Errors: E-PLAN-PACKAGE for a missing package."""
         if self.needs and find_spec(self.needs) is None:
             raise CompileError(
                 "E-PLAN-PACKAGE", f"the planner {self.name} needs the package {self.needs}"
@@ -119,7 +119,7 @@ def planner(
 ) -> Callable[[Method], Planner]:
     """Declare a function `(problem, options) -> Outcome` as the planner named after it.
 
-    `source` names the paper or system that it follows.
+    `source` names the paper or system that it implements.
     """
 
     def declare(method: Method) -> Planner:

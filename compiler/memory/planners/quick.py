@@ -1,4 +1,4 @@
-"""What programs are planned with while they are compiled: milliseconds, and the same every time."""
+"""The planner of compiled programs: milliseconds, and deterministic."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 GAP = 0.01
-"""A plan within this of the bound is good enough."""
+"""Relative gap to the bound that is good enough."""
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
-"""So many attempts to climb are made, and up to so many where the gap is still too large."""
+"""Number of hill climbing attempts, and their limit while the gap is too large."""
 
 MOST_PAIRS = 5_000_000
-"""Attempts end when so many pairs of blocks were compared: about a fifth of a second."""
+"""Comparisons of pairs of blocks after which attempts end: about 0.2 s."""
 
 MOST_NODES = 20_000
-"""Partial packings that the complete search may look at: mostly a tenth of a second."""
+"""Largest number of partial packings in the complete search: usually 0.1 s."""
 
 
 @planner(
@@ -33,9 +33,9 @@ MOST_NODES = 20_000
 def quick(problem: Problem, options: Options) -> Outcome:
     """The best of four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
-    What programs are planned with: it counts attempts and not seconds, so that a program is the
-    same each time it is compiled. On networks the orders are optimal nearly always. Where many
-    branches live together, complete search mostly finds a plan without a gap in some hundred steps.
+    The planner of compiled programs: it counts attempts instead of seconds, so compilation is
+    deterministic. On networks the orders are nearly always optimal. With many live branches,
+    complete search usually finds a plan without a gap in some hundred steps.
     """
     found = best_of(problem, options, QUICK)
     for improve in (_climbed, _searched):
@@ -49,7 +49,7 @@ def quick(problem: Problem, options: Options) -> Outcome:
 
 
 def _climbed(problem: Problem, options: Options) -> Sequence[int]:
-    """The best offsets of a counted number of attempts to climb; none for too many blocks."""
+    """Return the best offsets of a fixed number of climbing attempts; none for too many blocks."""
     blocks = problem.blocks
     attempts = min(MOST_ATTEMPTS, MOST_PAIRS // max(1, len(blocks) ** 2))
     wanted = options.wanted_bytes(problem)
@@ -64,8 +64,8 @@ def _climbed(problem: Problem, options: Options) -> Sequence[int]:
 
 
 def _searched(problem: Problem, options: Options) -> Sequence[int]:
-    """Offsets without a gap, if a counted number of steps of the complete search finds them."""
-    # numpy and the search are not needed by most programs.
+    """Return offsets without a gap, if a fixed number of search nodes finds them."""
+    # Most programs need neither numpy nor the search.
     from compiler.memory.planners.exact.search import packed_within
 
     wanted = options.wanted_bytes(problem)

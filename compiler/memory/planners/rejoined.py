@@ -1,4 +1,4 @@
-"""Complete search over blocks that were joined again and again until few rectangles are left."""
+"""Complete search over blocks joined repeatedly into few rectangles."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 JOINING = 0.8
-"""The part of the time for joining; the rest is for the search over what is left."""
+"""Fraction of the time for joining; the rest is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
-"""Of more rectangles, complete search finds no more than of the blocks as they are: the time is
-left to others."""
+"""Most rectangles for a search: with more, it is no better than one over the blocks, and the time
+is left to other planners."""
 
 PATIENCE = 2000
-"""Tries in a row that lead to no fewer rectangles."""
+"""Attempts in a row without a reduction of rectangles."""
 
 
 @planner(
@@ -30,11 +30,11 @@ PATIENCE = 2000
     example=SIX_WITHOUT_A_GAP,
 )
 def rejoined(problem: Problem, options: Options) -> Outcome:
-    """Joins what fits together without a gap, takes some of it apart, and joins it anew.
+    """Join blocks that fit without a gap, undo some joints, and join again (ruin and recreate).
 
-    What is joined by accident keeps others from what they belong to, so that fewer rectangles are
-    better ones, and a single one is a plan. The exact search places what is left. For tight
-    problems in which many sums are equal by chance.
+    A wrong joint keeps blocks from their right partners, so fewer rectangles are better, and a
+    single one is a plan. The exact search places the rest. For tight problems in which many sums
+    are equal by chance.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,9 +1,9 @@
-"""Blocks joined to ever fewer rectangles: what was joined wrongly is taken apart again.
+"""Repeated joining into ever fewer rectangles: wrong joints are undone.
 
-A pair that was joined by accident keeps others from what they belong to. So the joints at one
-step are undone, not all of them, and made anew in an order that is blurred a little. That is kept
-where no more rectangles are left than before, and now and then where there are. All blocks in one
-rectangle are a plan without a gap, whether they were cut like that or not.
+A wrong joint keeps blocks from their right partners. So some joints at one step are undone and made
+again in a slightly randomised order. The result is kept if it has no more rectangles than before,
+and sometimes if it has more. All blocks in one rectangle are a plan without a gap, whether or not
+they were cut that way.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from compiler.memory.planners.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
-"""What part of the joints at a step is undone, in turn."""
+"""Fractions of the joints at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
-"""Where spare memory is more blocks than this part of the others, it is not known well enough."""
+"""Spare memory of more blocks than this fraction of the others is too uncertain."""
 
 INNER = 0.3
-"""With this chance what is undone is chosen among all steps, not where a rectangle begins or ends:
-there, none may be alive any more that could be taken apart."""
+"""Probability of undoing at a random step, not where a rectangle begins or ends: those steps may
+have no live rectangles to take apart."""
 
 BLUR = 1.0
-"""Spread of the factors, as powers of e, by which chances are off."""
+"""Standard deviation of the log-normal noise on chances."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""How much is joined anew, by turns of all parts: some problems need the one, some the other."""
+"""Joining thresholds, alternating after each round of fractions: problems need either one."""
 
 WORSE = 0.1
-"""With this chance what leaves one rectangle more is kept; for two more, it is its square."""
+"""Probability of keeping a result with one rectangle more; squared for two more."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""Where more than this part of them is left after that part of the time, it is given up."""
+"""Joining is given up if more than this fraction is left after that fraction of the time."""
 
 MOST_KNOWN = 100_000
-"""Equal sums that are kept; then they are counted anew."""
+"""Most cached equal sums; the cache is then cleared."""
 
 
 def rejoining(problem: Problem, options: Options) -> Rejoining:
-    """What is known of a problem's blocks by now, with spare memory as blocks besides (spare.py).
+    """Return the joining state of a problem's blocks, with spare memory as blocks (spare.py).
 
-    The last problem's is kept, for several planners of a portfolio go on with it.
+    The state of the last problem is cached, since several planners of a portfolio continue it.
     """
     blocks = whole(problem.blocks)
     unit = max(b.alignment_bytes for b in blocks)
@@ -64,7 +64,7 @@ def _rejoining(blocks: tuple[Block, ...], capacity_bytes: int, seed: int) -> Rej
 
 
 class Rejoining:
-    """The fewest rectangles so far of blocks that may lie anywhere, and of spare memory."""
+    """The fewest rectangles so far of unpinned blocks and of spare memory."""
 
     def __init__(self, blocks: Sequence[Block], spare: Sequence[Block], seed: int) -> None:
         self.blocks = [*blocks, *spare]
@@ -77,22 +77,22 @@ class Rejoining:
         self._tries = 0
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """The fewest that were found, without those of spare memory alone."""
+        """Return the fewest rectangles found, without those of spare memory only."""
         n = self._n_blocks
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Take rectangles of all `blocks` that somebody else found; whether they are fewer."""
+        """Take rectangles of all `blocks` from another search if they are fewer; return whether."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
         return fewer
 
     def go_on(self, until: float, patience: int) -> None:
-        """Until a time, until one is left, or until so many tries in a row led to no fewer.
+        """Continue until a time, one rectangle, or `patience` attempts without a reduction.
 
-        Where memory is spare, blocks that belong together are not all of one lifetime, and hardly
-        any are joined: then the time is left to others.
+        With spare memory, blocks that belong together differ in lifetimes, and few are joined: the
+        time is then left to other planners.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)
@@ -105,7 +105,7 @@ class Rejoining:
                 self._fewest, idle = self._joining.rectangles(), 0
 
     def _try(self) -> None:
-        """Undo and join again at one step."""
+        """Undo and redo joints at one step."""
         joining, chance = self._joining, self._chance
         before = set(joining.pool)
         rectangles = joining.rectangles()
@@ -128,7 +128,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """The rectangles that it was joined from, until none of them is joined at a step."""
+    """Yield the rectangles it was joined from, until none of them has a joint at a step."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

@@ -1,11 +1,11 @@
-"""Spare memory as blocks of its own, so that every step is full.
+"""Spare memory as blocks, so that each step is full.
 
-What is known of spare memory is how many bytes of it there are at each step. A block of it adds its
-bytes at its first step and takes them back at its end. So changes that sum up to zero belong
-together, most likely, where chance gives few sets with such a sum: two of them are a block, three
-are two blocks. Of what is left, blocks with the lifetime of another one are likely: it lost bytes
-to them, or both were cut from one. How blocks share the steps is not known, so they are cut at each
-change of their set: joining (joining.py) puts together what fits to the blocks beside it.
+Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
+first step and removes them at its end. So changes that sum to zero probably belong together, if few
+sets have such a sum by chance: two changes are a block, three are two blocks. For the rest, blocks
+with another block's lifetime are likely: it lost bytes to them, or both were cut from one. How
+blocks share the steps is unknown, so they are cut at each change of their set: joining (joining.py)
+merges the pieces that fit their neighbours.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from collections.abc import Iterator, Sequence, Set
 from compiler.memory.buffer import Block
 
 MOST_IN_A_SET = 4
-"""Changes in a set. Of larger ones too many sum up to zero by chance."""
+"""Most changes in a set. Too many larger sets sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of a size are looked for where chance gives so many of them at most."""
+"""Sets of a size are searched if at most this many are expected by chance."""
 
 MOST_TRIED = 200_000
-"""Sets of a size are looked for among so many at most."""
+"""Most candidate sets of a size."""
 
 Changes = dict[int, int]
-"""By how many bytes spare memory changes at a step."""
+"""Change of the spare bytes at each step."""
 
 
 def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
-    """Blocks that fill every step up to the capacity."""
+    """Return blocks that fill each step up to the capacity."""
     left = _changes(blocks, capacity_bytes)
     unit = math.gcd(capacity_bytes, *(b.size for b in blocks))
     lifetimes = {(b.start, b.end) for b in blocks}
@@ -45,9 +45,9 @@ def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
 
 
 def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
-    """Sets of changes that sum up to zero, smaller ones first, taken out of all that are left.
+    """Remove and yield sets of changes that sum to zero, smaller ones first.
 
-    With that chance, a sum is a certain one by accident.
+    `chance` is the probability that a sum has a given value by accident.
     """
     n = 2
     while n <= MOST_IN_A_SET:
@@ -56,13 +56,13 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
             break
         taken = _taken(left, n)
         yield from taken
-        # What is found may hide other sets with its steps.
+        # A found set may hide others with its steps.
         n = n if taken else n + 1
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """The shortest block that takes one of two changes away and lives as long as another block,
-    taken out of the changes that are left."""
+    """Remove and return the shortest block that cancels one of two changes and has another block's
+    lifetime."""
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])
@@ -88,7 +88,7 @@ def _changes(blocks: Sequence[Block], capacity_bytes: int) -> Changes:
 
 
 def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
-    """The steps of n changes that sum up to zero, and before the last of them to more."""
+    """Yield the steps of n changes that sum to zero, with positive sums before the last."""
     by_size: dict[int, list[int]] = {}
     for step, size in left.items():
         by_size.setdefault(size, []).append(step)
@@ -101,7 +101,7 @@ def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
 
 
 def _taken(left: Changes, n: int) -> list[Changes]:
-    """Sets of n changes, taken out of all that are left, the shortest first."""
+    """Remove and return sets of n changes, the shortest first."""
     taken: list[Changes] = []
     for steps in sorted(_sets(left, n), key=lambda steps: steps[-1] - steps[0]):
         if all(step in left for step in steps):
@@ -111,15 +111,15 @@ def _taken(left: Changes, n: int) -> list[Changes]:
 
 
 def _is_spare(change: Changes) -> bool:
-    """Whether changes never take back more than there is."""
+    """Return whether changes never remove more than there is."""
     return min(itertools.accumulate(change.values()), default=0) >= 0
 
 
 def _filled(change: Changes) -> Iterator[Block]:
-    """Blocks that change as many bytes, each cut at all changes within it.
+    """Yield blocks with the same changes, each cut at all changes within it.
 
-    One block for what begins and ends with the same number of bytes is the likely one; else what is
-    spared last is used up first.
+    A block that begins and ends with the same number of bytes is preferred; otherwise, the last
+    spare bytes are used first.
     """
     open_since: list[tuple[int, int]] = []
     for step, more in change.items():

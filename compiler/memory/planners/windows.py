@@ -1,11 +1,11 @@
-"""The loops of placing one after the other when blocks are many: compiled where numba is.
+"""The loops of placement one after another for many blocks: compiled with numba.
 
-The steps are cut into windows, on several levels from many short ones to a single one. Each window
-lists the blocks placed so far that are alive in it, by offset, so that a short-lived block looks at
-its neighbours in time alone. On a level, windows are twice as wide as their distance: a block as
-short as that distance lies whole in one of them.
+The steps are divided into windows, on several levels from many short ones to a single one. Each
+window lists its live placed blocks by offset, so a short-lived block is compared with its
+neighbours in time only. On a level, windows are twice as wide as their distance: a block no longer
+than the distance is contained in one of them.
 
-The loops are plain Python over arrays: the same lines run interpreted where numba is missing.
+The loops are plain Python over arrays: without numba they run interpreted.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 MOST_LISTED = 12
-"""A level may list each block so often on average: long-lived blocks are in many windows."""
+"""Most listings per block on a level, on average: long-lived blocks are in many windows."""
 
 
 class Windows:
-    """A problem as arrays, to be placed in any number of orders. Units: bytes, steps."""
+    """A problem as arrays, for placement in any number of orders. Units: bytes, steps."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
         table = np.array(rows, np.int64).reshape(-1, 5)
         self.size, start, end, self.mask, self.pinned = table.T.copy()
         steps = np.unique(start)
-        # Two blocks meet where one of them starts, so that only these steps count.
+        # Two blocks meet where one of them starts, so only these steps count.
         self.start = np.searchsorted(steps, start).astype(np.int64)
         self.end = np.searchsorted(steps, end).astype(np.int64)
         self.widths = np.array(_widths(self.start, self.end, len(steps)), np.int64)
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Offsets for all blocks: pinned ones first, then the others in the given order."""
+        """Return offsets for all blocks: pinned first, then the others in the given order."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])
@@ -55,7 +55,7 @@ class Windows:
 
 
 def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
-    """The distance of windows by level, shortest first; the last level is one window."""
+    """Return the distance of windows by level, shortest first; the last level is one window."""
     widths: list[int] = []
     width = 32
     while width < n_steps:
@@ -68,7 +68,7 @@ def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
 
 
 def _room(start: Any, end: Any, widths: Any, n_steps: int) -> tuple[Any, Any]:
-    """The number of each level's first window, and where the list of each window begins.
+    """Return the number of each level's first window, and the start of each window's list.
 
     Window w of a level spans the steps from (w - 1) * width until before (w + 1) * width.
     """
@@ -108,7 +108,7 @@ def _place(
 ) -> None:
     """Fill in `offsets` for `turns`: the blocks in their order, pinned ones first.
 
-    The four arrays `..._at` hold the lists; `asked` gets the last turn that looks at each window.
+    The arrays `..._at` hold the lists; `asked` gets the last turn that examines each window.
     """
     for turn in range(len(turns)):
         b = turns[turn]
@@ -125,7 +125,7 @@ def _place(
             while b_end - b_start > widths[level]:
                 level += 1
             window = bases[level] + (b_end - 1) // widths[level]
-            # Look for a gap between what the window lists, which is ordered by offset.
+            # Find a gap between the blocks of the window, which is ordered by offset.
             free = 0
             gap = -1
             least = 0
@@ -139,7 +139,7 @@ def _place(
                             break
                     free = max(free, (limit_at[at] + b_mask) & ~b_mask)
             offsets[b] = gap if gap >= 0 else free
-        # Enter it into every window that it is alive in, and that is asked again.
+        # Enter it into each window where it is alive and that is still needed.
         b_offset = offsets[b]
         for level in range(len(widths)):
             width = widths[level]

@@ -1,4 +1,4 @@
-"""Values computed again where they are needed, so that they need not be kept: memory for time."""
+"""Rematerialisation: values recomputed instead of kept, trading time for memory."""
 
 from compiler.memory.remat.cheapest import cheapest, least
 from compiler.memory.remat.greedy import recompute, squeezed

@@ -1,9 +1,9 @@
-"""The least time within a limit of memory, and the least memory, for small graphs: every order and
-every further run.
+"""Least time within a memory limit, and least memory, for small graphs: a search over all orders
+and recomputations.
 
-What a program can do next depends only on which values it holds and which tasks have run. So runs
-are a path through such states, and the cheapest path to the end is found by Dijkstra's algorithm;
-so is the path whose fullest step is the lowest.
+The next steps of a program depend only on the values in memory and the tasks that have run. So runs
+are a path through such states, and Dijkstra's algorithm finds the cheapest path to the end; it also
+finds the path of the lowest peak.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from compiler.memory.orders.tasks import Tasks
 from compiler.memory.remat.repeated import Repeated
 
 MOST_STATES = 20_000
-"""So many states are looked at; small graphs have fewer."""
+"""Largest number of visited states; small graphs have fewer."""
 
 MOST_TASKS = 16
-"""More tasks mostly have more states."""
+"""Largest number of tasks; more tasks mostly have too many states."""
 
 State = tuple[int, int]
-"""The values that are held and the tasks that have run, as bits."""
+"""The values in memory and the tasks that have run, as bits."""
 
 
 def cheapest(
     tasks: Tasks, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
 ) -> Repeated | None:
-    """The runs of least cost that need no more than a limit; None where none are found in reach.
+    """Return the cheapest runs within a memory limit; None if none are found in the state limit.
 
-    As `recompute`, but the order may change as well. Source: the pebble game with costs, which
+    As `recompute`, but the order may also change. Source: the pebble game with costs, which
     Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
 
     >>> cheapest(Tasks((), (), (), (), (), ()), [], 0, ()).origins
@@ -41,7 +41,7 @@ def cheapest(
 
 
 def least(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Repeated | None:
-    """The runs of least cost among those that need least memory; None where they are out of reach.
+    """Return the cheapest runs of those with the least memory; None beyond the state limit.
 
     >>> two = Tasks(((), (0,)), ((), (0,)), ((0,), (1,)), (0, 0), ((), ()), (8, 4))
     >>> least(two, [1.0, 1.0], ()).peak_bytes
@@ -56,13 +56,13 @@ def _fuller(so_far: float, task: int, need: int) -> float:
 
 
 Worse = Callable[[float, int, int], float]
-"""What a path is worth, less being better: with a task more that needs so many bytes."""
+"""Function that extends a path's cost by a task and its need in bytes; less is better."""
 
 
 def _searched(
     tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
 ) -> Repeated | None:
-    """The best runs within a limit; None where none are found in reach."""
+    """Return the best runs within a limit; None if none are found within the state limit."""
     if len(tasks) > MOST_TASKS:
         return None
     game = _Game(tasks, frozenset(allowed))
@@ -118,7 +118,7 @@ class _Game:
         return done == self.every and not self.kept & ~held
 
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
-        """Runs of tasks with the bytes that they need, and values dropped (task -1)."""
+        """Yield runs of tasks with the bytes that they need, and drops of values (task -1)."""
         held, done = state
         for v in range(len(self.tasks.sizes)):
             if held >> v & 1:
@@ -133,7 +133,7 @@ class _Game:
             after = held | self.writes[t], done | 1 << t
             yield t, need, after
             if self.tasks.over[t]:
-                # Operands over which results are written are gone: they die with this run.
+                # Overwritten operands die with this run.
                 dying = [v for v in self.tasks.reads[t] if v not in self.tasks.kept]
                 saved, gone = _over(self.tasks, t, dying)
                 yield t, need - saved, (after[0] & ~_mask(gone), after[1])
@@ -143,7 +143,7 @@ class _Game:
 
 
 def _over(tasks: Tasks, task: int, dying: Sequence[int]) -> tuple[int, list[int]]:
-    """The bytes saved by results over operands, and these operands."""
+    """Return the bytes saved by overwriting operands, and these operands."""
     free, gone, saved = set(dying), list[int](), 0
     for value, operands in tasks.over[task]:
         victim = next((x for x in operands if x in free), None)

@@ -1,4 +1,4 @@
-"""Which tasks run again so that no more than a limit is live: the most bytes for the least time."""
+"""Greedy rematerialisation: recompute the values that save the most bytes per time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from compiler.memory.orders.tasks import Tasks
 from compiler.memory.remat.repeated import Repeated
 
 LONGEST = 6
-"""So many tasks in a row at most run again for one value."""
+"""Longest chain of tasks recomputed for one value."""
 
 
 def recompute(
     tasks: Tasks | Repeated, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
 ) -> Repeated:
-    """Further runs of tasks until no more bytes than a limit are live; as few as are found needed.
+    """Recompute tasks until live bytes are within a limit, with few extra runs.
 
-    `tasks` may have some already. `costs` are what running each task once more takes, `allowed` the
-    tasks that may run again. A value that is live at the fullest task, which does not touch it, is
-    computed again after it: the one is chosen that saves most bytes beyond the limit for its cost,
-    with what it is made of where that is no longer there either. The peak of the result tells
-    whether the limit is met. Source: greedy rematerialization, as in XLA.
+    `tasks` may already include extra runs. `costs` are the costs of one more run of each task,
+    `allowed` the tasks that may be recomputed. At the fullest task, values that are live but unused
+    are candidates for recomputation after it. The one that saves the most bytes above the limit per
+    cost is chosen, including its dead operands. The result's peak tells whether the limit is met.
+    Source: greedy rematerialization, as in XLA.
 
     >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes
     0
@@ -43,7 +43,7 @@ def recompute(
 
 
 def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Iterator[Repeated]:
-    """Ever lower peaks, until none is found; each takes as few more runs as are found needed."""
+    """Yield ever lower peaks until none is found, each with few extra runs."""
     found = Repeated.of(tasks)
     while True:
         lower = recompute(found, costs, found.peak_bytes - 1, allowed)
@@ -53,7 +53,7 @@ def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> 
 
 
 def _candidates(found: Repeated, at: int, allowed: Collection[int]) -> Iterator[Repeated]:
-    """What there is with a value computed again that is live at a task only for later ones."""
+    """Yield variants in which a value that is unused at a task is recomputed after it."""
     tasks = found.tasks
     touched = {*tasks.reads[at], *tasks.writes[at]}
     for t in range(at):
@@ -73,10 +73,10 @@ def _chain(
     allowed: Collection[int],
     length: int,
 ) -> Iterator[Repeated]:
-    """A task again, then also those that make its operands, as long as these are gone by then."""
+    """Yield variants that recompute a task, then also the producers of its dead operands."""
     again = found.with_again(task, readers)
     yield again
-    new = readers[0]  # the place of the further run
+    new = readers[0]  # the position of the extra run
     tasks = again.tasks
     makers = {v: t for t, values in enumerate(tasks.writes) for v in values}
     lost = [v for v in tasks.reads[new] if v in makers and max(_other(tasks, v, new)) < at]
@@ -88,5 +88,5 @@ def _chain(
 
 
 def _other(tasks: Tasks, value: int, reader: int) -> list[int]:
-    """The tasks that read a value besides one; -1 with them."""
+    """Return a value's readers other than one; -1 first."""
     return [-1, *(r for r in tasks.readers[value] if r != reader)]

@@ -1,4 +1,4 @@
-"""Tasks some of which run again: for each task in order, which of the given ones it repeats."""
+"""Tasks with repetitions: an order in which some tasks run more than once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compiler.memory.orders.tasks import Tasks
 
 @dataclass(frozen=True)
 class Repeated:
-    """Tasks listed in the order they run, the further runs among them.
+    """Tasks in the order they run, including repetitions.
 
-    `origins` has the number of the given task that each one is a run of, and `values` that of the
-    given value that each value is, perhaps computed again.
+    `origins` has the number of the original task of each run, and `values` that of the original of
+    each value, which may be a recomputed copy.
     """
 
     tasks: Tasks
@@ -24,12 +24,12 @@ class Repeated:
 
     @staticmethod
     def of(tasks: Tasks) -> Repeated:
-        """Every task once, as listed."""
+        """Return each task once, as listed."""
         return Repeated(tasks, tuple(range(len(tasks))), tuple(range(len(tasks.sizes))))
 
     @staticmethod
     def of_runs(tasks: Tasks, runs: Sequence[int]) -> Repeated:
-        """The given tasks as they run; each reads what was written last."""
+        """Build the runs of given tasks; each reads the latest copy of its operands."""
         sizes, values = list(tasks.sizes), list(range(len(tasks.sizes)))
         newest = list(values)
         last_run: dict[int, int] = {}
@@ -63,21 +63,21 @@ class Repeated:
 
     @cached_property
     def live(self) -> list[int]:
-        """The bytes alive during each task."""
+        """Return the live bytes during each task."""
         return self.tasks.live_bytes(range(len(self.tasks)))
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes alive during one task."""
+        """Return the most live bytes during one task."""
         return max(self.live, default=0)
 
     def above(self, limit_bytes: int) -> int:
-        """The bytes beyond a limit, summed over all tasks."""
+        """Return the bytes above a limit, summed over all tasks."""
         return sum(n - limit_bytes for n in self.live if n > limit_bytes)
 
     @property
     def again(self) -> list[int]:
-        """The places in the list of tasks that ran before."""
+        """Return the positions of repetitions."""
         seen: set[int] = set()
         found: list[int] = []
         for place, origin in enumerate(self.origins):
@@ -87,7 +87,7 @@ class Repeated:
         return found
 
     def with_again(self, task: int, readers: Sequence[int]) -> Repeated:
-        """A task runs once more, right before the first of some readers, which all read that run.
+        """Repeat a task right before the first of some readers, which all read the new copy.
 
         >>> once = Repeated.of(Tasks(((), (0,)), ((), (0,)), ((0,), ()), (0, 0), ((), ()), (8,)))
         >>> once.with_again(0, [1]).origins
@@ -129,7 +129,7 @@ class Repeated:
         return Repeated(tasks, tuple(origins[t] for t in order), values)
 
     def in_order(self, order: Sequence[int]) -> Repeated:
-        """The same runs in another order."""
+        """Return the same runs in another order."""
         place = {t: p for p, t in enumerate(order)}
         old = self.tasks
         tasks = replace(
@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """The task itself where a reader waits for it for another reason than its values."""
+    """Return the task itself if a reader depends on it other than through its values."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

@@ -1,1 +1,1 @@
-"""Programs for all sizes: code is made once, and a run brings the numbers."""
+"""Programs for all sizes: compiled once, with sizes supplied at run time."""

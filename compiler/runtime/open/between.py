@@ -1,4 +1,4 @@
-"""What runs between the parts of a program: nodes whose results tell sizes, each prepared once."""
+"""Steps between the parts of a program: prepared nodes whose results determine sizes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from compiler.runtime.open.sizes import sizes_of_value
 from compiler.runtime.works.select import is_handed_out
 
 HostStep = Callable[[dict[str, Any], dict[str, int]], None]
-"""Adds a node's results to the values of a run, and what they tell to its sizes."""
+"""Function that adds a node's results to a run's values, and their sizes to its sizes."""
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """How a node between parts runs; `rounds` is what runs a loop that data end.
+    """Return the runner of a node between parts; `rounds` runs a loop that data terminate.
 
-    What a step adds may be a view of other values.
+    An added value may be a view of other values.
     """
     if rounds is not None:
         return _in_rounds(node, graph.constants, rounds)
@@ -31,7 +31,7 @@ def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostSte
 
 
 def _in_rounds(node: Node, constants: Mapping[str, Constant], rounds: Rounds) -> HostStep:
-    """A loop in generated code, where its body has such for the operands that it meets."""
+    """Run a loop in generated code, if its body has code for the operands' types."""
     given = {name: constants[name].array() for name in node.reads if name in constants}
     otherwise = _by_reference(node, constants)
 
@@ -64,9 +64,9 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 
 
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
-    """The places that were filled of some room, without a copy where they lie together.
+    """Return the filled part of a larger buffer, without a copy if it is contiguous.
 
-    Generated code has made both operands; what remains here is less work than asking the reference.
+    Generated code has computed both operands; this step is cheaper than calling the reference.
     """
     if not is_handed_out(node) or any(i in constants for i in node.inputs):
         return None

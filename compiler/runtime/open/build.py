@@ -1,4 +1,4 @@
-"""Making the one program for all sizes, or saying why there is none."""
+"""Compilation of one program for all sizes, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from compiler.targets.options import CodeOptions
 
 
 class NotOpen(Exception):
-    """One program for all sizes would run something slower than programs for each; says what."""
+    """A program for all sizes would be slower than specialised programs; gives the reason."""
 
 
 def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
-    """One program that gets its sizes when it runs. `graph` is what the passes made of the model.
+    """Compile a program that gets its sizes at run time. `graph` is the optimised model.
 
-    Errors: NotOpen when some node has code for known sizes only.
+    Errors: NotOpen if a node has code for known sizes only.
     """
     target = options.target
     with stage("loops"):
@@ -105,7 +105,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
 
 
 def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None]:
-    """The works of all parts, with the kernels that were asked for. Errors: E-SCHEDULE-*."""
+    """Return the works of all parts with user schedules. Errors: E-SCHEDULE-*."""
     found: list[list[Work] | None] = []
     by_hand, is_one = ByHand(options), len(choice.pieces) == 1
     for number, (piece, works) in enumerate(zip(choice.pieces, choice.works, strict=True)):
@@ -118,9 +118,10 @@ def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """How the nodes of a graph with open sizes run: by part, with None for what is no part.
+    """The implementation of nodes with open sizes: by part, with None for host nodes.
 
-    `shapes` were assumed to try it; `inferred` are symbols that type rules find from those.
+    `shapes` are the assumed shapes of the trial; `inferred` are symbols that type rules derive from
+    them.
     """
 
     pieces: Sequence[Graph | HostNode]
@@ -130,7 +131,7 @@ class OpenChoice:
 
 
 def choose_open(graph: Graph, options: CodeOptions) -> OpenChoice:
-    """Choose for the one program, without making code. Errors: NotOpen, as `build_open`."""
+    """Choose implementations without generating code. Errors: NotOpen, as `build_open`."""
     shapes, inferred = _check_inputs(graph)
     pieces = cut(graph, input_symbols(graph) | inferred)
     works = [_works(p, options) if isinstance(p, Graph) else None for p in pieces]
@@ -143,7 +144,7 @@ def _works(graph: Graph, options: CodeOptions) -> list[Work]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """The code of each part's groups of launches; None for a node that the reference runs."""
+    """Yield the code of each part's groups of launches; None for a node of the reference."""
     n_native = 0
     for step in steps:
         found = []
@@ -164,13 +165,13 @@ def _all_symbols(graph: Graph) -> frozenset[str]:
 
 
 LARGEST_SAMPLE = 1 << 14
-"""Sizes beyond this are not tried when looking for some that a model can have."""
+"""Largest size tried in the search for sizes that a model permits."""
 
 
 def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
-    """Sizes to plan an example with: those assumed for the inputs, or one for all symbols.
+    """Return sizes for an example plan: those assumed for the inputs, or one for all symbols.
 
-    Sizes that the model's windows do not fit into are none.
+    Sizes that are too small for the model's windows are excluded.
     """
     size = ASSUMED_SIZE
     sample = dict.fromkeys(_all_symbols(graph), size)
@@ -191,7 +192,7 @@ def _is_negative(d: Dim, sizes: Mapping[str, int]) -> bool:
 
 
 def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """The symbols of the inputs for these shapes."""
+    """Return the symbols of the inputs for these shapes."""
     found: dict[str, int] = {}
     for v in graph.inputs:
         if v.name in shapes and isinstance(v.type, TensorType):
@@ -201,9 +202,9 @@ def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[s
 
 
 def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, frozenset[str]]:
-    """Assumed shapes of the open inputs, and the symbols that type rules find once these are known.
+    """Return assumed input shapes, and the symbols that type rules derive from them.
 
-    None where none can be assumed. Errors: NotOpen when the inputs do not say their sizes.
+    None if no shapes can be assumed. Errors: NotOpen if inputs do not determine their sizes.
     """
     known = input_symbols(graph)
     for v in graph.inputs:
@@ -213,13 +214,13 @@ def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, froz
             strays = open_symbols([v.type]) - known
             if strays:
                 raise NotOpen(
-                    f"the input {v.name}: {v.type} does not tell {', '.join(sorted(strays))}"
+                    f"the input {v.name}: {v.type} does not determine {', '.join(sorted(strays))}"
                 )
     try:
         shapes = assumed_shapes(graph)
         found = inferred_sizes(graph, shapes)
     except CompileError:
-        return None, frozenset()  # a model for other sizes than those that are assumed
+        return None, frozenset()  # the model does not permit the assumed sizes
     return shapes, frozenset(found) - known
 
 
@@ -229,7 +230,7 @@ def _require_no_loss(
     options: CodeOptions,
     chosen: Iterable[list[Work] | None],
 ) -> None:
-    """Errors: NotOpen when a node that would be code for known sizes is not for open ones."""
+    """Check that no node loses its code by open sizes. Errors: NotOpen."""
     refused = {
         w.node.output: w
         for works in chosen

@@ -1,4 +1,4 @@
-"""Calls in code for open sizes: places, sizes and bytes are slots of the table that a run fills."""
+"""Calls in code for open sizes: places, sizes and bytes are slots of a run's table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from compiler.runtime.works.regions import RegionPlan, RegionWriter
 from compiler.runtime.works.select import NativeWork, RegionWork
 
 Path = tuple[tuple[int, str], ...]
-"""The way to a body from outside: the number of a launch and the key of its region, and so on."""
+"""Path to a nested body: pairs of a launch number and the key of its region."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An offset in an arena: of a value, of a launch's temporary, or behind a region's bodies."""
+    """An offset in an arena: of a value, of a launch's temporary, or after a region's bodies."""
 
     inside: Path
     kind: str
@@ -33,7 +33,7 @@ class Place:
     name: str
 
     def offset(self, whole: Arrangement) -> int:
-        """What it is in an arrangement of the part. Units: bytes."""
+        """Return the offset in an arrangement of the part. Units: bytes."""
         here = whole
         for number, key in self.inside:
             here = here.regions[number].bodies[key]
@@ -46,16 +46,16 @@ class Place:
 
 @dataclass
 class Slots:
-    """What a run's table has at each position: the offset of a place, or a number."""
+    """The entries of a run's table: the offset of a place, or a number."""
 
     entries: dict[Place | Expr, int] = field(default_factory=dict)
 
     def of(self, entry: Place | Expr) -> int:
-        """The position of an entry, the next one if it is new."""
+        """Return the position of an entry, appending it if it is new."""
         return self.entries.setdefault(entry, len(self.entries))
 
     def table(self, arrangement: Arrangement, sizes: Mapping[str, int]) -> list[int]:
-        """What the code reads in a run: a number for every slot."""
+        """Return the table of a run: a number for each slot."""
         found = [
             e.offset(arrangement) if isinstance(e, Place) else int(affine.substitute(e, sizes))
             for e in self.entries
@@ -64,15 +64,15 @@ class Slots:
 
 
 def kernel_sizes(work: NativeWork) -> tuple[str, ...]:
-    """The sizes that the work's kernel gets, in order."""
+    """Return the size arguments of the work's kernel, in order."""
     return work.scheduled.kernel.sizes
 
 
 @dataclass
 class OpenCaller:
-    """Makes calls of the works of one part, those inside regions included.
+    """Creates calls for the works of one part, including those inside regions.
 
-    Which space a value lies in is the same for all sizes, so any arrangement tells it.
+    A value's memory space is the same for all sizes, so any arrangement determines it.
     """
 
     made: Functions
@@ -87,7 +87,7 @@ class OpenCaller:
         arrangement: Arrangement,
         inside: Path = (),
     ) -> Iterator[tuple[int, Launch]]:
-        """The call of each native work by its number. The works are those for all sizes."""
+        """Yield the call of each native work by its number. The works are those for all sizes."""
         for number, work in enumerate(works):
             one = _Call(self, number, graph, arrangement, inside)
             if isinstance(work, NativeWork):
@@ -98,7 +98,7 @@ class OpenCaller:
 
 @dataclass(frozen=True)
 class _Call:
-    """The call of one work, with where it stands."""
+    """The call of one work, with its position."""
 
     caller: OpenCaller
     number: int
@@ -145,7 +145,7 @@ class _Call:
         return Arg("constants", self.caller.pool.offset_of(wanted))
 
     def place(self, value: str) -> Arg:
-        """Where a value lies that is no constant."""
+        """Return the place of a value other than a constant."""
         place = self.arrangement.places[value]
         if place.space != "arena":
             return Arg(place.space, place.offset)
@@ -158,7 +158,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Open:
-    """What the functions of one region are told; its launch is `call`."""
+    """The arguments of one region's functions; its launch is `call`."""
 
     call: _Call
     work: RegionWork

@@ -1,8 +1,7 @@
-"""Cutting a graph where sizes become known only by running what comes before.
+"""Cuts of a graph at values whose sizes are known only after earlier nodes have run.
 
-Most graphs are one part. Where the size of a value depends on data (the number of places that are
-not zero, boxes that are kept), the node that makes it is run on its own, and what needs the size
-comes in a later part.
+Most graphs are one part. If a value's size depends on data (the number of nonzero elements, of kept
+boxes), the node that makes it runs separately, and nodes that need the size come in a later part.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from compiler.ir.types import PLAIN, TensorType, Type, open_symbols
 
 @dataclass(frozen=True, slots=True)
 class HostNode:
-    """A node that the reference runs between parts, because its result tells sizes."""
+    """A node that the reference runs between parts, because its result determines sizes."""
 
     node: Node
 
@@ -26,14 +25,14 @@ _PLAIN = ".plain"
 
 
 def outer_name(name: str) -> str:
-    """The value of the whole graph that an input of a part is."""
+    """Return the whole graph's value for an input of a part."""
     return name.removesuffix(_PLAIN)
 
 
 def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
-    """The graph as parts whose sizes are known when they begin, and the nodes between them.
+    """Cut the graph into parts whose sizes are known at their start, and nodes between them.
 
-    `known` are the symbols that the shapes of the inputs decide.
+    `known` are the symbols that the inputs' shapes determine.
     """
     groups = list(_groups(graph, known))
     if len(groups) == 1 and not isinstance(groups[0], HostNode):
@@ -48,7 +47,7 @@ def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
 
 
 def _groups(graph: Graph, known: frozenset[str]) -> Iterable[list[Node] | HostNode]:
-    """Nodes that may run together, as many as there are at each time."""
+    """Yield maximal groups of nodes that may run together."""
     available = {v.name for v in graph.inputs} | set(graph.constants)
     symbols = set(known)
     left = list(graph.nodes)
@@ -75,8 +74,8 @@ def _symbols(types: Iterable[Type]) -> frozenset[str]:
 
 
 def _part(graph: Graph, nodes: Sequence[Node], later: Sequence[list[Node] | HostNode]) -> Graph:
-    """A group of nodes as a graph of its own: what it reads is its input, what others read its
-    result, both in plain layout."""
+    """Return a group of nodes as a graph: its inputs are values read, its results values that
+    others read, all in plain layout."""
     made = {o for n in nodes for o in n.outputs if o}
     read = dict.fromkeys(r for n in nodes for r in n.reads)
     after = {r.value for r in graph.results}

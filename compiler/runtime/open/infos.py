@@ -1,4 +1,4 @@
-"""What is known of the kernels and arenas of a program in several parts."""
+"""Facts about the kernels and arenas of a program in several parts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def part_infos(
     calls: Mapping[int, Launch],
     functions: Functions,
 ) -> Infos:
-    """Each launch of a part, whose graph and works have these numbers for all sizes."""
+    """Return the launches of a part; `graph` and `works` have numbers for all sizes."""
     launched = [w for w in _all_sized(works, sizes) if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
     return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
 
 
 def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work]:
-    """The works with numbers inside fusions and bodies as well."""
+    """Yield the works with numbers also inside fusions and bodies."""
     for work in works:
         node = with_sizes(work.node, sizes)
         if isinstance(work, RegionWork):
@@ -47,9 +47,9 @@ def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work
 
 
 def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
-    """A node that runs between two parts; `rounds` runs it if it is a loop that data end."""
+    """Return a node between two parts; `rounds` runs it if it is a loop that data terminate."""
     is_view = is_handed_out(node)
-    because = "its data tell sizes that what follows needs"
+    because = "its data determine sizes that later nodes need"
     if is_view or runs_in_rounds(node):
         because = "" if rounds is None else rounds.because
     outputs = tuple(filter(None, node.outputs))
@@ -58,7 +58,7 @@ def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
 
 
 def joined_infos(infos: Iterable[Infos]) -> Infos:
-    """The kernels of all steps in order, under names that tell them apart."""
+    """Return the kernels of all steps in order, with unique names."""
     steps = list(infos)
     if len(steps) == 1:
         return steps[0]
@@ -66,7 +66,7 @@ def joined_infos(infos: Iterable[Infos]) -> Infos:
 
 
 def joined_plans(plans: Sequence[Plan]) -> Plan:
-    """Plans whose steps come one after the other, each with an arena of its own."""
+    """Concatenate plans of successive steps, each with an arena of its own."""
     if len(plans) == 1:
         return plans[0]
     buffers: list[Buffer] = []

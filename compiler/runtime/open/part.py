@@ -1,4 +1,4 @@
-"""A part of a program for open sizes: compiled once, given places for each set of sizes."""
+"""A part of a program for open sizes: compiled once, arranged for each set of sizes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Table = ctypes.Array[ctypes.c_int64]
 
 @dataclass
 class OpenPart:
-    """Works over one graph; `slots` says what the table of a run holds.
+    """Works of one graph; `slots` defines a run's table.
 
     `first` is the number of the first launch among those of the program.
     """
@@ -66,32 +66,32 @@ class OpenPart:
 
     @staticmethod
     def of(graph: Graph, works: Sequence[Work], first: int) -> OpenPart:
-        """A part before its code is made."""
+        """Create a part before its code is generated."""
         kernels = [w.scheduled.kernel for w in inner_works(works)]
         known: dict[int, Overwritable] = {id(kernel): overwritable(kernel) for kernel in kernels}
         return OpenPart(graph, works, first, Slots(), known, Workspaces())
 
     @cached_property
     def reads(self) -> tuple[tuple[str, str], ...]:
-        """Each input, with the value of the whole graph that it is."""
+        """Return each input with its value in the whole graph."""
         return tuple((v.name, outer_name(v.name)) for v in self.graph.inputs)
 
     @cached_property
     def gives(self) -> tuple[tuple[str, str], ...]:
-        """Each value that others read, with the name of the result that it is."""
+        """Return each value that others read, with the name of its result."""
         return tuple((r.value, r.name) for r in self.graph.results)
 
     @property
     def launched(self) -> list[Launchable]:
-        """The works that do something, in order."""
+        """Return the works that are launches or fallbacks, in order."""
         return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
     ) -> dict[int, Launch]:
-        """The call of each native work by its number in the program, with slots for places.
+        """Return the call of each native work by its number in the program, with slots for places.
 
-        `sample` are any sizes.
+        `sample` are arbitrary sizes.
         """
         _, _, arrangement = self.arranged(sample)
         caller = OpenCaller(made, pool, writer, self.slots)
@@ -99,15 +99,15 @@ class OpenPart:
         return {self.first + number: launch for number, launch in found}
 
     def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """The graph and works with numbers for all sizes, and where their values lie."""
+        """Return graph and works with numbers for all sizes, and the places of their values."""
         graph, works = _numbered(self.graph, self.works, sizes)
         return graph, works, arrange(graph, works, self.overwritten)
 
     def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """As `arranged`, for sizes that are checked.
+        """Arrange the part for given sizes, and check them.
 
-        Errors: those of type rules where the sizes do not fit each other; NotDetermined where they
-        do not fit what is inside a node, or what is on record is wrong.
+        Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that do not fit
+        a node's body, or a wrong recorded type.
         """
         graph, works = _numbered(self.graph, self.works, sizes)
         require_consistent(graph)
@@ -116,9 +116,9 @@ class OpenPart:
         return graph, works, arrange(graph, works, self.overwritten)
 
     def numbered(self, launches: Mapping[int, Launch], table: Table) -> dict[int, Launch]:
-        """The part's launches counted from 0, with what the slots of their calls say.
+        """Return the part's launches counted from 0, with slots replaced by their values.
 
-        The place of the table itself is its address, which is good as long as the table is kept.
+        The table's place is its address, which is valid as long as the table exists.
         """
         known = {"table": ctypes.addressof(table)}
         found: dict[int, Launch] = {}
@@ -136,7 +136,7 @@ class OpenPart:
         return found
 
     def table(self, arrangement: Arrangement, sizes: Mapping[str, int]) -> Table:
-        """What the code reads in a run."""
+        """Return the table of a run."""
         numbers = self.slots.table(arrangement, sizes)
         return (ctypes.c_int64 * len(numbers))(*numbers)
 
@@ -150,7 +150,7 @@ class OpenPart:
         constants: Array,
         keep: object,
     ) -> Executable:
-        """What runs for these numbers; `entries` has the code of each group of launches."""
+        """Return the executable for these numbers; `entries` has the code of each launch group."""
         launched = [w for w in works if not isinstance(w, Unlaunched)]
         segments: list[Segment] = []
         for entry, group in entries:
@@ -169,7 +169,7 @@ def _bound(entry: OpenEntry, table: int) -> Callable[[int, int, int, int], None]
 
 
 def with_numbers(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """The graph with numbers in the types of its own values; regions are left as they are."""
+    """Return the graph with numbers in its values' types; regions are unchanged."""
     inputs = tuple(Value(v.name, ty.substitute(v.type, sizes)) for v in graph.inputs)
     nodes = tuple(_node(n, sizes) for n in graph.nodes)
     return replace(graph, inputs=inputs, nodes=nodes)
@@ -193,7 +193,7 @@ def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
             bodies = {k: _body_with_numbers(b, sizes) for k, b in work.bodies.items()}
             return RegionWork(with_sizes(work.node, sizes), bodies)
         case CutWork() | JoinWork():
-            raise AssertionError(f"{node.output}: where parts lie hangs on sizes, which are open")
+            raise AssertionError(f"{node.output}: places of parts depend on open sizes")
 
 
 def _body_with_numbers(body: Body, sizes: Mapping[str, int]) -> Body:

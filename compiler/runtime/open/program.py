@@ -1,9 +1,9 @@
-"""One program for all sizes: what it is compiled from, and how a run finds its numbers.
+"""One program for all sizes: its compiled form, and the sizes of a run.
 
-Machine code is made once. A run reads the sizes off its inputs, plans the arena for them (plans are
-kept), and hands the code a table of offsets and sizes. Where a size depends on data, the program
-has several parts: the node that makes the size is run by the reference, and the next part begins
-with the size known.
+Machine code is generated once. A run reads the sizes from its inputs, plans the arena for them
+(plans are cached), and passes the code a table of offsets and sizes. If a size depends on data, the
+program has several parts: the reference runs the node that determines the size, and the next part
+starts with the size known.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from compiler.runtime.works.select import Work
 from compiler.targets.options import CodeOptions
 
 MAX_PLANS = 64
-"""Plans for this many sets of sizes are kept; the one not used longest goes first."""
+"""Number of cached plans, one per set of sizes; least recently used first out."""
 
 Step = OpenPart | HostNode
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A part with its numbers: the plan of its arena, and what runs."""
+    """A part with its sizes: the arena's plan, and the executable."""
 
     part: OpenPart
     graph: Graph
@@ -67,11 +67,11 @@ class Bound:
 
     @property
     def n_launches(self) -> int:
-        """How many launches and fallbacks there are."""
+        """Return the number of launches and fallbacks."""
         return len(self.part.launched)
 
     def timed(self, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
-        """Seconds of each launch in one run, and its results."""
+        """Return the seconds of each launch in one run, and its results."""
         calls = launchers(self.library, self.launches)
         return self.executable.timed(
             inputs, lambda n, run, constants: calls[n](run, constants), self.n_launches
@@ -80,17 +80,17 @@ class Bound:
     def timed_within(
         self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
     ) -> tuple[list[float], dict[str, Any]]:
-        """As `timed`, under the limits of the caller."""
+        """As `timed`, under the caller's limits."""
         launch = stoppable(self.executable, infos, self.library, self.launches)
         return self.executable.timed(inputs, launch, self.n_launches)
 
 
 @dataclass
 class OpenProgram:
-    """Code for open sizes with all that a run needs. Runs may overlap.
+    """Code for open sizes with all that a run needs. Concurrent runs are allowed.
 
     `entries` has the code of each part's groups of launches; `inferred` are symbols that no input
-    states, but that type rules find once the inputs have numbers.
+    determines directly, but type rules derive from the inputs' sizes.
     """
 
     graph: Graph
@@ -111,17 +111,17 @@ class OpenProgram:
 
     @property
     def is_runnable(self) -> bool:
-        """Whether the code is for this machine."""
+        """Return whether the code is for this machine."""
         return self.library is not None
 
     @property
     def plan(self) -> Plan:
-        """The arenas of all parts in the last run, one after the other; of a sample before."""
+        """Return the arenas of the last run's parts, concatenated; before it, a sample's."""
         return joined_plans([b.plan for b in self.last]) if self.last else self.built.plan
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Every launch and fallback with the numbers of the last run; of a sample before."""
+        """Return launches and fallbacks with the last run's sizes; before a run, a sample's."""
         bounds = iter(self.last)
         if not self.last:
             return self.built.kernels
@@ -136,13 +136,13 @@ class OpenProgram:
         return part_infos(b.part, b.graph, b.works, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
-        """Whether the results' rows along a size depend on the same rows of inputs alone."""
+        """Return whether rows of results along a size depend on the same rows of inputs only."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
         return is_rowwise(self.graph, self.steps[0].works, symbol)
 
     def profile(self, inputs: Mapping[str, Any], repeat: int) -> Profile:
-        """As `Program.profile`."""
+        """Profile as `Program.profile`."""
         runs = []
         for _ in range(repeat):
             seconds: list[float] = []
@@ -151,7 +151,7 @@ class OpenProgram:
         return Profile(tuple(k.name for k in self.kernels if not k.inside), runs)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The results by name, in graph order. Errors: as `Program.run`."""
+        """Return the results by name, in graph order. Errors: as `Program.run`."""
         sizes = self.sizes(inputs)
         if len(self.steps) == 1 and isinstance(self.steps[0], OpenPart):
             bound = self.bound(0, sizes)
@@ -160,7 +160,7 @@ class OpenProgram:
         return self._run_steps(inputs, dict(sizes))
 
     def run_within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """As `run`, launch by launch under the limits of the caller. Errors: E-LIMIT-SECONDS."""
+        """Run launch by launch under the caller's limits. Errors: E-LIMIT-SECONDS."""
         return self._run_steps(inputs, dict(self.sizes(inputs)), [], within=True)
 
     def _within(self, b: Bound, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
@@ -169,7 +169,7 @@ class OpenProgram:
         return b.timed_within(infos, inputs)
 
     def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
-        """The numbers of all symbols that shapes decide."""
+        """Return the numbers of all symbols that shapes determine."""
         found = {symbol: inputs[name].shape[axis] for symbol, name, axis in self._places}
         if not self.inferred:
             return found
@@ -184,7 +184,7 @@ class OpenProgram:
             known = {**found, **inferred_sizes(self.graph, shapes)}
             missing = self.inferred - known.keys()
             if missing:
-                raise NotDetermined(f"these inputs do not tell {', '.join(sorted(missing))}")
+                raise NotDetermined(f"these inputs do not determine {', '.join(sorted(missing))}")
             self._inferred[key] = known
             if len(self._inferred) > MAX_PLANS:
                 self._inferred.popitem(last=False)
@@ -231,7 +231,7 @@ class OpenProgram:
 
     @cached_property
     def _prepared(self) -> tuple[OpenPart | HostStep, ...]:
-        """The steps as they run."""
+        """Return the prepared steps."""
         graph = self.graph
         return tuple(
             host_step(s.node, graph, self._rounds.get(s.node.output))
@@ -242,21 +242,21 @@ class OpenProgram:
 
     @cached_property
     def _rounds(self) -> Mapping[str, Rounds]:
-        """What runs loops that data end, by their first outputs."""
+        """Return the runners of loops that data terminate, by their first outputs."""
         nodes = (s.node for s in self.steps if isinstance(s, HostNode) and runs_in_rounds(s.node))
         return {n.output: Rounds(n, self.graph.constants, self.options) for n in nodes}
 
     @cached_property
     def _fresh(self) -> frozenset[str]:
-        """Values that parts make in arrays that are nobody else's, each one result at most."""
+        """Return values in new arrays that parts own and that are one result each."""
         made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
         results = [r.value for r in self.graph.results]
         return frozenset(v for v in made if results.count(v) == 1)
 
     def bound(self, number: int, sizes: Mapping[str, int]) -> Bound:
-        """A part with these numbers, from the plans that are kept if it was there."""
+        """Return a part with these sizes, from the cached plans if possible."""
         part = self.steps[number]
-        assert isinstance(part, OpenPart), f"step {number} is no part"
+        assert isinstance(part, OpenPart), f"step {number} is not a part"
         key = (number, *sizes.values())
         with self._lock:
             found = self._plans.get(key)

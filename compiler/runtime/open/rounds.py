@@ -1,8 +1,8 @@
-"""Loops whose body decides when they end, in generated code that gives its pieces in rounds.
+"""Loops that their body terminates, in generated code that runs in rounds.
 
-A round is one launch: it takes a number of steps at most, each of which writes its pieces into room
-for that many, and counts. Where the last round ended early, or another one follows, is known from
-the count and the condition that it gives beside the states.
+A round is one launch of at most a number of steps, each of which writes its slices into
+preallocated memory and counts. The returned count and condition tell whether the loop ended early
+or another round follows.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from compiler.runtime.executable import Executable
 from compiler.targets.options import CodeOptions
 
 ROUND_BYTES = 1 << 20
-"""What the pieces of a round fill at most, unless few steps need more."""
+"""Most bytes of the slices of a round, unless the fewest steps need more."""
 
 FEWEST, MOST = 16, 1024
-"""Steps of a round."""
+"""Fewest and most steps of a round."""
 
 MAX_PROGRAMS = 8
-"""Code for this many sets of operand types is kept."""
+"""Number of cached programs, one per set of operand types."""
 
 NUMBER, FLAG = TensorType(DType.i64, ()), TensorType(DType.bool, ())
 
 
 def runs_in_rounds(node: Node) -> bool:
-    """Whether a node is a loop that its body ends, and that gives something at every step."""
+    """Return whether a node is a loop that its body terminates and that has scan outputs."""
     n_states = len(node.inputs) - 2
     if node.op != "onnx.Loop" or not any(node.outputs[n_states:]):
         return False
@@ -49,7 +49,7 @@ def runs_in_rounds(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """The code of one round, how many steps it takes, and the types of its pieces."""
+    """The code of one round, its number of steps, and the types of its slices."""
 
     executable: Executable
     n_steps: int
@@ -57,7 +57,7 @@ class _Round:
 
 
 class Rounds:
-    """Runs one loop. Code is made for the types that operands turn out to have."""
+    """Runs one loop. Code is compiled for the operands' actual types."""
 
     def __init__(self, node: Node, constants: Mapping[str, Constant], options: CodeOptions) -> None:
         self.node, self.constants = node, constants
@@ -65,7 +65,7 @@ class Rounds:
         self._made: dict[tuple[object, ...], _Round | str] = {}
 
     def run(self, values: Mapping[str, Any]) -> list[Any] | None:
-        """The node's results; None where its body has no code, as `because` says."""
+        """Return the node's results; None if its body has no code, as `because` explains."""
         arrays = {n: np.asarray(values[n]) for n in dict.fromkeys(self.node.reads)}
         key = tuple((a.dtype, a.shape) for a in arrays.values())
         made = self._made.get(key)
@@ -77,7 +77,7 @@ class Rounds:
 
     @property
     def because(self) -> str:
-        """Why the last types that had no code had none; "" if all had."""
+        """Return the reason for the last operand types without code; "" if all had code."""
         return next((m for m in reversed(self._made.values()) if isinstance(m, str)), "")
 
     def _run(self, one: _Round, arrays: Mapping[str, Array]) -> list[Any]:
@@ -114,7 +114,7 @@ class Rounds:
         pieces = made[1 + len(node.inputs) - 2 :]
         tensors = tuple(t for t in pieces if isinstance(t, TensorType) and t.is_static)
         if len(tensors) != len(pieces) or made[0] != FLAG:
-            return "what a step gives has no size that is known"
+            return "a step's result has no known size"
         nbytes = sum(t.nbytes for t in tensors)
         n_steps = max(FEWEST, min(MOST, ROUND_BYTES // max(nbytes, 1)))
         graph = _graph(node, types, self.constants, tensors, n_steps)
@@ -123,7 +123,7 @@ class Rounds:
             return objection
         built = build_program(graph, self.options, lambda _: nullcontext())
         if built.executable is None or any(k.because for k in built.kernels):
-            return next((k.because for k in built.kernels if k.because), "there is no code")
+            return next((k.because for k in built.kernels if k.because), "no code was generated")
         return _Round(built.executable, n_steps, tensors)
 
 
@@ -147,7 +147,7 @@ def _graph(
     pieces: Sequence[TensorType],
     n_steps: int,
 ) -> Graph:
-    """One round as a graph of one loop, whose results are states, count, condition, and pieces."""
+    """Return one round as a graph of one loop with results: states, count, condition, slices."""
     body, starts = node.regions["body"], node.inputs[2:]
     counter, going, *states = body.inputs
     one, none = "%one", "%none"

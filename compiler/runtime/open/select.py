@@ -1,4 +1,4 @@
-"""How each node runs when sizes are open: as `select`, but for kernels that get their sizes."""
+"""Selection for open sizes: as `select`, but kernels get their sizes as arguments."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from compiler.runtime.works.select import (
 
 
 class OpenSelector(Selector):
-    """Decides for nodes whose sizes may be symbols; those without symbols are decided as ever."""
+    """Selector for nodes whose sizes may be symbols; others are handled as usual."""
 
     def work(self, node: Node) -> Work:
-        """How one node will run."""
+        """Choose the implementation of one node."""
         if not open_symbols(_types(node, self.graph)):
             return super().work(node)
         source = open_view_source(node, self.graph)
@@ -41,7 +41,7 @@ class OpenSelector(Selector):
             return self._native(node)
         except (NotLowerable, CompileError) as e:
             return FallbackWork(node, f"no code for open sizes: {e}")
-        except Exception as e:  # a facet written for numbers may stumble over symbols in any way
+        except Exception as e:  # a facet written for numbers may raise anything on symbols
             return FallbackWork(node, f"{node.op} needs numbers for its sizes: {e}")
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
@@ -72,17 +72,17 @@ class OpenSelector(Selector):
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """As `view_source`; that both have the same number of elements is checked once it is known."""
+    """As `view_source`; equal numbers of elements are checked once they are known."""
     return plain_view(node, graph, is_sized)
 
 
 def is_sized(t: Type | None) -> bool:
-    """Whether values of a type are bytes of a size known when the symbols are."""
+    """Return whether values of a type are bytes of a size that the symbols determine."""
     return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
 
 
 def _symbols(graph: Graph) -> frozenset[str]:
-    """All sizes in a graph, but those in its nodes' regions."""
+    """Return all sizes in a graph, except those in its nodes' regions."""
     return open_symbols(
         [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     )

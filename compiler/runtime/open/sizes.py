@@ -1,4 +1,4 @@
-"""The numbers of a program's symbols: read off inputs and values, or found by type rules."""
+"""The values of a program's symbols: read from inputs and values, or derived by type rules."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from compiler.ir.types import TensorType, Type
 
 
 class NotDetermined(Exception):
-    """Sizes do not follow from the inputs as they did when the program was made."""
+    """The inputs do not determine sizes as they did at compile time."""
 
 
 def input_symbols(graph: Graph) -> frozenset[str]:
-    """The symbols that stand alone as a dimension of some input: a run reads their numbers off."""
+    """Return the symbols that are whole dimensions of inputs: a run reads their values."""
     found: set[str] = set()
     for v in graph.inputs:
         if isinstance(v.type, TensorType):
@@ -29,11 +29,11 @@ def input_symbols(graph: Graph) -> frozenset[str]:
 
 
 SizePlace = tuple[str, str, int]
-"""A symbol, and the input and axis where its number is read."""
+"""A symbol, and the input and axis that determine it."""
 
 
 def size_places(graph: Graph) -> tuple[SizePlace, ...]:
-    """Where the number of every symbol that stands alone in the inputs' types is read."""
+    """Return the place of each symbol that is a whole dimension in the inputs' types."""
     found: dict[str, SizePlace] = {}
     for v in graph.inputs:
         if isinstance(v.type, TensorType):
@@ -45,12 +45,12 @@ def size_places(graph: Graph) -> tuple[SizePlace, ...]:
 
 
 def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """The number of every symbol that stands alone in the inputs' types, for checked inputs."""
+    """Return the value of each symbol that is a whole dimension, for checked inputs."""
     return {s: np.shape(inputs[name])[axis] for s, name, axis in size_places(graph)}
 
 
 def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> None:
-    """Note the sizes that a computed value tells. Errors: E-GRAPH-TYPE for another shape."""
+    """Record the sizes of a computed value. Errors: E-GRAPH-TYPE for another shape."""
     if not isinstance(t, TensorType) or t.shape is None:
         return
     shape = np.shape(value)
@@ -70,7 +70,7 @@ def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> Non
 
 
 def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """The symbols of all values that become numbers when the inputs have these shapes."""
+    """Return the symbols of all values that become numbers for these input shapes."""
     known = specialize(graph, shapes)
     sizes: dict[str, int] = {}
     for before, after in zip(graph.nodes, known.nodes, strict=True):
@@ -82,10 +82,10 @@ def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[st
 
 
 def require_consistent(graph: Graph) -> None:
-    """Check that type rules give what is on record, now that sizes are numbers.
+    """Check that type rules confirm recorded types, now that sizes are numbers.
 
-    Symbols may have hidden that two sizes had to be equal, or that a size on record is wrong.
-    Errors: the rules' own for sizes that do not fit; NotDetermined where the record is wrong.
+    Symbols may have hidden that two sizes must be equal, or that a recorded size is wrong. Errors:
+    the rules' own for inconsistent sizes; NotDetermined for a wrong record.
     """
     for before, after in zip(graph.nodes, infer(graph)[0].nodes, strict=True):
         for t, u in zip(before.types, after.types, strict=True):
@@ -95,13 +95,13 @@ def require_consistent(graph: Graph) -> None:
         source = graph.types[before.inputs[0]] if kind == "view" else None
         if isinstance(source, TensorType) and source.is_static and before.tensor.is_static:
             if source.nbytes != before.tensor.nbytes:
-                raise NotDetermined(f"{before.output}: {before.tensor} is no view of {source}")
+                raise NotDetermined(f"{before.output}: {before.tensor} is not a view of {source}")
 
 
 def require_fitting(body: Graph) -> None:
-    """As `require_consistent` for what is inside a node, which may never be reached.
+    """Check a nested body as `require_consistent` does; it may never be executed.
 
-    Errors: NotDetermined for whatever is wrong; code for these sizes alone fails where it has to.
+    Errors: NotDetermined for any inconsistency; specialised code then fails only if reached.
     """
     try:
         require_consistent(body)

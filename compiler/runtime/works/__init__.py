@@ -1,1 +1,1 @@
-"""How each node of a graph runs, where its values lie, and what of it is launched."""
+"""Execution of a graph's nodes: their implementation, their places in memory, and launches."""

@@ -1,7 +1,7 @@
-"""Where every value of a program lies: arena, packed constants, or the caller's own arrays.
+"""The place of each value of a program: arena, packed constants, or the caller's arrays.
 
-Results are written straight into the arrays that `run` returns; inputs are read from the caller's
-arrays. All else that has a size known now lies in the arena; the rest is kept by name.
+Results are written directly into the arrays that `run` returns; inputs are read from the caller's
+arrays. All other values of known size are in the arena; the rest are kept by name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Space = Literal["arena", "input", "output"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value lies: a byte offset in the arena, or the number of an input or output."""
+    """The place of a value: a byte offset in the arena, or the number of an input or output."""
 
     space: Space
     offset: int
@@ -45,11 +45,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The places of a program's values and the plan behind them.
+    """The places of a program's values and their plan.
 
-    `copied` lists the results that `run` has to copy at the end (position, value); `scratch` gives
-    the arena offsets of a launch's temporaries by launch number and parameter. `regions` has what
-    is inside launches that are nodes with regions; their memory is a temporary named REGION.
+    `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
+    arena offsets of temporaries by launch number and parameter. `regions` has the contents of
+    launches that are nodes with regions; their memory is a temporary named REGION.
     """
 
     places: Mapping[str, Place]
@@ -62,19 +62,19 @@ class Arrangement:
 
 
 REGION = "region"
-"""The temporary that is all the memory of a launch with regions."""
+"""The temporary that holds all memory of a launch with regions."""
 
 
 Overwritable = Mapping[str, tuple[str, ...]]
-"""For each output of a kernel, the inputs over which it may be written."""
+"""For each output of a kernel, the inputs that it may overwrite."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What the launches of a program need of the arena, in their order, before it is planned.
+    """The arena requirements of a program's launches, in order, before planning.
 
-    `steps` has one step a launch with what lies in the arena, `late` what is copied out at the end;
-    `outside` has the places that are known: inputs, and results made in the caller's arrays.
+    `steps` has one step per launch with its values in the arena, `late` the values copied at the
+    end; `outside` has the known places: inputs, and results made in the caller's arrays.
     """
 
     steps: tuple[Step, ...]
@@ -86,14 +86,14 @@ class Needs:
     regions: Mapping[int, RegionPlan]
 
     def in_order(self, order: Sequence[int]) -> Needs:
-        """The same for the launches in another order."""
+        """Return the requirements for the launches in another order."""
         steps = tuple(_numbered(self.steps[old], new) for new, old in enumerate(order))
         regions = {new: self.regions[old] for new, old in enumerate(order) if old in self.regions}
         return replace(self, steps=steps, regions=regions)
 
 
 def _numbered(step: Step, number: int) -> Step:
-    """A step under another number, by which its temporaries go."""
+    """Return a step with another number, which is part of its temporaries' names."""
     scratch = {f"{number}:{name.partition(':')[2]}": n for name, n in step.scratch.items()}
     return replace(step, scratch=scratch)
 
@@ -101,9 +101,9 @@ def _numbered(step: Step, number: int) -> Step:
 def needed(
     graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Needs:
-    """What launches need of the arena.
+    """Return the arena requirements of launches.
 
-    `overwritten` has what is known already of kernels, by their identity; what is found is added.
+    `overwritten` caches facts about kernels, by their identity; new ones are added.
     """
     views = views_of(works)
     launches = [w for w in works if not isinstance(w, Unlaunched)]
@@ -129,7 +129,7 @@ def needed(
 
 
 def views_of(works: Sequence[Work]) -> Views:
-    """What needs no launch, since it lies in the memory of others."""
+    """Return the values without launches, which use other values' memory."""
     return Views(
         {w.node.output: w.source for w in works if isinstance(w, ViewWork)},
         {name: span for w in works if isinstance(w, CutWork) for name, span in w.cuts.items()},
@@ -140,15 +140,15 @@ def views_of(works: Sequence[Work]) -> Views:
 def arrange(
     graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Arrangement:
-    """Give every value a place; the launches run as listed, one after the other."""
+    """Place each value; the launches run as listed, one after another."""
     return placed(needed(graph, works, overwritten))
 
 
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
-    """Give every value a place. The plan is checked by a checker that did not make it.
+    """Place each value. An independent checker verifies the plan.
 
-    `until` has, by launch that runs side by side with others, the last one that may begin before
-    it has ended.
+    `until` has, for a launch that runs concurrently with others, the last launch that may start
+    before it ends.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]
@@ -173,7 +173,7 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
 def _results(
     graph: Graph, launches: Sequence[Work], views: Views
 ) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
-    """Values that are made directly in an output array, and results that are copied at the end."""
+    """Return values made directly in output arrays, and results that are copied at the end."""
     made = {v.name: v.type for w in launches for v in w.node.values()}
     hosted: dict[str, Place] = {}
     copied: list[tuple[int, Result]] = []
@@ -215,7 +215,7 @@ def _step(
         values[y]: tuple(
             values[x]
             for x in safe
-            # A kernel may get the same memory by another parameter too, which it must not lose.
+            # Another parameter of the kernel may use the same memory, which must then be preserved.
             if not views.meets(values[x], (values[other] for other in read if other not in safe))
         )
         for y, safe in known[id(kernel)].items()
@@ -225,7 +225,7 @@ def _step(
 
 
 def _without(step: Step, sizes: Mapping[str, int], views: Views) -> Step:
-    """The step with only what lies in the arena."""
+    """Return the step restricted to values in the arena."""
     reads = tuple(
         dict.fromkeys(r for r in step.reads if not sizes.keys().isdisjoint(views.roots(r)))
     )

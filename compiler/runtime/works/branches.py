@@ -1,10 +1,10 @@
-"""Which launches run side by side: chains that do not depend on each other, where that is faster.
+"""Concurrent launches: independent chains, if running them in parallel is faster.
 
-Nearly every large kernel is shared by all threads, so there is little to gain from two of them at
-once. It pays where kernels are too small to be shared or cannot be: the two directions of a
-recurrent net, small branches. What is chosen is a run of neighbouring launches that falls into
-chains, each of them in order, by one thread. What a chain makes and needs is kept from the other
-chains until they have ended.
+Nearly all large kernels use all threads, so running two at once gains little. It pays for kernels
+that are too small or unable to use threads: the two directions of a recurrent network, small
+branches. A section is a run of neighbouring launches that splits into chains, each run in order by
+one thread. The memory of a chain's operands and results is kept from other chains until they have
+ended.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork
 from compiler.targets.options import CodeOptions
 
 LONGEST = 24
-"""So many launches at most run side by side."""
+"""Most launches in a section."""
 
 GAIN = 0.9
-"""Side by side has to take less than this of the time in turn: both are estimates."""
+"""Largest ratio of parallel to sequential time for a section: both are estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Launches `first` to `end` in chains; half cycles in turn, and side by side.
+    """Launches `first` to `end` in chains; their sequential and parallel times in half cycles.
 
-    `after` has by launch those of the section that wait for it, where chains wait for each other;
-    `order` the launches as they are to be listed, where that is not the order they have.
+    `after` has, by launch, those of the section that wait for it, if chains wait for each other;
+    `order` is the order of listing, if it differs.
     """
 
     first: int
@@ -48,9 +48,9 @@ class Section:
 
     @property
     def until(self) -> dict[int, int]:
-        """By launch the last one that may begin before it has ended.
+        """Return, by launch, the last one that may start before it has ended.
 
-        A launch waits for the one before it in its chain, and for those that it is `after`.
+        A launch waits for its predecessor in its chain, and for the launches it is `after`.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
@@ -61,14 +61,14 @@ class Section:
         for i in reversed(range(self.first, self.end)):
             later[i] = 0
             for v in after[i]:
-                assert v > i, f"launch {v} is listed before {i}, for which it waits"
+                assert v > i, f"launch {v} is listed before its predecessor {i}"
                 later[i] |= later[v] | 1 << (v - self.first)
             others = ~later[i] & (1 << (self.end - self.first)) - 1
             found[i] = self.first + others.bit_length() - 1
         return found
 
     def numbered(self, place: Mapping[int, int]) -> Section:
-        """The section with its launches, which stay together, under other numbers."""
+        """Return the section with its launches, which stay together, renumbered."""
         first = min(place[i] for i in range(self.first, self.end))
         return replace(
             self,
@@ -80,16 +80,16 @@ class Section:
         )
 
     def words(self, names: Sequence[str]) -> str:
-        """What runs side by side, for the notes of a program."""
+        """Describe the concurrent launches for the notes of a program."""
         shown = " | ".join(", ".join(names[i] for i in chain) for chain in self.chains)
         share = self.at_once / self.in_turn
-        return f"side by side, in about {share:.2f} of the time in turn: {shown}"
+        return f"in parallel, in about {share:.2f} of the sequential time: {shown}"
 
 
 def sections(
     works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
-    """The sections of a program, none of which overlap: those that together save most."""
+    """Return disjoint sections of a program that together save the most time."""
     if options.threads < 2 or options.forking != "pool" or not works:
         return ()
     before = producers(works, views)
@@ -112,7 +112,7 @@ def sections(
 
 
 def producers(works: Sequence[Launchable], views: Views) -> list[set[int]]:
-    """The launches that make what each one reads."""
+    """Return, by launch, the launches that produce its operands."""
     maker: dict[str, int] = {}
     found: list[set[int]] = []
     for number, work in enumerate(works):
@@ -124,7 +124,7 @@ def producers(works: Sequence[Launchable], views: Views) -> list[set[int]]:
 
 
 def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
-    """Half cycles of a launch on one thread, and shared by all."""
+    """Return the half cycles of a launch on one thread, and on all threads."""
     alone = shared = 0.0
     for one in listed([work], graph):
         if isinstance(one.work, NativeWork):
@@ -136,14 +136,14 @@ def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, 
 
 
 class _Chains:
-    """Neighbouring launches, as they are added, in chains that do not depend on each other."""
+    """Neighbouring launches, added one by one, in independent chains."""
 
     def __init__(self, before: Sequence[set[int]]) -> None:
         self.before = before
         self.chains: list[tuple[int, ...]] = []
 
     def add(self, number: int) -> None:
-        """The next launch: it joins all chains that it depends on."""
+        """Add the next launch: it joins all chains that it depends on."""
         joined = [c for c in self.chains if not self.before[number].isdisjoint(c)]
         self.chains = [c for c in self.chains if c not in joined]
         self.chains.append((*sorted(i for c in joined for i in c), number))
@@ -151,7 +151,7 @@ class _Chains:
     def section(
         self, alone: Sequence[float], shared: Sequence[float], threads: int
     ) -> Section | None:
-        """These chains side by side; None where they are one, or that is not clearly faster."""
+        """Return these chains as a section; None for one chain, or no clear gain."""
         if len(self.chains) < 2:
             return None
         every = [i for c in self.chains for i in c]

@@ -1,4 +1,4 @@
-"""Schedules written by hand, put in place of those that the policies made."""
+"""User schedules, which replace those of the policies."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.targets.options import CodeOptions, KernelSchedule
 
 MOST_NAMES = 40
-"""A message lists at most this many kernels."""
+"""Most kernels in a message."""
 
 
 class ByHand:
-    """The schedules asked for, and the kernels that they have met."""
+    """The requested schedules, and the kernels that they match."""
 
     def __init__(self, options: CodeOptions) -> None:
         self.options = options
@@ -27,7 +27,7 @@ class ByHand:
         self._kernels: list[str] = []
 
     def applied(self, works: list[Work], graph: Graph, suffix: str = "") -> list[Work]:
-        """The works with the kernels that were asked for; `suffix` stands behind their names.
+        """Return the works with user schedules applied; `suffix` is appended to kernel names.
 
         Errors: E-SCHEDULE-*, E-LIMIT-CODE.
         """
@@ -64,7 +64,7 @@ class ByHand:
         return replace(work, scheduled=made)
 
     def finish(self) -> None:
-        """Say which schedules met no kernel. Errors: E-SCHEDULE-NAME."""
+        """Report schedules without a kernel. Errors: E-SCHEDULE-NAME."""
         for s in self._asked.values():
             if s.kernel not in self._met:
                 raise self._unknown(s)
@@ -84,7 +84,7 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
     first, second, *_ = sorted(asked, key=lambda s: s.first_line)
     return CompileError(
         "E-SCHEDULE-NAME",
-        f"{second.kernel!r} and {first.kernel!r} name one kernel, and both have schedules",
+        f"{second.kernel!r} and {first.kernel!r} name the same kernel, and both have schedules",
         where=Where(source="schedule", line=max(second.first_line - 1, 1)),
         hint="keep one of them",
     )

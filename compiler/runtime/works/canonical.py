@@ -1,4 +1,4 @@
-"""Kernels under names that say nothing, so that equal ones are compiled once."""
+"""Canonical names inside kernels, so that equal kernels are compiled once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.loops.nodes import If, Kernel, Loop, Prefetch, ScatterStore, State
 
 
 def canonical_text(kernel: Kernel) -> str:
-    """A text that is equal for kernels that differ in names only."""
+    """Return a text that is equal for kernels that differ in names only."""
     return str(renamed(kernel, "kernel"))
 
 
 def renamed(kernel: Kernel, name: str) -> Kernel:
-    """The kernel under a name, with buffers and loop variables numbered in order."""
+    """Return the kernel under a name, with buffers and loop variables numbered in order."""
     buffers = {p.name: f"b{i}" for i, p in enumerate(kernel.params)}
     buffers.update((r.name, f"r{i}") for i, r in enumerate(kernel.registers))
     sizes = {s: f"N{i}" for i, s in enumerate(kernel.sizes)}
@@ -86,11 +86,11 @@ LIBRARY = frozenset(
     "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fma fmod log log2"
     " log10 nearbyint pow rint round sin sinh sqrt tan tanh trunc memcpy memmove memset".split()
 )
-"""C functions that machine code may call; a kernel of the same name would be called instead."""
+"""C functions that machine code may call; a kernel of the same name would replace them."""
 
 
 def symbol_name(label: str, taken: set[str]) -> str:
-    """A function name for machine code that is not taken yet, readable where possible."""
+    """Return an unused function name for machine code, readable if possible."""
     base = re.sub(r"\W", "_", label) or "kernel"
     if base in LIBRARY:
         base = f"{base}_kernel"

@@ -1,4 +1,4 @@
-"""Packed constants: the weights of a program in the order its kernels read them, in one block."""
+"""Packed constants: a program's weights in the order that its kernels read them, in one block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.schedule.operands.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class PackedConstant:
-    """A constant operand as one kernel wants it. Units: bytes."""
+    """A constant operand in the form that one kernel reads. Units: bytes."""
 
     constant: Constant
     packing: Packing | None
@@ -23,7 +23,7 @@ class PackedConstant:
 
 
 class ConstantPool:
-    """Collects packed constants, equal ones once, and then writes them all."""
+    """Collects packed constants, without duplicates, then writes them all."""
 
     def __init__(self) -> None:
         self._offsets: dict[object, int] = {}
@@ -31,8 +31,8 @@ class ConstantPool:
         self.nbytes = 0
 
     def offset_of(self, wanted: PackedConstant) -> int:
-        """Where the constant will lie in the block."""
-        # Storages compare by content; origins do not matter to the bytes.
+        """Return the offset of the constant in the block."""
+        # Storages compare by content; origins do not affect the bytes.
         key = (wanted.constant.type, wanted.constant.storage, wanted.packing)
         if key not in self._offsets:
             self._offsets[key] = self.nbytes
@@ -42,11 +42,11 @@ class ConstantPool:
 
     @property
     def n_constants(self) -> int:
-        """How many different packed constants there are."""
+        """Return the number of distinct packed constants."""
         return len(self._wanted)
 
     def block(self) -> Array:
-        """All of them, each at its offset; packed one after the other to keep the peak low.
+        """Pack all constants at their offsets, one after another to keep the peak low.
 
         Errors: E-LIMIT-MEMORY.
         """
@@ -59,7 +59,7 @@ class ConstantPool:
 
 
 def _write(wanted: PackedConstant, memory: Array) -> None:
-    """Put the constant's elements into memory in the order the kernel reads them."""
+    """Write the constant's elements into memory in the order that the kernel reads them."""
     constant, packing = wanted.constant, wanted.packing
     shape = constant.type.static_shape if packing is None else packing.shape
     dtype = np.dtype(constant.type.dtype.numpy)
@@ -68,7 +68,7 @@ def _write(wanted: PackedConstant, memory: Array) -> None:
         f"a constant packs into {shape}, the kernel reads {wanted.nbytes} bytes"
     )
     if isinstance(constant.storage, Splat) and wanted.nbytes == constant.type.nbytes:
-        target.fill(constant.storage.value)  # without making it an array first
+        target.fill(constant.storage.value)  # without materialising it
     elif packing is None:
         target.reshape(shape)[...] = constant.array()
     else:

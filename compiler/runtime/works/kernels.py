@@ -1,4 +1,4 @@
-"""What is known about each kernel of a program: where it came from, its work, its loops."""
+"""Facts about each kernel of a program: its origin, its work, its loops."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, 
 class KernelInfo:
     """One launch of a program, or one node that the reference implementation runs.
 
-    A view whose size only the run tells counts as native: nothing is computed.
+    A view whose size is known at run time only counts as native: nothing is computed.
 
-    `symbol` names the generated function; equal kernels share one. `because` says why a fallback is
-    one. `reads` and `writes` are value names of the compiled graph, or of the region in which the
-    kernel runs: then `inside` names the kernel of the node around it, which is what is launched.
-    `constants` are the operands of the computation that are known at compile time.
-    Units: operations and bytes of one run.
+    `symbol` names the generated function; equal kernels share one. `because` is the reason of a
+    fallback. `reads` and `writes` are value names of the compiled graph, or of the kernel's region:
+    then `inside` names the launched kernel of the surrounding node. `constants` are operands known
+    at compile time. Units: operations and bytes of one run.
     """
 
     name: str
@@ -51,7 +50,7 @@ NONE: Mapping[int, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A work with the graph it stands in, how often it runs in a run, and the work around it."""
+    """A work with its graph, its executions per run, and the surrounding work."""
 
     work: Launchable
     graph: Graph
@@ -66,12 +65,12 @@ def kernel_infos(
     loops: Mapping[str, Kernel],
     inside: Mapping[int, str] = NONE,
 ) -> tuple[KernelInfo, ...]:
-    """One entry per launch, then those inside nodes with regions, all with unique names.
+    """Return one entry per launch, then those inside nodes with regions, with unique names.
 
     `symbols` has the function of each native launch, `inside` that of each kernel by identity.
 
-    The work of what is inside is that of one step times the number of steps where it is known, else
-    of one step; of branches, all are listed. The node itself has only the bytes at its border.
+    The work of a nested kernel is that of one step times the trip count, if known, else that of one
+    step; all branches are listed. The node itself has only the bytes at its border.
     """
     all_of_them = listed(works, graph)
     names = unique_names([x.work for x in all_of_them])
@@ -85,18 +84,18 @@ def kernel_infos(
 
 
 def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
-    """The works of a graph, then those inside nodes with regions."""
+    """Return the works of a graph, then those inside nodes with regions."""
     found = [Listed(w, graph) for w in works]
-    for number, one in enumerate(found):  # which grows by what is inside
+    for number, one in enumerate(found):  # grows by nested works
         if isinstance(one.work, RegionWork):
             found += _inside(number, one, one.work)
     return found
 
 
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
-    """The kernels of a region that a fallback runs, under names of their own.
+    """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    They are of a module of their own, so they name no function of the program's.
+    They belong to another module, so they name no function of the program.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around
@@ -147,7 +146,7 @@ def _constants(work: NativeWork, graph: Graph) -> frozenset[str]:
 
 
 def unique_names(works: Sequence[Launchable]) -> list[str]:
-    """What the kernels are called: the operators inside, numbered where that is not unique."""
+    """Return kernel names: the operators inside, numbered if not unique."""
     labels = [w.lowered.computation.name if isinstance(w, NativeWork) else w.node.op for w in works]
     totals = {label: labels.count(label) for label in set(labels)}
     taken = set(labels)

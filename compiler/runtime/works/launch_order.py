@@ -1,7 +1,7 @@
-"""The order in which a program's launches run: of those allowed, one that needs little memory.
+"""The execution order of a program's launches: a legal one that needs little memory.
 
-Launches that run side by side stay together, and nothing moves from generated code across what the
-reference runs, so that data cross to it as seldom as before.
+Concurrent launches stay together, and no launch moves across a fallback, so the number of crossings
+to the reference does not grow.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
 
 @dataclass(frozen=True, slots=True)
 class OrderEffect:
-    """What an order that was found does to memory. Units: bytes, of the planned arenas.
+    """The effect of a found order on memory. Units: bytes, of the planned arenas.
 
-    It is not taken where its arena would not be smaller than that of the given order.
+    The order is taken only if its arena is smaller than that of the given order.
     """
 
     found: Ordered
@@ -35,11 +35,11 @@ class OrderEffect:
 
 @dataclass(frozen=True, slots=True)
 class LaunchOrder:
-    """Works in the order they run, where their values lie, and which of them run side by side.
+    """Works in execution order, the places of their values, and the concurrent sections.
 
-    `found` tells of the order of what may move: single launches, and sections as one; `effect` also
-    of an order that was found and not taken. `is_changed` says whether launches are listed in
-    another order than they were given.
+    `found` is the order of movable units: single launches, and sections as one; `effect` also
+    describes an order that was not taken. `is_changed` tells whether the order of launches differs
+    from the given one.
     """
 
     works: tuple[Work, ...]
@@ -51,12 +51,12 @@ class LaunchOrder:
 
     @property
     def words(self) -> str:
-        """The peak before and after, for the trace."""
+        """Describe the peaks before and after, for the trace."""
         found = self.found
         if not found.is_changed:
-            lowest = ", and no order needs less" if found.is_lowest else ""
-            stay = "those that run side by side are listed as planned, the others stay in order"
-            stay = stay if self.is_changed else "launches stay in order"
+            lowest = ", the lowest of all orders" if found.is_lowest else ""
+            stay = "concurrent launches are listed as planned, the others keep their order"
+            stay = stay if self.is_changed else "launches keep their order"
             return f"{stay}: {found.given_bytes} bytes live at the peak{lowest}"
         share = f"{found.peak_bytes} bytes live at the peak instead of {found.given_bytes}"
         return f"{METHODS[found.method].title}: {share}"
@@ -65,9 +65,9 @@ class LaunchOrder:
 def ordered_launches(
     works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
-    """The works in an order by one of METHODS; as they are where the arena would not be smaller.
+    """Order works by one of METHODS; keep the given order if the arena would not be smaller.
 
-    What runs by a plan is listed in the order of the plan.
+    Planned launches are listed in the order of the plan.
     """
     launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), beside)
@@ -103,7 +103,7 @@ def _listed(
     beside: Sequence[Section],
     order: Sequence[int],
 ) -> tuple[tuple[Work, ...], Needs, list[Section]]:
-    """Works, needs and sections for the launches in another order."""
+    """Return works, requirements and sections for the launches in another order."""
     place = {number: new for new, number in enumerate(order)}
     moved = sorted((s.numbered(place) for s in beside), key=lambda s: s.first)
     listed = _with_views([launches[number] for number in order], works)
@@ -115,7 +115,7 @@ def _until(beside: Sequence[Section]) -> dict[int, int]:
 
 
 def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Work, ...]:
-    """The works in the order that one of METHODS finds, whatever the arena; none side by side."""
+    """Return the works in the order of one of METHODS, whatever the arena; none concurrent."""
     launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), ())
     order = order_tasks(launch_tasks(launches, units, needs), method).order
@@ -123,21 +123,21 @@ def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Wo
 
 
 def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
-    """The graph with its nodes as the works run."""
+    """Return the graph with its nodes in the order of the works."""
     place = {id(w.node): i for i, w in enumerate(works)}
     assert len(place) == len(graph.nodes), "each node is one work"
     return replace(graph, nodes=tuple(sorted(graph.nodes, key=lambda n: place[id(n)])))
 
 
 def _kept(found: Ordered) -> Ordered:
-    """What is said of an order that was found and not taken."""
+    """Return the description of an order that was found and not taken."""
     order = tuple(range(len(found.order)))
     live = found.given_live_bytes
     return replace(found, order=order, live_bytes=live, is_lowest=False, found_by=())
 
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
-    """Launches by number; those of a section are one unit."""
+    """Return launches by number; those of a section are one unit."""
     sections = {s.first: s for s in beside}
     units: list[tuple[int, ...]] = []
     number = 0
@@ -151,7 +151,7 @@ def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
 def launch_tasks(
     launches: Sequence[Launchable], units: Sequence[tuple[int, ...]], needs: Needs
 ) -> Tasks:
-    """Units of launches, by number, as tasks; nothing moves across what the reference runs."""
+    """Return units of launches as tasks; nothing moves across a fallback."""
     unit_of = {number: u for u, unit in enumerate(units) for number in unit}
     waits: dict[int, set[int]] = {}
     for number, made in enumerate(producers(launches, needs.views)):
@@ -167,8 +167,8 @@ def launch_tasks(
 def _fences(
     launches: Sequence[Launchable], units: Sequence[tuple[int, ...]]
 ) -> dict[int, Sequence[int]]:
-    """What each unit waits for so that none moves across a fallback: a fallback for all before it
-    since the one before, the others for the last fallback before them."""
+    """Return each unit's additional predecessors: for a fallback, all units since the previous
+    fallback; for others, the last fallback before them."""
     falls_back = [isinstance(launches[unit[0]], FallbackWork) for unit in units]
     last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)
     before = [-1, *last]
@@ -180,7 +180,7 @@ def _fences(
 
 
 def _together(steps: Sequence[Step]) -> Step:
-    """Launches that run at the same time as one: nothing in them is computed in place."""
+    """Merge concurrent launches into one step, without computing in place."""
     if len(steps) == 1:
         return steps[0]
     return Step(
@@ -191,7 +191,7 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
-    """The launches with the views among them, each as soon as all that it shows is there."""
+    """Return launches with views between them, each as soon as its sources exist."""
     made = {o for w in works for o in w.node.outputs if o}
     shown = [w for w in works if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}

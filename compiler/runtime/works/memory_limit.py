@@ -1,8 +1,7 @@
-"""A program within a limit of memory: another order first, then kernels that run again.
+"""A program within a memory limit: another order first, then recomputed kernels.
 
-The graph gets further nodes, each the like of one that is there under other names of values, so
-that all that follows knows nothing of it, and results keep every bit: equal kernels are one
-function.
+The graph gets further nodes, copies of existing ones with other value names. So later steps need no
+changes, and results are bitwise the same: equal kernels are one function.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from compiler.targets.target import Target
 from compiler.trace import Event
 
 MARGINS = (1.0, 0.97, 0.9)
-"""Shares of the limit that live bytes are brought to: places leave gaps."""
+"""Fractions of the limit that live bytes should reach: offsets leave gaps."""
 
 Select = Callable[[Graph], list[Work]]
-"""How each node of a graph will run."""
+"""Function that selects the implementation of each node of a graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A graph whose program needs no more than a limit, and what had to be done, for the trace."""
+    """A graph whose program is within a memory limit, with the event for the trace."""
 
     graph: Graph
     works: list[Work]
@@ -47,15 +46,15 @@ class Limited:
 def within_limit(
     graph: Graph, works: list[Work], limit_bytes: int, target: Target, order: str, select: Select
 ) -> Limited:
-    """The graph with as many nodes again as its arena needs to stay within a limit.
+    """Add copies of nodes until the arena is within the limit.
 
-    Errors: E-LIMIT-ARENA, with the smallest arena that is found at all: a limit that is met.
+    Errors: E-LIMIT-ARENA, with the smallest arena found: a limit that can be met.
     """
     start = perf_counter()
     fitting = _fitting(graph, works, limit_bytes, order)
     given = fitting.peak_bytes
     if given <= limit_bytes:
-        words = f"{given} bytes are within the limit of {limit_bytes}: nothing runs again"
+        words = f"{given} bytes are within the limit of {limit_bytes}: nothing is recomputed"
         return Limited(graph, fitting.works, Event("memory limit", graph, graph, 0.0, words=words))
     first = _ordered(graph, works, order)
     program = _Program.of(graph, list(first.works), target)
@@ -65,8 +64,8 @@ def within_limit(
         smallest = given if made is None else made.peak_bytes
         raise CompileError(
             "E-LIMIT-ARENA",
-            f"the arena may have {limit_bytes} bytes; the smallest that was found has {smallest}",
-            notes=(f"without kernels that run again it has {given}",),
+            f"the arena's limit is {limit_bytes} bytes; the smallest arena found has {smallest}",
+            notes=(f"without recomputed kernels it has {given}",),
         )
     words = program.words(made.found, given, made.peak_bytes, limit_bytes)
     event = Event("memory limit", graph, made.graph, perf_counter() - start, words=words)
@@ -75,7 +74,7 @@ def within_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Runs as a graph with further nodes, its works, and the arena that they need."""
+    """Runs as a graph with copies of nodes, its works, and its arena."""
 
     found: Repeated
     graph: Graph
@@ -85,14 +84,14 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Looks for runs within a limit, whatever limits were asked for before."""
+    """A search for runs within a limit, independent of earlier limits."""
 
     program: _Program
     order: str
     select: Select
 
     def within(self, limit_bytes: int) -> _Made | None:
-        """Runs whose arena is within a limit; None where none are found."""
+        """Return runs whose arena is within a limit; None if none are found."""
         for found in self.program.ways(limit_bytes):
             made = self._made(found, limit_bytes)
             if made.peak_bytes <= limit_bytes:
@@ -100,9 +99,9 @@ class _Search:
         return None
 
     def smallest(self, given: int) -> _Made | None:
-        """The smallest arena that is found, whatever limit was asked for; None for the given one.
+        """Return the smallest arena found, independent of the limit; None for the given one.
 
-        What is looked for within a limit can need less than that, and not be found within less.
+        A search within a limit can find a smaller arena than the searches for lower limits.
         """
         lowest = [self._made(found, 0) for found in self.program.lowest[-2:]]
         smallest = min(lowest, key=lambda made: made.peak_bytes, default=None)
@@ -130,7 +129,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, works: list[Work], limit_bytes: int, order: str) -> _Fitting:
-    """The works without needless copies where that is within the limit or the smaller of both."""
+    """Return works with shared concats, or with copies if only those fit or are smaller."""
     found: list[_Fitting] = []
     for made in (sharing(graph, works, order), works):
         found.append(_Fitting(made, _ordered(graph, made, order).arrangement.plan.peak_bytes))
@@ -145,10 +144,10 @@ def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
 
 @dataclass(frozen=True)
 class _Program:
-    """Works in order with what running each of them again takes.
+    """Works in order, with the cost of recomputing each.
 
-    `allowed` are the launches that may run again: generated code all of whose results lie in the
-    arena, and are no results of the program. Units: seconds.
+    `allowed` are the launches that may be recomputed: generated code whose results are all in the
+    arena and not results of the program. Units: seconds.
     """
 
     graph: Graph
@@ -182,7 +181,7 @@ class _Program:
         return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def ways(self, limit_bytes: int) -> Iterator[Repeated]:
-        """Runs whose live bytes are within the limit, those that take least time first."""
+        """Yield runs whose live bytes are within the limit, the fastest first."""
         for margin in MARGINS:
             wanted = int(margin * limit_bytes)
             exact = cheapest(*self._costs, wanted, self.allowed)
@@ -195,29 +194,30 @@ class _Program:
 
     @cached_property
     def lowest(self) -> tuple[Repeated, ...]:
-        """Ever fewer live bytes, whatever the limit: no fewer than those of the last are found."""
+        """Return runs of ever fewer live bytes, independent of the limit; the last is the least."""
         exact = least(*self._costs, self.allowed)
         return (*squeezed(*self._costs, self.allowed), *([] if exact is None else [exact]))
 
     def words(self, found: Repeated, given: int, peak: int, limit_bytes: int) -> str:
-        """What runs again, what that saves, and what it takes."""
+        """Describe the recomputed kernels, the bytes saved, and the extra time."""
         again = [found.origins[place] for place in found.again]
         launches = self.launches
         names = ", ".join(launches[n].node.output for n in again)
         seconds = sum(self.seconds[n] for n in again)
-        what = f"{len(again)} kernels run again ({names})" if again else "nothing runs again"
+        kernels = "1 kernel is" if len(again) == 1 else f"{len(again)} kernels are"
+        what = f"{kernels} recomputed ({names})" if again else "nothing is recomputed"
         return (
             f"{what}: an arena of {peak} bytes instead of {given}, {given - peak} less, "
-            f"within the limit of {limit_bytes}; predicted to take {seconds * 1e3:.3g} ms more"
+            f"within the limit of {limit_bytes}; predicted extra time {seconds * 1e3:.3g} ms"
         )
 
     def with_again(self, found: Repeated) -> Graph:
-        """The graph with a node for each further run."""
+        """Return the graph with a node for each repeated run."""
         return replace(self.graph, nodes=tuple(_Nodes(self, found).listed()))
 
 
 def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> list[float]:
-    """What each launch takes at least, with its operands in main memory."""
+    """Return each launch's lower bound of time, with its operands in main memory."""
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(launches)}
     machine = machine_of(target)
     infos = kernel_infos(launches, graph, {}, {}, nameless)[: len(launches)]
@@ -230,7 +230,7 @@ def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> li
 
 
 class _Nodes:
-    """Writes the nodes of a program in which some launches run again."""
+    """Writes the nodes of a program in which some launches are repeated."""
 
     def __init__(self, program: _Program, found: Repeated) -> None:
         self.program, self.found = program, found
@@ -244,10 +244,10 @@ class _Nodes:
         self.taken = taken
         self.producers = program.graph.producers
         self.shown: dict[tuple[str, int], str] = {}
-        """Views of values that were computed again."""
+        """Views of recomputed values."""
 
     def listed(self) -> Iterator[Node]:
-        """All nodes in order: launches, further runs, and views behind what they show."""
+        """Yield all nodes in order: launches, repeated runs, and views after their sources."""
         launches = self.program.launches
         behind = _views_behind(self.program.works)
         yield from behind[-1]
@@ -272,7 +272,7 @@ class _Nodes:
         return replace(node, outputs=outputs)
 
     def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
-        """The views that a task needs of a value computed again, and under which name it reads."""
+        """Yield the views that a task needs of a recomputed value; add its names to `rename`."""
         given = self.number.get(self.views.below(name))
         if given is None:
             return
@@ -294,7 +294,7 @@ class _Nodes:
 
 
 def _views_behind(works: Sequence[Work]) -> dict[int, list[Node]]:
-    """The views that follow each launch, by its number; -1 has those before all."""
+    """Return the views that follow each launch, by its number; -1 has those before all."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in works:

@@ -1,4 +1,4 @@
-"""From chosen works and their places to machine code: launches, segments, module, entries."""
+"""From selected works and their places to machine code: launches, segments, module, entries."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ Launchable = NativeWork | RegionWork | FallbackWork
 
 @dataclass(frozen=True)
 class Functions:
-    """The different kernels of a program by symbol, and which one each native launch calls."""
+    """The distinct kernels of a program by symbol, and the symbol of each native launch."""
 
     kernels: Mapping[str, Kernel]
     symbols: Mapping[int, str]
     by_identity: Mapping[int, str]
 
     def symbol_of(self, kernel: Kernel) -> str:
-        """The function that a scheduled kernel became. Errors: KeyError for another kernel."""
+        """Return the function of a scheduled kernel. Errors: KeyError for another kernel."""
         return self.by_identity[id(kernel)]
 
 
 def functions(works: Sequence[Work]) -> Functions:
-    """Give each kernel a symbol; kernels that differ in names only share one."""
+    """Assign each kernel a symbol; kernels that differ in names only share one."""
     kernels: dict[str, Kernel] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}
@@ -79,13 +79,13 @@ def calls(
     made: Functions,
     pool: ConstantPool,
 ) -> Calls:
-    """The call of each native work, with the place of every parameter."""
+    """Return the call of each native work, with the place of each parameter."""
     caller = _Caller(made, pool)
     return Calls(dict(caller.launches(works, graph, arrangement)), caller.writer.texts)
 
 
 class _Caller:
-    """Makes calls of works, those inside regions included."""
+    """Creates calls of works, including those inside regions."""
 
     def __init__(self, made: Functions, pool: ConstantPool) -> None:
         self.made = made
@@ -148,7 +148,7 @@ class _Caller:
 
 @dataclass(frozen=True)
 class _Known:
-    """What the functions of one region are told where all sizes are known."""
+    """The arguments of one region's functions if all sizes are known."""
 
     caller: _Caller
     plan: RegionPlan

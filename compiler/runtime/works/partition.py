@@ -1,8 +1,8 @@
-"""The order of a program's works in which data cross to the reference and back as seldom as can be.
+"""The order of a program's works with the fewest crossings to the reference and back.
 
-Every change from generated code to the reference ends a native call and hands values over as
-arrays. Works that do not wait for each other may run in any order, so all that can run natively
-runs before the next fallback, and all fallbacks that can run do so together.
+Each change from generated code to the reference ends a native call and passes values as arrays.
+Independent works may run in any order, so all ready native works run before the next fallback, and
+all ready fallbacks run together.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 
 
 def grouped(works: Sequence[Work]) -> list[Work]:
-    """The works in an order with the fewest changes of side; the given one where that is as good.
+    """Order works with the fewest crossings; keep the given order if it is as good.
 
-    Running everything that is ready on one side before changing is optimal for each side to begin
-    with, since it never delays a work; both are tried.
+    Exhausting all ready works on one side before changing is optimal for a given first side, since
+    it never delays a work; both first sides are tried.
     """
     orders = [list(works), *(_in_turns(works, first) for first in (False, True))]
     return min(orders, key=n_crossings)
 
 
 def n_crossings(works: Sequence[Work]) -> int:
-    """How often an order changes between generated code and the reference; views are neither."""
+    """Return how often an order changes between native code and the reference, ignoring views."""
     sides = [isinstance(w, FallbackWork) for w in works if not isinstance(w, ViewWork)]
     return sum(a != b for a, b in pairwise(sides))
 
 
 def _in_turns(works: Sequence[Work], falls_back: bool) -> list[Work]:
-    """All works that are ready on one side, then on the other, and so on; stable within."""
+    """Return all ready works of one side, then of the other, and so on; stable on each side."""
     made_here = {o for w in works for o in w.node.outputs if o}
     done: set[str] = set()
     left, ordered = list(works), list[Work]()

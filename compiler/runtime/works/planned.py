@@ -1,7 +1,7 @@
-"""Which launches run on which core, by a plan: HEFT over regions that begin where branches part.
+"""Placement of launches on cores by a plan: HEFT over regions between bottlenecks.
 
-A region ends before a launch that everything before leads to and everything after comes from: all
-threads would wait for that one anyhow.
+A region ends before a launch that depends on all earlier launches and that all later ones depend
+on: all threads wait for it anyway.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from compiler.runtime.works.select import FallbackWork
 from compiler.targets.options import CodeOptions
 
 LONGEST = 256
-"""So many launches at most are planned together."""
+"""Most launches that are planned together."""
 
 GAIN = 0.95
-"""A plan has to take less than this of the time in turn."""
+"""Largest ratio of planned to sequential time for a plan to be used."""
 
 HALF_CYCLES_PER_SECOND = 6e9
-"""What `loops/grain.py` counts, at an ordinary clock."""
+"""Conversion of `loops/grain.py`'s half cycles to seconds, at a typical clock."""
 
 HANDOVER_SECONDS = 0.3e-6
-"""Until a thread sees that another one's task is done."""
+"""Delay until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
-"""What another thread made takes longer to read by this: 35 GB/s come from another core's cache
-where 110 come from one's own (docs/threads.md)."""
+"""Bandwidth of the extra time to read another thread's results: 35 GB/s from another core's cache,
+110 GB/s from a core's own (docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
-"""A thread reads what another one made when it needs it, and does nothing else meanwhile."""
+"""A thread reads another's results on demand, and waits meanwhile."""
 
 
 def planned_sections(
     works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
-    """The sections of a program in which each kernel is one thread's, in order."""
+    """Return the sections of a program in which each kernel runs on one thread, in order."""
     if options.threads < 2 or options.forking != "pool" or not works:
         return ()
     before = producers(works, views)
@@ -59,7 +59,7 @@ def planned_sections(
 
 
 def _seconds(work: Launchable, graph: Graph, options: CodeOptions) -> float:
-    """What a launch takes on one thread: measured, or by the count of its half cycles."""
+    """Return a launch's time on one thread: measured, or estimated from its half cycles."""
     for value in work.node.outputs:
         if value in options.seconds:
             return options.seconds[value]
@@ -67,13 +67,13 @@ def _seconds(work: Launchable, graph: Graph, options: CodeOptions) -> float:
 
 
 def _made_bytes(work: Launchable) -> int:
-    """The bytes that a launch makes."""
+    """Return the bytes of a launch's results."""
     types = (v.type for v in work.node.values())
     return sum(t.nbytes for t in types if isinstance(t, TensorType) and in_memory(t))
 
 
 def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
-    """Runs of launches, from the first to the one before the end; fallbacks are in none."""
+    """Return runs of launches between bottlenecks, half-open; fallbacks are in none."""
     found: list[tuple[int, int]] = []
     first = 0
     for i in range(len(works) + 1):
@@ -84,9 +84,9 @@ def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tup
 
 
 def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Regions that begin where everything before leads to and everything after comes from.
+    """Yield regions that start at a launch on all paths.
 
-    Sets of launches are the bits of numbers here.
+    Sets of launches are bits of integers here.
     """
     above: list[int] = []
     for i in range(first, end):
@@ -96,7 +96,7 @@ def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int
                 bits |= above[u - first] | 1 << (u - first)
         above.append(bits)
     below = [0] * (end - first + 1)
-    """What everything from a launch on comes from."""
+    """The common ancestors of all launches from here on."""
     below[-1] = (1 << (end - first)) - 1
     for i in range(end - first - 1, -1, -1):
         below[i] = below[i + 1] & (above[i] | 1 << i)
@@ -118,7 +118,7 @@ def _section(
     nbytes: Sequence[int],
     threads: int,
 ) -> Section | None:
-    """The plan of a region; None where it is not clearly faster than its launches in turn."""
+    """Return the plan of a region; None if it is not clearly faster than sequential launches."""
     inside = range(first, end)
     waits = {i: tuple(u for u in sorted(before[i]) if u >= first) for i in inside}
     platform = cores_with_caches(threads, HANDOVER_SECONDS, HANDOVER_BYTES_PER_SECOND)
@@ -136,8 +136,8 @@ def _section(
     at_once = run.makespan_seconds * HALF_CYCLES_PER_SECOND + MEETING_STEPS
     if len(lanes) < 2 or at_once >= GAIN * in_turn:
         return None
-    # Each task waits for the one before it in its lane as well, whoever does that one: so it is
-    # known early that what a value was needed for has ended, and another may have its memory.
+    # Each task also waits for the previous one in its lane, on any thread. So the end of a value's
+    # uses is known early, and its memory can be reused.
     for lane in lanes:
         for a, b in pairwise(lane):
             waits[b] = tuple({*waits[b], a})

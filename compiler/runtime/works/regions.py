@@ -1,4 +1,4 @@
-"""Nodes with regions as one launch: memory for what is inside, and the functions that run it."""
+"""Nodes with regions as one launch: memory for their contents, and the functions that run them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ CONDITION = "%condition"
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """The memory of a region's launch: where values lie inside each body, and what lies behind.
+    """The memory of a region's launch: places of values inside each body, and after the bodies.
 
-    The bodies' arenas begin at the start of the launch's own memory, since one runs at a time;
-    `offsets` has the places behind them by name. Units: bytes.
+    The bodies' arenas all start at the launch's own memory, since one runs at a time; `offsets` has
+    the places after them by name. Units: bytes.
     """
 
     work: RegionWork
@@ -63,7 +63,7 @@ class RegionPlan:
 def plan_region(
     work: RegionWork, graph: Graph, arrange: Callable[[Body], Arrangement]
 ) -> RegionPlan:
-    """Arrange the bodies of a node of a graph, and what the launch needs beside them."""
+    """Arrange the bodies of a graph's node, and the other memory of the launch."""
     bodies = {key: arrange(body) for key, body in work.bodies.items()}
     form = None
     if work.node.op in ("onnx.Loop", "onnx.Scan"):
@@ -83,7 +83,7 @@ def _aligned(nbytes: int) -> int:
 
 
 def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]:
-    """Names and bytes of what a launch keeps beside the arenas of its bodies."""
+    """Yield names and bytes of a launch's memory besides the arenas of its bodies."""
     for k, (output, t) in enumerate(zip(work.node.outputs, work.node.types, strict=True)):
         if not output and isinstance(t, TensorType):
             yield _unread(k), t.nbytes
@@ -119,30 +119,30 @@ def _spare(k: int) -> str:
 
 
 class Numbers(Protocol):
-    """What the functions of one region are told by the program around: calls, places, numbers.
+    """The arguments of one region's functions in the program around: calls, places, numbers.
 
-    In code for open sizes places and numbers are slots of a run's table.
+    In code for open sizes, places and numbers are slots of a run's table.
     """
 
     @property
     def is_open(self) -> bool:
-        """Whether the functions get the table of a run."""
+        """Return whether the functions get the table of a run."""
         ...
 
     def launches(self, key: str) -> list[Launch]:
-        """The calls inside a body, in order."""
+        """Return the calls inside a body, in order."""
         ...
 
     def place(self, key: str, value: str) -> Arg:
-        """Where a value of a body lies that is no constant."""
+        """Return the place of a body's value that is not a constant."""
         ...
 
     def memory(self, name: str) -> Number:
-        """Where something behind the bodies' arenas begins. Units: bytes."""
+        """Return the offset of memory after the bodies' arenas. Units: bytes."""
         ...
 
     def number(self, e: Expr) -> Number:
-        """A number of bytes or steps."""
+        """Return a number of bytes or steps."""
         ...
 
 
@@ -155,7 +155,7 @@ class RegionWriter:
     texts: list[FunctionText]
 
     def write(self, plan: RegionPlan, graph: Graph, numbers: Numbers) -> str:
-        """The functions of one node with regions; the name of the one to call."""
+        """Write the functions of one node with regions; return the entry function's name."""
         work = plan.work
         label = work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(label, self.taken)
@@ -179,7 +179,7 @@ class RegionWriter:
         return symbol
 
     def _body(self, plan: RegionPlan, key: str, stays: set[int], numbers: Numbers) -> str:
-        """The function of one body; results at `stays` are not made."""
+        """Write the function of one body; results at `stays` are not computed."""
         body, arrangement = plan.work.bodies[key], plan.bodies[key]
         label = plan.work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(f"{label}_{key}", self.taken)
@@ -208,7 +208,7 @@ def _bytes(t: TensorType) -> Expr:
 
 
 class _Function:
-    """What stands where in the calls of one node's bodies."""
+    """The places of operands and results in the calls of one node's bodies."""
 
     def __init__(
         self, plan: RegionPlan, graph: Graph, operands: Sequence[str], numbers: Numbers
@@ -221,7 +221,7 @@ class _Function:
         written = [o for o in self.node.outputs if o]
         self.outputs = {o: Param(len(operands) + i) for i, o in enumerate(written)}
         self.stays = self._staying()
-        """Positions of the body's results that a loop need not make."""
+        """Positions of the body's results that a loop need not compute."""
 
     def operand(self, name: str) -> Pointer:
         return self.params[name]
@@ -238,12 +238,12 @@ class _Function:
         results = body.graph.results
         if self.node.regions:
             outputs = [self.output(k) for k in range(len(results))]
-        else:  # a composition gives the node's outputs by their names
+        else:  # a composition's results have the node's output names
             outputs = [self.outputs[r.name] for r in results]
         return CallText(symbol, tuple(sources), tuple(outputs))
 
     def _staying(self) -> set[int]:
-        """Results that are the body's own input at the same place, or say that all goes on."""
+        """Return results that are the body's input at that position, or always-true conditions."""
         form = self.plan.form
         if form is None:
             return set()
@@ -293,7 +293,7 @@ class _Function:
         )
 
     def _condition(self, form: LoopForm) -> Carried:
-        """The condition as a state; where nothing tests it, the body reads what it was at first."""
+        """Return the condition as a state; if never tested, the body reads its initial value."""
         a, b = (self._scratch(n) for n in (CONDITION, f"{CONDITION}2"))
         start = self.operand(form.condition) if form.condition else self._true()
         return Carried(start, a, b, 0, not form.tests)

@@ -1,4 +1,4 @@
-"""How each node of a graph will run: as a view, as generated code, or by the reference."""
+"""Selection of each node's implementation: a view, generated code, or the reference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True)
 class CutWork:
-    """No work: each result is some bytes of the operand, by name."""
+    """No work: each result is a byte range of the operand, by name."""
 
     node: Node
     cuts: Mapping[str, Span]
@@ -46,7 +46,7 @@ class CutWork:
 
 @dataclass(frozen=True, slots=True)
 class JoinWork:
-    """No work: the operands are written straight into the result, where each is a part."""
+    """No work: the operands are written directly into the result, of which each is a part."""
 
     node: Node
     parts: tuple[Span, ...]
@@ -64,40 +64,40 @@ class NativeWork:
 
 @dataclass(frozen=True, slots=True)
 class FallbackWork:
-    """A node that the reference implementation runs, and why."""
+    """A node that the reference implementation runs, and the reason."""
 
     node: Node
     because: str
 
     @property
     def is_view(self) -> bool:
-        """Whether it only hands out a part of what code has filled, whose size the run tells."""
+        """Return whether it only returns a part of a filled buffer, of a size known at run time."""
         return is_handed_out(self.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A region, or an operator's composition, closed: its further inputs, and how it runs."""
+    """A closed region, or an operator's composition: its extra inputs, and its works."""
 
     graph: Graph
     captured: tuple[str, ...]
     works: tuple[Work, ...]
 
     def launches(self) -> list[Launched]:
-        """The works that are calls; none of them is a fallback."""
+        """Return the works that are calls; none of them is a fallback."""
         return [w for w in self.works if isinstance(w, NativeWork | RegionWork)]
 
 
 @dataclass(frozen=True, slots=True)
 class RegionWork:
-    """A node with regions all of which generated code runs: one launch."""
+    """A node whose regions are all generated code: one launch."""
 
     node: Node
     bodies: Mapping[str, Body]
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The values it reads, each once: the node's operands, then what its bodies capture.
+        """Return the values it reads, each once: the node's operands, then captures of its bodies.
 
         A composition's body reads the operands by name, which counts as capturing.
         """
@@ -107,16 +107,16 @@ class RegionWork:
 
 
 Launched = NativeWork | RegionWork
-"""What generated code runs."""
+"""Works that generated code runs."""
 
 Unlaunched = ViewWork | CutWork | JoinWork
-"""What is no launch: values that lie in the memory of others."""
+"""Works without a launch: values in other values' memory."""
 
 Work = Unlaunched | NativeWork | RegionWork | FallbackWork
 
 
 def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
-    """The works that are kernels, those inside regions included, in order."""
+    """Yield the works that are kernels, including those inside regions, in order."""
     for work in works:
         if isinstance(work, NativeWork):
             yield work
@@ -126,7 +126,7 @@ def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
 
 
 def bodies(works: Iterable[Work]) -> Iterator[Body]:
-    """The bodies inside works, those inside bodies included."""
+    """Yield the bodies inside works, including nested ones."""
     for work in works:
         if isinstance(work, RegionWork):
             for body in work.bodies.values():
@@ -135,7 +135,7 @@ def bodies(works: Iterable[Work]) -> Iterator[Body]:
 
 
 class Selector:
-    """Decides for one graph and what code is for; equal computations are scheduled once."""
+    """Selector for one graph and one target; equal computations are scheduled once."""
 
     def __init__(self, graph: Graph, options: CodeOptions, around: Selector | None = None) -> None:
         self.graph = graph
@@ -145,12 +145,12 @@ class Selector:
         )
 
     def works(self) -> Iterator[Work]:
-        """How each node will run, in order."""
+        """Yield the implementation of each node, in order."""
         for node in self.graph.nodes:
             yield self.work(node)
 
     def work(self, node: Node) -> Work:
-        """How one node will run."""
+        """Choose the implementation of one node."""
         source = view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
@@ -175,11 +175,11 @@ class Selector:
         return NativeWork(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
-        """Why a node cannot become a kernel, as far as types tell; "" when they allow it."""
+        """Return the obstacle to a kernel that types show; "" if there is none."""
         types: Mapping[str, Type] = self.graph.types
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):
-                return f"{name} is {t}, which is no tensor"
+                return f"{name} is {t}, which is not a tensor"
             unknown = self._unknown(name, t)
             if unknown:
                 return unknown
@@ -188,13 +188,13 @@ class Selector:
         return ""
 
     def _unknown(self, name: str, t: TensorType) -> str:
-        """What is not known of a value and would have to be; "" when enough is."""
+        """Return a required but unknown fact about a value; "" if enough is known."""
         if t.is_static:
             return ""
         return f"the shape of {name}, {t}, is known only when the program runs"
 
     def _region(self, node: Node) -> Work:
-        """A node with regions: one launch when all inside them is generated code."""
+        """Choose for a node with regions: one launch if their contents are all generated code."""
         obstacle = unfit(node, self.graph) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
@@ -204,7 +204,7 @@ class Selector:
             try:
                 verify(closed.graph)
             except CompileError as e:
-                # It fails when it is run, and it may never be.
+                # It fails at the run, if it is ever reached.
                 return FallbackWork(node, f"in {key}: {e.message}")
             body = self._body(closed.graph, closed.captured)
             if isinstance(body, str):
@@ -213,7 +213,7 @@ class Selector:
         return RegionWork(node, bodies)
 
     def _composition(self, node: Node) -> Work:
-        """A node as several kernels behind each other, when they are not one."""
+        """Choose for a node that several kernels implement in sequence."""
         types = {i: t for i in node.inputs if isinstance(t := self.graph.types.get(i), TensorType)}
         constants = {i: c for i in node.inputs if (c := self.graph.constants.get(i)) is not None}
         small = {i: c for i, c in constants.items() if c.type.n_elements <= KNOWN_LIMIT}
@@ -226,7 +226,7 @@ class Selector:
         return RegionWork(node, {"steps": body})
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
-        """How a closed graph runs inside a launch; a text that says what in it cannot."""
+        """Return a closed graph as works inside a launch, or the obstacle as a text."""
         works: list[Work] = []
         for work in type(self)(graph, self.options, self).works():
             if isinstance(work, FallbackWork):
@@ -248,23 +248,23 @@ class Selector:
 
 
 def is_composition(node: Node) -> bool:
-    """Whether a node can be written as several others."""
+    """Return whether a node can be decomposed into others."""
     operator = OPERATORS.get(node.op)
     return operator is not None and operator.decompose_fn is not None
 
 
 def _text(computation: Computation) -> str:
-    """The computation without what does not matter to a schedule: the nodes it came from."""
+    """Return the computation without its nodes of origin, which do not affect a schedule."""
     return str(dataclasses.replace(computation, origins=()))
 
 
 def is_handed_out(node: Node) -> bool:
-    """Whether a node's result is the beginning of its operand: the runtime cuts it off."""
+    """Return whether a node's result is a prefix of its operand, which the runtime cuts off."""
     return node.op == "leading"
 
 
 def view_source(node: Node, graph: Graph) -> str | None:
-    """The value whose memory a node's result may share: same bytes, same order, plain layouts."""
+    """Return the value whose memory a result may share: same bytes and order, plain layouts."""
     source = plain_view(node, graph, in_memory)
     if source is None:
         return None
@@ -275,7 +275,7 @@ def view_source(node: Node, graph: Graph) -> str | None:
 
 
 def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool]) -> str | None:
-    """The operand of a view with the same element type, if both have a place and plain layouts."""
+    """Return the operand of a view of the same element type, if both have plain places."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None
@@ -295,7 +295,7 @@ def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
 
 
 def without_lowering(node: Node) -> str:
-    """Which operator of a node says nothing about its loops; "" when all do."""
+    """Return an operator of a node without a lowering to loops; "" if there is none."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     for n in inner:
         operator = OPERATORS.get(n.op)

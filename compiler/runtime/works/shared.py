@@ -1,8 +1,8 @@
-"""Which concats, splits and slices need no launch: what they would copy lies in place at once.
+"""Concats, splits and slices without copies: their values share memory.
 
-The parts of a concat are written straight into it, and what is cut out of a value is read where it
-lies, when the bytes of a part are neighbours in memory. That is so along the outermost axis that is
-longer than 1: channels of a single image, in blocks too when whole blocks are joined or cut.
+Parts of a concat are written directly into it, and cuts of a value are read in place, if the bytes
+of a part are contiguous. That holds along the outermost axis longer than 1: channels of a single
+image, also in blocks if whole blocks are joined or cut.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from compiler.runtime.works.select import (
 
 
 def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[Work]:
-    """The works with concats, splits and slices as views where they can be such.
+    """Turn concats, splits and slices into views where possible.
 
-    The caller's arrays are never shared: what shows an input, or is a result, is copied. A value is
-    part of one concat, and of that once; for others it is copied. A concat's memory is there from
-    its first part on: where that would raise the most bytes alive, in the order by one of METHODS,
-    those concats are copied that keep most of them for nothing. Bytes alive are compared, not
-    planned arenas: plans are within a percent of them, and take much longer.
+    The caller's arrays are never shared: views of inputs, and results, are copied. A value is a
+    part of one concat, once; for further ones it is copied. A concat's memory is live from its
+    first part. If that raises the most live bytes, in the order by one of METHODS, the concats with
+    the most unused memory at the peak are copied. Live bytes are compared instead of planned
+    arenas: plans are within a percent of them, and take much longer.
     """
     found = _Known(graph, works, ()).works()
     if not any(isinstance(w, JoinWork) for w in found):
@@ -66,7 +66,7 @@ def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Peak:
-    """The most bytes alive in one launch, and the first launch where they are."""
+    """The most live bytes of a launch, and the first launch that has them."""
 
     nbytes: int
     fullest: int
@@ -81,7 +81,7 @@ def _live(needs: Needs) -> _Peak:
 
 
 def _dearest(needs: Needs, number: int) -> str | None:
-    """The concat that keeps most memory for what is not yet written at a launch."""
+    """Return the concat with the most memory for parts not yet written at a launch."""
     views, steps = needs.views, needs.steps
     written = {w for step in steps[: number + 1] for w in step.writes}
     later = {r for step in steps[number:] for r in step.reads} | {*needs.late}
@@ -95,10 +95,10 @@ def _dearest(needs: Needs, number: int) -> str | None:
 
 
 def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> int | None:
-    """How many bytes of a value lie before a part of it; None when they are no stretch of it.
+    """Return the byte offset of a contiguous part of a value; None if it is not contiguous.
 
-    The part begins at the element `begin` and has the layout of the whole: a halo around both is
-    the same only where the part is as long as the whole, and blocks are filled.
+    The part begins at the element `begin` and has the layout of the whole: halos agree only if the
+    part is as long as the whole, and blocks are filled.
     """
     if not (in_memory(part) and in_memory(whole) and part.nbytes):
         return None
@@ -123,23 +123,23 @@ def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> i
 
 
 def physical_sizes(t: TensorType) -> tuple[int, ...]:
-    """The shape in memory of a static type."""
+    """Return the shape in memory of a static type."""
     sizes = t.layout.physical_shape(t.static_shape)
     return tuple(n for n in sizes if isinstance(n, int))
 
 
 class _Known:
-    """What decides about a graph's works, one after the other."""
+    """The sharing decisions for a graph's works, one after another."""
 
     def __init__(self, graph: Graph, works: Sequence[Work], copied: Collection[str]) -> None:
         self.graph, self.given, self.copied = graph, works, copied
         self.shown = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
         self.cut: set[str] = set()
         self.parts: set[str] = set()
-        """What lies in a concat already."""
+        """Values that are already a part of a concat."""
         written = {o for w in works if not isinstance(w, Unlaunched) for o in w.node.outputs}
         self.inside = written - {"", *(self._below(r.value) for r in graph.results)}
-        """What lies in the arena."""
+        """Values in the arena."""
 
     def _below(self, value: str) -> str:
         while value in self.shown:
@@ -147,7 +147,7 @@ class _Known:
         return value
 
     def works(self) -> list[Work]:
-        """The works, some of them as views."""
+        """Return the works, some of them as views."""
         return [self._shared(w) for w in self.given]
 
     def _shared(self, work: Work) -> Work:
@@ -165,7 +165,7 @@ class _Known:
         return work
 
     def _inside(self, work: RegionWork) -> RegionWork:
-        """A node with regions, whose bodies share memory as well."""
+        """Return a node with regions, whose bodies share memory as well."""
         bodies = {
             key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.works)))
             for key, b in work.bodies.items()
@@ -178,7 +178,7 @@ class _Known:
         return t
 
     def _parts(self, node: Node) -> tuple[Span, ...]:
-        """Where each operand of a concat lies in it; none when it has to be copied."""
+        """Return the place of each operand in a concat; none if they must be copied."""
         axis = normal_axis(node.attrs["axis"], self._type(node.output).rank)
         own = [self._below(i) for i in node.inputs]
         if node.output not in self.inside.difference(self.copied) or len(set(own)) < len(own):
@@ -192,14 +192,14 @@ class _Known:
             begin = [0] * t.rank
             begin[axis] = end - t.static_shape[axis]
             start = bytes_before(t, self._type(node.output), begin)
-            # Kernels may store past the caches, whole lines at once.
+            # Kernels may use non-temporal stores of whole cache lines.
             if start is None or start % ALIGNMENT_BYTES:
                 return ()
             found.append(Span(value, start, t.nbytes))
         return tuple(found)
 
     def _cuts(self, node: Node) -> dict[str, Span]:
-        """Which bytes of the operand each result is; none when they have to be copied."""
+        """Return each result's byte range of the operand; none if they must be copied."""
         source = node.inputs[0]
         whole = self._type(source)
         outputs = [o for o in node.outputs if o]
@@ -217,7 +217,7 @@ class _Known:
         return found
 
     def _begins(self, node: Node, whole: TensorType) -> Iterator[list[int]]:
-        """The element at which each result of a split or slice begins; none for large steps."""
+        """Yield the first element of each result of a split or slice; none for large steps."""
         begin = [0] * whole.rank
         if node.op == "split":
             axis = normal_axis(node.attrs["axis"], whole.rank)
@@ -232,7 +232,7 @@ class _Known:
         starts = constants[start].array()
         axes, steps = (constants[i].array() if i else None for i in (axis, step))
         if steps is None or (steps == 1).all():
-            # Where it ends is in the size of the result.
+            # The end follows from the result's size.
             for at, cut in cuts_along(whole.rank, starts, np.zeros_like(starts), axes, steps):
                 begin[at] = span(whole.static_shape[at], cut).start
             yield begin

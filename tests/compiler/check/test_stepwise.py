@@ -66,7 +66,7 @@ def test_the_first_pass_outside_of_its_allowance_is_named() -> None:
 def test_errors_that_cannot_be_told_in_numbers_are_wrong() -> None:
     nan = Difference("y", np.nan, 1.0, np.nan)
     assert Finding("p", (nan,), 0.0).mark(1e-4, 1e-4) == "wrong"
-    assert Finding("p", (), 0.0, objection="it cannot be computed").mark(1.0, 1.0) == "wrong"
+    assert Finding("p", (), 0.0, objection="the graph cannot be computed").mark(1.0, 1.0) == "wrong"
 
 
 def test_elements_are_counted_by_their_distance() -> None:

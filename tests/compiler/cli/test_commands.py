@@ -77,7 +77,7 @@ def test_inspect_says_how_a_model_will_run(model: Path, mixed: Path) -> None:
     assert running["parameters"].keys() == {"axes"}
     text = invoke("inspect", mixed).output
     assert fallback["because"] in text
-    assert "told for axes=" in text
+    assert "shown for axes=" in text
 
 
 def test_inspect_asks_for_shapes_where_those_it_assumes_do_not_fit(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_number_of_bytes_has_units(text: str, nbytes: int):
 def test_a_memory_limit_is_kept_or_refused(model: Path):
     shape = ("--shape", "x=4,3")
     made = told("compile", model, *shape, "--memory-limit", "1MB", "--order", "list")
-    assert "nothing runs again" in made["memory"]["limit"]
+    assert "nothing is recomputed" in made["memory"]["limit"]
     assert "live at the peak" in made["memory"]["order"]
     wrong = told("compile", model, *shape, "--memory-limit", "8 parsecs", code=1)
     assert wrong["error"]["code"] == "E-OPTION-VALUE"

@@ -35,7 +35,7 @@ def test_a_filtered_run_is_told_as_json_and_written_as_a_page(tmp_path: Path) ->
     assert told["totals"]["simple"] == told["totals"]["all"]
     assert told["totals"]["all"]["native"] == 1
     text = target.read_text(encoding="utf-8")
-    assert text.startswith("# What of ONNX is covered")
+    assert text.startswith("# Coverage of ONNX")
     assert "--filter 'test_s?g*'" in text
     assert "| `Sign` | 1 | 1 |" in text
 

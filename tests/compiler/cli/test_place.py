@@ -54,7 +54,7 @@ def test_what_bringing_operands_earlier_saves_is_shown(tmp_path: Path) -> None:
     )
     done = run("--devices", str(path))
     assert done.exit_code == 0, done.output
-    for way in ("on demand", "double-buffered", "as early as there is room", "peak in sram"):
+    for way in ("on demand", "double-buffered", "as early as memory permits", "peak in sram"):
         assert way in done.output
 
 

@@ -44,12 +44,12 @@ def test_runs_give_what_one_thread_gives(model: Path) -> None:
         told("run", model, *BRANCHES, "--random", "3"),
     )
     assert shared["outputs"] == alone["outputs"]
-    assert any("side by side" in note for note in shared["notes"])
+    assert any("in parallel, in about" in note for note in shared["notes"])
 
 
 def test_what_is_timed_is_what_was_asked_for(model: Path) -> None:
     timed = told("bench", model, *BRANCHES, "--seconds", "0", "--no-pin")
-    assert any("side by side" in note for note in timed["notes"])
+    assert any("in parallel, in about" in note for note in timed["notes"])
 
 
 def test_that_nothing_runs_side_by_side_is_said(tmp_path: Path) -> None:

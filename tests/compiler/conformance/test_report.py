@@ -65,7 +65,10 @@ def test_fallbacks_are_counted_by_case_and_not_by_kernel() -> None:
 
 
 def test_reasons_lose_the_names_of_one_model() -> None:
-    assert in_general("slice", "x_1 is seq(f32[2]), which is no tensor") == "a value is no tensor"
+    assert (
+        in_general("slice", "x_1 is seq(f32[2]), which is not a tensor")
+        == "a value is not a tensor"
+    )
     assert in_general("slice", "x_1 holds strings") == "a value holds strings"
     other = "elements of type i4 have no generated code"
     assert in_general("slice", other) == other

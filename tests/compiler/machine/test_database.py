@@ -110,7 +110,7 @@ def test_a_program_uses_a_schedule_and_says_so() -> None:
     tuned = Tuned("here", {key: text})
     program = compiler.compile(SUM, tuned=tuned)
     assert "".join(f"{m}\n" for m in program.kernels[0].moves) == text
-    assert program.notes == ("1 kernel runs a schedule that tuning found on this machine (here)",)
+    assert program.notes == ("1 kernel runs a schedule tuned on this machine (here)",)
     assert plain.notes == ()
 
 

@@ -30,9 +30,9 @@ def test_an_overlap_with_an_older_long_lived_buffer_is_found() -> None:
 def test_misalignment_and_places_outside_the_arena_are_found() -> None:
     plan = Plan((Buffer("a", 8, 0, 1, 32), Buffer("b", 8, 0, 1, -1), Buffer("c", 8, 0, 1, 128)))
     assert problems(plan, arena_bytes=130) == [
-        "a: offset 32 is no multiple of 64",
-        "b: has no place",
-        "c: ends at 136, the arena at 130",
+        "a: offset 32 is not a multiple of 64",
+        "b: has no offset",
+        "c: ends at 136, the arena ends at 130",
     ]
 
 

@@ -32,21 +32,25 @@ def test_columns_may_stand_in_any_order_with_blank_lines_and_a_byte_order_mark()
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", 1, "needed the columns"),
-        ("id,lower,size\na,1,2\n", 1, "upper not among"),
+        ("", 1, "expected the columns"),
+        ("id,lower,size\na,1,2\n", 1, "without upper"),
         ("id,lower,upper,size\na,0,3,4\nb,0,x,4\n", 3, "whole number as upper, got 'x'"),
-        ("id,lower,upper,size\na,0,3\n", 2, "needed 4 cells, got 3"),
-        ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "ends after it starts"),
+        ("id,lower,upper,size\na,0,3\n", 2, "expected 4 cells, got 3"),
+        ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "end after its start"),
         ("id,lower,upper,size\na,0,3,-4\n", 2, "at least 0 bytes"),
         ("id,lower,upper,size\na,-1,3,4\n", 2, "a lower of at least 0"),
         ('id,lower,upper,size\na,0,3,4\n"b,0,3,1\n', 3, "unexpected end"),
         ('id,lower,upper,size\n"a"b,0,3,4\n', 2, "expected after"),
-        ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 3, "used in line 2 already"),
-        ("id,lower,upper,size\na,0,3,4\nb,0,3,1152921504606846976\n", 3, "'b': up to it"),
-        ("id,lower,upper,size,pinned\na,0,3,4,\nb,0,3,4,-7\n", 3, "pin from byte 0 on.*-7"),
+        ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 3, "already used in line 2"),
+        (
+            "id,lower,upper,size\na,0,3,4\nb,0,3,1152921504606846976\n",
+            3,
+            "'b': sizes, pins and alignments up to here",
+        ),
+        ("id,lower,upper,size,pinned\na,0,3,4,\nb,0,3,4,-7\n", 3, "pin of at least 0.*-7"),
         ("id,lower,upper,size,pinned\na,0,3,8,0\n\nb,2,4,8,4\n", 4, "pinned to bytes of 'a'"),
         ("id,lower,upper,size,pinned,shares\nx,0,1,1,,\na,0,3,8,0,g\nb,1,4,8,8,g\n", 3, "0 and 8"),
-        ("id,lower,upper,size,alignment,pinned\na,0,3,8,64,5\n", 2, "no multiple of 64"),
+        ("id,lower,upper,size,alignment,pinned\na,0,3,8,64,5\n", 2, "not a multiple of 64"),
     ],
 )
 def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: str) -> None:
@@ -80,7 +84,7 @@ def test_a_line_without_end_and_bytes_that_are_no_text_are_named() -> None:
         read_csv_file(io.BufferedReader(Endless()), "p.csv")
     assert caught.value.where.line == 1
     assert len(PROBLEM) < LONGEST_LINE
-    with pytest.raises(CompileError, match="no text in UTF-8: a byte 0xff") as caught:
+    with pytest.raises(CompileError, match="not UTF-8: byte 0xff") as caught:
         read_csv_file(io.BytesIO(PROBLEM.encode() + b"b4,0,\xff,4\n"), "p.csv")
     assert (caught.value.where.line, caught.value.where.column) == (5, 6)
 

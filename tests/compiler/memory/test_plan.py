@@ -90,7 +90,7 @@ def test_hill_climbing_is_never_worse_than_greedy() -> None:
     ("buffers", "words"),
     [
         ([Buffer("a", -1, 0, 1)], "at least 0 bytes"),
-        ([Buffer("a", 1, 3, 3)], "ends after it starts"),
+        ([Buffer("a", 1, 3, 3)], "end after its start"),
         ([Buffer("a", 1, -2, 3)], "at least 0, the first step"),
         ([Buffer("a", 1, 0, 1), Buffer("a", 1, 0, 1)], "used twice"),
     ],

@@ -29,7 +29,7 @@ def test_each_way_has_its_time_and_its_peak() -> None:
     made = place(tasks, machine, conduct=Conduct())
     demand, double, early = hiding(tasks, machine, made)
     assert [h.words for h in (demand, double, early)] == [
-        "on demand", "double-buffered", "as early as there is room",
+        "on demand", "double-buffered", "as early as memory permits",
     ]  # fmt: skip
     # 1 s for the input, 2 + 3 + 4 for weights, 6 + 1 + 7 of computing, 1 for the result.
     assert demand.makespan_seconds == 1 + 9 + 14 + 1

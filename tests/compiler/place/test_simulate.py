@@ -95,8 +95,8 @@ def test_a_task_that_waits_for_room_for_ever_is_sent_away() -> None:
     tasks = parse_tasks(HOLDING)
     made = place(tasks, toy(1500))
     assert not check_schedule(tasks, toy(1500), made)
-    assert any("no room" in note for note in made.notes)
-    assert all("no room" not in n for n in place(tasks, toy(2000)).notes)
+    assert any("memory is full" in note for note in made.notes)
+    assert all("memory is full" not in n for n in place(tasks, toy(2000)).notes)
 
 
 @pytest.mark.parametrize("scheduler", ["heft", "cp_sat", "best"])
@@ -118,7 +118,7 @@ def test_further_decisions_have_as_much_time_as_the_first_one_together(
     monkeypatch.setattr(placing, "SCHEDULERS", {"heft": replace(heft, decide=decide)})
     made = place(parse_tasks(HOLDING), toy(1500), scheduler="heft", time_limit_s=8.0)
     assert len(limits) > 1
-    assert len(limits) == 1 + sum("no room by then" in note for note in made.notes)
+    assert len(limits) == 1 + sum("memory is full" in note for note in made.notes)
     assert limits[0] == 8.0
     assert sum(limits[1:]) <= 8.0
 
@@ -236,7 +236,7 @@ def test_the_wire_shape_reads_back() -> None:
         {**data, "held_bytes": {"ram": [[0.0]]}},
     )
     for bad in wrong:
-        with pytest.raises(CompileError, match="no schedule"):
+        with pytest.raises(CompileError, match="not a schedule"):
             Schedule.from_json(bad)
 
 
@@ -248,7 +248,7 @@ def test_the_pictures_show_every_task_and_transfer() -> None:
     assert svg.count(", critical</title>") == len(critical_path(tasks, made))
     assert ">npu</text>" in svg
     assert [f">{n} s</text>" in svg for n in (5, 10, 15, 20, 25, 29)] == [True] * 5 + [False]
-    assert ">29 s in all</text>" in svg
+    assert ">29 s in total</text>" in svg
     rows = gantt_text(tasks, machine, made, columns=29).splitlines()
     # A column is a second: what moves and what computes take turns on the critical path.
     assert rows[0] == "cpu " + "." * 29

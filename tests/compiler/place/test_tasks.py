@@ -56,8 +56,8 @@ def test_the_text_reads_back_as_it_prints() -> None:
     ("line", "words"),
     [
         ("z: 1 bytes = d(q)", "'q'"),
-        ("h: 1 bytes = d(x)", "'h' is there already"),
-        ("z: 1 bytes = a(x)", "a task 'a'"),
+        ("h: 1 bytes = d(x)", "'h' is already defined"),
+        ("z: 1 bytes = a(x)", "task 'a' is already"),
         ("z: 1 bytes = d(z)", "which it makes"),
         ("z: -1 bytes = d(x)", "cannot read"),
         ("z: many bytes = d(x)", "number of bytes"),
@@ -65,11 +65,11 @@ def test_the_text_reads_back_as_it_prints() -> None:
         ("z: 1 bytes = d(x), cpu 1e999 s", "number of seconds"),
         (f"z: {'9' * 5000} bytes = d(x)", "number of bytes"),
         (f"z: 1 bytes = d(x), {'9' * 5000} flops", "number of seconds"),
-        (r'"\q": 1 bytes = d(x)', "no text as JSON"),
-        ("z: 1 bytes = d(x) s", "did not expect"),
-        ("z: 1 bytes d(x)", "needed '='"),
-        ("d(x", "needed ')'"),
-        ("given", "needed a name"),
+        (r'"\q": 1 bytes = d(x)', "not a JSON string"),
+        ("z: 1 bytes = d(x) s", "unexpected"),
+        ("z: 1 bytes d(x)", "expected '='"),
+        ("d(x", "expected ')'"),
+        ("given", "expected a name"),
         ("return zz", "'zz'"),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_placement_reads_back_as_it_prints() -> None:
             parse_placement(text)
     with pytest.raises(CompileError, match="twice"):
         parse_placement("placement {\n  cpu: a 0.0..1.0, a 1.0..2.0\n}")
-    with pytest.raises(CompileError, match="not the tasks"):
+    with pytest.raises(CompileError, match="not list the given tasks"):
         parse_placement(str(made), ("a",))
 
 

@@ -187,7 +187,7 @@ def test_without_a_runtime_one_thread_does_it_and_the_program_says_so(
 
 def test_more_threads_than_processors_are_noted() -> None:
     program = compiler.compile(large()[0], threads=200)
-    assert any("200 threads take turns on" in note for note in program.notes)
+    assert any("200 threads share" in note for note in program.notes)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 257, 1.5, "2", True, None])

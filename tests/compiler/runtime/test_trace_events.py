@@ -56,7 +56,7 @@ def test_kernels_follow_each_other_inside_of_one_event() -> None:
 
 def test_predictions_stand_below_what_was_measured() -> None:
     trace = trace_events(run_tracks(KERNELS, 1), {})
-    least = of(trace, "running", "what each needs")
+    least = of(trace, "running", "lower bound")
     assert [(e["name"], e["ts"], e["dur"]) for e in least] == [
         ("conv", 0.0, pytest.approx(2.0)),
         ("add", pytest.approx(8.0), pytest.approx(0.9)),

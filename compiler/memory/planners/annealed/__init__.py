@@ -1,4 +1,4 @@
-"""Blocks joined to few rectangles by simulated annealing."""
+"""Blocks joined into few rectangles by simulated annealing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
-"""What part of the time so far the search may take over the fewest rectangles, each time there are
+"""Fraction of the time so far for the search over the fewest rectangles, each time there are
 fewer."""
 
 LEFT = 0.4
-"""Where the first cooling leaves more than this part of the blocks, they were not cut from edge to
-edge, or too little is known of spare memory: the time is left to others."""
+"""Largest fraction of blocks left after the first cooling. Above it, the blocks were not cut from
+edge to edge, or too little is known of spare memory: the time is left to other planners."""
 
 
 @planner(
@@ -27,11 +27,11 @@ edge, or too little is known of spare memory: the time is left to others."""
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Joins whatever sums are equal, takes joints apart again by chance, and less so over time.
+    """Join blocks with equal sums, and undo joints at random, ever less often (annealing).
 
-    Millions of joints are made and undone, each counts the rectangles it takes away, and the exact
-    search places what is left. For tight problems cut from edge to edge, above all where memory has
-    few units: there nearly all sums are equal by chance, and many ways to join lead to a plan.
+    Millions of joints are made and undone. Each counts the rectangles it removes, and the exact
+    search places the rest. For tight problems cut from edge to edge, above all with memory of few
+    units: there nearly all sums are equal by chance, and many ways of joining lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,4 +1,4 @@
-"""Coolings of a forest of joints: its arrays, and the rectangles that are left."""
+"""Coolings of a forest of joints: its arrays, and the remaining rectangles."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from compiler.memory.planners.joining import Joined, apart, over
 from compiler.memory.planners.native import now
 
 HOT, COLD, FROZEN = 1.6, 0.4, 0.1
-"""At these temperatures a joint of two blocks is undone every second time, every twelfth, never."""
+"""Temperatures: a joint of two blocks is undone with probability 1/2, 1/12, or never."""
 
 FIRST_MOVES = 2000
-"""Moves of the first cooling for each block; each one after it has twice as many."""
+"""Moves per block of the first cooling; each later one has twice as many."""
 
 MOST_MOVES = 64_000
-"""A cooling has no more for each block: after that, another one is a better use of the time."""
+"""Most moves per block of a cooling: a new cooling is then a better use of the time."""
 
 ROUND = 5000
-"""Moves between two looks at the clock: a millisecond, interpreted a tenth of a second."""
+"""Moves between checks of the clock: a millisecond compiled, a tenth of a second interpreted."""
 
 
 class Annealing:
-    """Blocks that may lie anywhere, joined in many ways, one after the other."""
+    """Unpinned blocks, joined in many ways one after another."""
 
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
         self.blocks = apart(blocks)
@@ -48,12 +48,12 @@ class Annealing:
         self._chance = np.random.default_rng(seed)
 
     def coolings(self, until: float) -> Iterator[tuple[Joined, ...]]:
-        """The rectangles that each cooling leaves, until the time is up."""
+        """Yield the rectangles left by each cooling, until the time is up."""
         moves = FIRST_MOVES * len(self.blocks)
         while (begin := now()) < until:
             forest, made = self._apart(), 0
             while made < moves and (left := until - now()) > 0:
-                # Where the time will be up before all moves are made, it cools the faster.
+                # If the time runs out before all moves are made, cool faster.
                 part = max(made / moves, 1 - left / (until - begin))
                 if anneal(forest, ROUND, HOT * (COLD / HOT) ** part) == 1:
                     break

@@ -1,7 +1,8 @@
-"""The loop that makes and undoes joints: compiled where numba is, the same lines interpreted else.
+"""The loop that makes and undoes joints: compiled with numba, otherwise interpreted.
 
-Nodes are blocks and what was joined of them; those that are in no other are the *roots*. Two sets
-of roots are joined where one ends and the other begins, each of one lifetime, with equal sums.
+Nodes are blocks and their joints; nodes without a parent are the *roots*. Two sets of roots are
+joined at a step where the first ends and the second begins, each set of one lifetime, with equal
+sums of sizes.
 """
 
 from __future__ import annotations
@@ -12,31 +13,31 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of nodes. The last two have another one behind them: those of lists of what begins."""
+"""Columns of nodes. The last two have a second column each: for lists of what begins."""
 
 COLUMNS = 11
 
 ROOTS, UNUSED, CHANCE = 0, 1, 2
-"""Places in `count`, the first two rows of `lists` as well."""
+"""Positions in `count`, and of the first two rows of `lists`."""
 
 MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
 """Rows of `sets`."""
 
 MOST_PAIRS = 24
-"""Roots among which pairs are looked for that complete a sum."""
+"""Roots among which pairs that complete a sum are searched."""
 
 SHARES = (7, 12, 14, 15)
-"""Of 16 sets, so many have one root, at most two, three, four; the others are all of a lifetime."""
+"""Of 16 sets, the number with one root, at most two, three, four; others have all of a lifetime."""
 
 
 class Forest(NamedTuple):
-    """Nodes: n blocks, then room for n joints. Units: steps by their rank, bytes.
+    """Nodes: n blocks, then space for n joints. Units: steps by their rank, bytes.
 
-    Of a node, CHILD is its first child, SIBLING the next child of what it is in, BEHIND on which
-    side of the step there, PLACE where it is among the roots. Roots that end at a step (0), and
-    those that begin there (1), are doubly linked lists, whose first nodes `steps` has. `lists` are
-    the roots, and the numbers that no joint has; `count` is how long they are, and the state of the
-    random numbers. `sets` is room for sets of roots.
+    CHILD is a node's first child, SIBLING its parent's next child, BEHIND its side of the parent's
+    step, PLACE its position among the roots. Roots that end at a step (0), and those that begin
+    there (1), are doubly linked lists with heads in `steps`. `lists` has the roots, and the unused
+    joint numbers; `count` has their lengths, and the state of the random number generator. `sets`
+    holds sets of roots.
     """
 
     nodes: Any
@@ -48,7 +49,7 @@ class Forest(NamedTuple):
 
 @compiled
 def draw(count: Any, n: int) -> int:
-    """A random number below n, up to 2**31: xorshift (Marsaglia 2003) of 63 bits, never 0."""
+    """Return a random number below n, up to 2**31: xorshift (Marsaglia 2003) of 63 bits."""
     x = count[CHANCE]
     x ^= (x << 13) & 0x7FFFFFFFFFFFFFFF
     x ^= x >> 7
@@ -59,7 +60,7 @@ def draw(count: Any, n: int) -> int:
 
 @compiled
 def add_root(f: Forest, node: int) -> None:
-    """A node is in no other now."""
+    """Make a node a root."""
     n = f.count[ROOTS]
     f.lists[ROOTS, n], f.nodes[node, PLACE], f.count[ROOTS] = node, n, n + 1
     for side in range(2):
@@ -73,7 +74,7 @@ def add_root(f: Forest, node: int) -> None:
 
 @compiled
 def remove_root(f: Forest, node: int) -> None:
-    """A node is undone, or in another one now."""
+    """Remove a node from the roots."""
     n = f.count[ROOTS] - 1
     moved, at = f.lists[ROOTS, n], f.nodes[node, PLACE]
     f.lists[ROOTS, at], f.nodes[moved, PLACE], f.count[ROOTS] = moved, at, n
@@ -89,7 +90,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Take a joint apart, the less likely the more roots that makes."""
+    """Undo a joint, the less likely the more roots that creates."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -109,7 +110,7 @@ def undo(f: Forest, root: int, hot: float) -> None:
 
 @compiled
 def alike(f: Forest, root: int, side: int) -> int:
-    """Other roots of its lifetime go into SOME: how many."""
+    """Fill SOME with the other roots of a root's lifetime; return their number."""
     n, node = 0, f.steps[f.nodes[root, END - side], side]
     while node >= 0:
         if node != root and f.nodes[node, START + side] == f.nodes[root, START + side]:
@@ -121,7 +122,7 @@ def alike(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def chosen(f: Forest, root: int, side: int) -> int:
-    """A set of one lifetime with this root goes into MINE: how many; 0 where there are too few."""
+    """Fill MINE with a set of one lifetime that contains a root; return its size, 0 for none."""
     f.sets[MINE, 0] = root
     share, more = draw(f.count, 16), 0
     while more < len(SHARES) and share >= SHARES[more]:
@@ -142,9 +143,9 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """What `need` bytes are missing, of the first n of SOME, goes into THEIRS from 1 on.
+    """Fill THEIRS from 1 on with nodes of the first n of SOME that sum to `need` bytes.
 
-    One root, two, or all: how many, 0 where there are none.
+    The set has one root, two, or all; return its size, 0 for none.
     """
     if n == 0:
         return 0
@@ -173,7 +174,7 @@ def completed(f: Forest, n: int, need: int) -> int:
 
 @compiled
 def matching(f: Forest, step: int, total: int, side: int) -> int:
-    """A set on this side of a step with a sum of sizes goes into THEIRS: how many."""
+    """Fill THEIRS with a set on one side of a step with a given sum; return its size."""
     n, node = 0, f.steps[step, side]
     while node >= 0:
         if f.nodes[node, SIZE] <= total:
@@ -201,7 +202,7 @@ def matching(f: Forest, step: int, total: int, side: int) -> int:
 
 @compiled
 def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
-    """The first n nodes of a set are children of a joint, on one side of its step."""
+    """Make the first n nodes of a set children of a joint, on one side of its step."""
     for i in range(n):
         node = f.sets[row, i]
         remove_root(f, node)
@@ -211,7 +212,7 @@ def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
 
 @compiled
 def join(f: Forest, root: int) -> None:
-    """Join a set with this root to one before it or behind it, where one has the same sum."""
+    """Join a set that contains a root to a neighbouring set of the same sum, if there is one."""
     side = draw(f.count, 2)
     step = f.nodes[root, END - side]
     if f.steps[step, 1 - side] < 0:
@@ -235,7 +236,7 @@ def join(f: Forest, root: int) -> None:
 
 @kept
 def anneal(f: Forest, moves: int, hot: float) -> int:
-    """Join and undo so often, at a temperature: how many roots there are then."""
+    """Join and undo a number of times, at a temperature; return the number of roots."""
     if f.count[ROOTS] == 0:
         for node in range(f.count[UNUSED]):
             add_root(f, node)

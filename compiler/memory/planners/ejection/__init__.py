@@ -1,4 +1,4 @@
-"""Packings in which what does not fit pushes others out."""
+"""Packings by ejection: a block without a gap ejects others."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""How much is joined, after the fewest rectangles that are known, each for half of the time that is
-left; the rest of it is for the blocks as they are."""
+"""Joining thresholds, after the fewest known rectangles, each for half of the remaining time; the
+rest is for the unjoined blocks."""
 
 
 @planner(
@@ -24,11 +24,11 @@ left; the rest of it is for the blocks as they are."""
     example=FIVE_BUFFERS,
 )
 def ejection(problem: Problem, options: Options) -> Outcome:
-    """What does not fit below a peak is put where it disturbs least, and ejects what lies there.
+    """Place blocks above a peak where they disturb least, ejecting the blocks there.
 
-    Goes on with what was ejected, until all lies below a smaller peak. What is ejected often weighs
-    more each time. First as a whole what fits together without a gap, then block by block. For
-    tight problems that are too large to search through: it proves nothing.
+    Ejected blocks are placed in turn, until all fit below a smaller peak. Each ejection raises a
+    block's weight. Rectangles of joined blocks move first, then single blocks. For tight problems
+    that are too large for complete search: it proves nothing.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):
@@ -61,9 +61,9 @@ def _packings(
     problem: Problem,
     until: float,
 ) -> Iterator[list[int]]:
-    """Offsets of all blocks, each time with a smaller peak, until the time is up.
+    """Yield offsets of all blocks, each time with a smaller peak, until the time is up.
 
-    `first` are those of the blocks to begin with; None for a greedy packing of the rectangles.
+    `first` are the initial offsets; None for a greedy packing of the rectangles.
     """
     from compiler.memory.planners.ejection.search import Search
 

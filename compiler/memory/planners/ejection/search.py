@@ -1,4 +1,4 @@
-"""The loop of ejections over arrays: compiled where numba is, the same lines interpreted else."""
+"""The loop of ejections over arrays: compiled with numba, otherwise interpreted."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from compiler.memory.planners.native import compiled, kept, now
 from compiler.memory.planners.windows import Windows
 
 ROUND = 4_000_000
-"""Blocks that are looked at between two looks at the clock: some hundredths of a second."""
+"""Blocks examined between checks of the clock: some hundredths of a second."""
 
 WEIGHT_STEP = 0.05
-"""What one more ejection adds to the weight of a block, which begins at 1."""
+"""Weight added to a block by each ejection; weights start at 1."""
 
 FRESH = 20.0
-"""How much dearer a block is that was put down just now."""
+"""Cost factor of a block that was placed a moment ago."""
 
 FRESH_MOVES = 3
-"""A block is fresh for at most so many moves."""
+"""Most moves for which a block counts as fresh."""
 
 
 FIRST_STEP = 0.25
-"""What part of the gap an attempt has to close at first: twice as much after one that did, half as
-much after one that did not."""
+"""Fraction of the gap that the first attempt has to close: doubled after a success, halved after a
+failure."""
 
 LEAST_STEP = 0.005
 
 PATIENCE = 1000
-"""An attempt is given up after so many moves for each block."""
+"""Moves per block after which an attempt is given up."""
 
 MOST_TIME = 0.3
-"""The part of the time that is left which an attempt may take: where there is little, the next one
-asks for less."""
+"""Fraction of the remaining time that an attempt may take: with little time, the next one asks for
+less."""
 
 
 class Arrays(NamedTuple):
-    """Blocks. Units: steps, bytes; `area` is bytes times steps, over the mean."""
+    """Blocks. Units: steps, bytes; `area` is bytes times steps, relative to the mean."""
 
     start: Any
     end: Any
@@ -50,7 +50,7 @@ class Arrays(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """The blocks that have a place: `n[0]` of them, by their first byte and by their last."""
+    """The placed blocks: `n[0]` of them, by their first byte and by their last."""
 
     by_low: Any
     by_high: Any
@@ -58,9 +58,9 @@ class Lying(NamedTuple):
 
 
 class Search:
-    """Packings of blocks of at least a byte, without pins. Units: bytes, steps.
+    """Packings of unpinned blocks of at least one byte. Units: bytes, steps.
 
-    Sizes are rounded up to the largest alignment, so that all offsets are multiples of it.
+    Sizes are rounded up to the largest alignment, so all offsets are multiples of it.
     """
 
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
@@ -76,9 +76,9 @@ class Search:
     def packings(
         self, first: Sequence[int] | None, wanted_bytes: int, until: float
     ) -> Iterator[list[int]]:
-        """Offsets, each time with a smaller peak, until it is the wanted one or the time is up.
+        """Yield offsets with ever smaller peaks, until the wanted peak or the time limit.
 
-        `first` is a packing to begin with; None for the best of a few orders.
+        `first` is the initial packing; None for the best of a few orders.
         """
         size, step = self.arrays.size, FIRST_STEP
         best = self._greedy() if first is None else np.array(first, np.int64)
@@ -99,7 +99,7 @@ class Search:
             best = lower if (lower + size).max() <= (found + size).max() else found
 
     def _within(self, capacity_bytes: int, best: Any, until: float) -> Any | None:
-        """A packing within a capacity, from one that is not; None when patience or time ends."""
+        """Repair a packing to fit a capacity; None if patience or time runs out."""
         offsets = best.copy()
         offsets[offsets + self.arrays.size > capacity_bytes] = -1
         weights = np.ones(len(offsets))
@@ -115,16 +115,16 @@ class Search:
         return min(plans, key=lambda offsets: int((offsets + self.arrays.size).max()))
 
     def _let_down(self, offsets: Any) -> Any:
-        """Each block in its turn from the bottom into the lowest gap."""
+        """Drop each block into the lowest gap, from the bottom up."""
         order = np.argsort(offsets, kind="stable").tolist()
         return np.array(self.windows.place(order, "first"), np.int64)
 
 
 @compiled
 def draw(chance: Any, n: int) -> int:
-    """A random number below n, up to 2**31.
+    """Return a random number below n, up to 2**31.
 
-    The state has 47 bits. It is multiplied in halves: numpy warns where 64 do not do.
+    The state has 47 bits. It is multiplied in halves: 64-bit overflow makes numpy warn.
     """
     high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
     product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
@@ -134,7 +134,7 @@ def draw(chance: Any, n: int) -> int:
 
 @compiled
 def next_beside(arrays: Arrays, order: Any, at: int, n: int, block: int) -> int:
-    """The first place in an order, from `at` on, of what lives together with a block; n if none."""
+    """Return the next position in an order of a block alive with `block`; n if none."""
     start, end = arrays.start[block], arrays.end[block]
     while at < n and (arrays.start[order[at]] >= end or arrays.end[order[at]] <= start):
         at += 1
@@ -151,10 +151,10 @@ def cheapest(
     capacity: int,
     chance: Any,
 ) -> int:
-    """The offset at which what is in the way of a block costs the least; one of equal ones.
+    """Return the offset of a block with the least cost of blocks in the way; one of equal ones.
 
-    The cost of an offset changes only where another block begins or ends to be in the way: above
-    its own first byte less the block's size, and at its end.
+    The cost changes only where another block starts or stops being in the way: above its first byte
+    less the block's size, and at its end.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size
@@ -197,7 +197,7 @@ def cheapest(
 
 @compiled
 def lie(arrays: Arrays, lying: Lying, offsets: Any, block: int) -> None:
-    """Enter a block that has a place now."""
+    """Add a placed block to the lists."""
     at = n = lying.n[0]
     while at > 0 and offsets[lying.by_low[at - 1]] > offsets[block]:
         lying.by_low[at] = lying.by_low[at - 1]
@@ -214,7 +214,7 @@ def lie(arrays: Arrays, lying: Lying, offsets: Any, block: int) -> None:
 
 @compiled
 def rise(lying: Lying, offsets: Any) -> None:
-    """Take out what has no place any more."""
+    """Remove unplaced blocks from the lists."""
     low = high = 0
     for at in range(lying.n[0]):
         if offsets[lying.by_low[at]] >= 0:
@@ -230,9 +230,9 @@ def rise(lying: Lying, offsets: Any) -> None:
 def settle(
     arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
 ) -> int:
-    """Put blocks without a place (offset -1) down, which ejects others; how many have none then.
+    """Place blocks without an offset (-1), ejecting others; return how many are left.
 
-    Every block has to fit into the capacity.
+    Each block must fit into the capacity.
     """
     n = len(offsets)
     free = np.zeros(n, np.int64)

@@ -8,21 +8,21 @@ from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
 
 FEWEST_SECONDS = 0.002
-"""A search with less time than this would not begin."""
+"""Least time in seconds for which a search starts."""
 
 
 @planner(
     searches=True,
     source="Moffitt, MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine "
-    "Learning, ASPLOS 2023, for sections, settled plans and taking turns",
+    "Learning, ASPLOS 2023, for sections, settled plans and interleaved orders",
     example=FIVE_BUFFERS,
 )
 def exact(problem: Problem, options: Options) -> Outcome:
-    """Every plan that could be good is looked at, or ruled out with its kind, at native speed.
+    """A complete search over all promising plans, with pruning, in compiled code.
 
-    Goes from the bottom up: the block that may lie lowest is put there, or something comes between.
-    Ends with a plan within the capacity (the smallest plan when none is given), or with the proof
-    that there is none. The best there is for tight problems of up to some thousand buffers.
+    It works from the bottom up: it places the block that may be lowest, or decides that another
+    comes below it. It ends with a plan within the capacity (the smallest plan without one), or with
+    a proof that there is none. The best planner for tight problems of up to some thousand buffers.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

@@ -1,7 +1,7 @@
-"""The search itself: a loop over arrays that is compiled, and stops after a number of nodes.
+"""The search loop over arrays, compiled, resumable after a number of nodes.
 
-At each node the block that may lie lowest is decided: it lies on its base, or something comes
-between (it is lifted).
+Each node decides the block that may be lowest: it lies on its base, or another block comes between
+(it is lifted).
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ from compiler.memory.planners.exact.trail import decide, remember, take_back
 from compiler.memory.planners.native import Kept, compiled, kept, sources_digest
 
 UNKNOWN, FOUND, NONE, FULL = range(4)
-"""What `run` says: all nodes are used up, a packing is in `State.offset`, there is none, or the
-arrays have to grow before it can go on."""
+"""Results of `run`: node limit reached, a packing is in `State.offset`, there is none, or the
+arrays must grow first."""
 
 DONE, DEAD = -1, -2
 
 
 @compiled
 def has_room(board: Board) -> bool:
-    """Whether the arrays hold what one decision can add."""
+    """Return whether the arrays have space for one decision."""
     n, m = board.block.shape[1], board.span.shape[1]
     return (
         board.now[TRAIL] + 3 * (n + m) + 8 < board.trail.shape[1]
@@ -73,7 +73,7 @@ def has_room(board: Board) -> bool:
 
 @compiled
 def choose(board: Board) -> int:
-    """The block of the part that may lie lowest, the first of the order among equals."""
+    """Return the block of the part with the lowest possible offset, by the order among equals."""
     part = board.now[PART]
     best, level, fits_below = DONE, NOWHERE, NOWHERE
     for at in range(board.parts[BEGIN, part], board.parts[STOP, part]):
@@ -90,7 +90,7 @@ def choose(board: Board) -> int:
 
 @compiled
 def apply(board: Board) -> bool:
-    """Do what the newest decision says; False when a rule shows that it leads nowhere."""
+    """Apply the newest decision; return False if a rule proves it infeasible."""
     depth = board.now[DEPTH]
     block = board.frames[BLOCK, depth]
     board.now[PART] = board.frames[WHERE, depth]
@@ -106,7 +106,7 @@ def apply(board: Board) -> bool:
 
 @compiled
 def place(board: Board, block: int) -> bool:
-    """Put a block on its base. What is alive at its time must lie above."""
+    """Place a block on its base. Blocks that are alive with it must be above."""
     board.block[PLACED, block] = 1
     board.block[OFFSET, block] = board.block[LOWEST, block]
     remember(board, WAS_FREE, block, 0)
@@ -140,7 +140,7 @@ def place(board: Board, block: int) -> bool:
 
 @compiled
 def lift(board: Board, block: int) -> bool:
-    """Say that a block does not lie on its base, nor what could trade places with it."""
+    """Decide that a block, and its twins, do not lie on their bases."""
     bound = lifted_bound(board, block)
     if bound > board.block[HIGHEST, block]:
         return False
@@ -159,7 +159,7 @@ def lift(board: Board, block: int) -> bool:
 
 @compiled
 def search(board: Board, n_nodes: int) -> tuple[int, int]:
-    """Look at up to `n_nodes` more nodes."""
+    """Examine up to `n_nodes` more nodes."""
     now = board.now
     for node in range(n_nodes):
         if not has_room(board):
@@ -187,7 +187,7 @@ def search(board: Board, n_nodes: int) -> tuple[int, int]:
 
 
 def _search_as_of(sources: str) -> Kept[[Board, int], tuple[int, int]]:
-    """The search, kept under the digest of its sources."""
+    """Return the search, cached under the digest of its sources."""
 
     def run(board: Board, n_nodes: int) -> tuple[int, int]:
         _ = sources
@@ -197,4 +197,4 @@ def _search_as_of(sources: str) -> Kept[[Board, int], tuple[int, int]]:
 
 
 run = _search_as_of(sources_digest(Path(__file__).parent))
-"""Search on, for at most so many nodes: what it found, and how many nodes it looked at."""
+"""Resume the search for a number of nodes; return the result and the number of nodes examined."""

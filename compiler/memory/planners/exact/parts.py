@@ -1,7 +1,7 @@
-"""Parts of a problem that no block yet to place holds together: each is searched for itself.
+"""Independent parts of a problem, which no unplaced block connects: each is searched alone.
 
-When one of them has no packing, the decision that cut it off is taken back, whatever was decided in
-parts beside it.
+If a part has no packing, the decision that cut it off is undone, whatever was decided in other
+parts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from compiler.memory.planners.native import compiled
 
 @compiled
 def next_part(board: Board) -> bool:
-    """Go on with what is left when a part is packed; False when nothing is."""
+    """Continue with the next part when one is packed; return False if there is none."""
     part = board.now[PART]
     while board.parts[NEXT, part] < 0:
         parent = board.parts[PARENT, part]
@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Go back to the decision that led to a part in which nothing can be chosen."""
+    """Return to the decision that led to a part without a choice."""
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
@@ -61,7 +61,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Cut the part where the placed block was the last one to hold it together."""
+    """Cut the part where the placed block was the last connection."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:
@@ -87,7 +87,7 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """A new part: what is yet to place between two sections, ordered anew. -1 when nothing is."""
+    """Create a part from unplaced blocks between two sections, reordered; -1 if there are none."""
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]
@@ -123,7 +123,7 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 
 @compiled
 def comes_before(board: Board, a: int, b: int) -> bool:
-    """Whether the order tries one block before another, by the loads of now."""
+    """Return whether the order prefers one block to another, by current loads."""
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]
     if board.block[LOAD, a] != board.block[LOAD, b]:

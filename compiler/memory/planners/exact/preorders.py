@@ -1,9 +1,9 @@
-"""In which order the search tries blocks that could lie equally low: many different ones.
+"""Search orders of blocks with equal lowest offsets: a diverse set.
 
-No order is good for all problems: one finds a packing in a thousand steps where another finds none
-in a billion. So several are given turns (turns.py). An order is a row of measures, the largest
-first, the next one deciding ties. `total` is the load of the fullest section that a block lives in,
-by what is not placed yet: it is measured anew whenever the problem falls apart.
+No order is good for all problems: one finds a packing in a thousand steps where another needs a
+billion. So several searches are interleaved (turns.py). An order is a row of measures, largest
+first, later ones breaking ties. `total` is the load of the fullest section of a block, counting
+unplaced blocks: it is recomputed when the problem splits.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ PREORDERS: Sequence[Measures] = (
     ("sections", TOTAL, "area"),
     (TOTAL, "size", "width"),
 )
-"""The first three are those of MiniMalloc; the others find what these do not."""
+"""The first three are those of MiniMalloc; the others complement them."""
 
 NOISE = 0.15
-"""Spread of the factors, as powers of e, by which measures of a random order are off."""
+"""Standard deviation of the log-normal noise factors of a random order."""
 
 
 class Preorder(NamedTuple):
-    """Ranks of blocks, the least first: `before` counts more than the total, `behind` less."""
+    """Ranks of blocks, least first: `before` precedes the total, `behind` breaks its ties."""
 
     before: Any
     behind: Any
 
 
 def measure(blocks: Sequence[Block], sections: Sections) -> dict[str, Any]:
-    """What blocks are ordered by, but the total. Units: steps, bytes, byte-steps, sections."""
+    """Return measures of blocks other than the total. Units: steps, bytes, byte-steps, sections."""
     width = np.array([float(b.end - b.start) for b in blocks])
     size = np.array([float(b.size) for b in blocks])
     return {
@@ -54,14 +54,14 @@ def measure(blocks: Sequence[Block], sections: Sections) -> dict[str, Any]:
 
 
 def preorder(by: Measures, measured: dict[str, Any]) -> Preorder:
-    """The order by a row of measures."""
+    """Return the order by a row of measures."""
     turn = by.index(TOTAL)
     n = len(measured["size"])
     return Preorder(_ranks(by[:turn], measured, n), _ranks(by[turn + 1 :], measured, n))
 
 
 def random_preorder(measured: dict[str, Any], chance: random.Random) -> Preorder:
-    """One of the orders, its measures blurred."""
+    """Return a random one of the orders, with noise on its measures."""
     n = len(measured["size"])
     blurred = {
         name: values * np.exp([chance.gauss(0, NOISE) for _ in range(n)])
@@ -71,7 +71,7 @@ def random_preorder(measured: dict[str, Any], chance: random.Random) -> Preorder
 
 
 def _ranks(by: Measures, measured: dict[str, Any], n: int) -> Any:
-    """Equal numbers for what is equal in all measures."""
+    """Return ranks; blocks that are equal in all measures have equal ranks."""
     if not by:
         return np.zeros(n, np.int64)
     rows = np.stack([-measured[name] for name in by], axis=1)

@@ -1,9 +1,9 @@
-"""Why a partial packing cannot be finished: each rule with its reason.
+"""Pruning rules of partial packings, each with its reason.
 
-All rules keep at least one packing if there is any. For a packing can be *settled*: as long as a
-block could lie lower where it is free, it is put there. In a settled packing every block lies on
-the ground, on a pin, or on a block below it that is alive at its time. Only settled packings are
-searched. Source: Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
+All rules keep at least one packing if there is any, since any packing can be *settled*: while a
+block could be lower, it is lowered. In a settled packing each block lies on the ground, on a pin,
+or on a block below that is alive at the same time. Only settled packings are searched. Source:
+Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from compiler.memory.planners.exact.trail import remember
 from compiler.memory.planners.native import compiled
 
 NOWHERE = 1 << 61
-"""Above every offset."""
+"""Greater than any offset."""
 
 
 @compiled
 def section_overflows(board: Board, section: int) -> bool:
-    """Whether the blocks yet to place in a section do not fit above its floor.
+    """Return whether the unplaced blocks of a section do not fit above its floor.
 
-    All of them are alive together, so that they lie one above the other. The floor is the top of
-    what is placed, or the least offset that any of them may have, whichever is higher.
+    All of them are alive together, so they are stacked. The floor is the top of the placed blocks,
+    or the least possible offset of an unplaced one, whichever is higher.
     """
     if board.span[TOTAL, section] == 0:
         return False
@@ -55,20 +55,22 @@ def section_overflows(board: Board, section: int) -> bool:
 
 @compiled
 def leaves_gap(level: int, fits_below: int) -> bool:
-    """Whether a block that is yet to place would fit below everything that is.
+    """Return whether an unplaced block would fit below all others.
 
-    `level` is the least offset that any block yet to place may have, `fits_below` the least top of
-    one that lies on its base. What would fit there later is not settled: it could be let down.
+    `level` is the least possible offset of unplaced blocks, `fits_below` the least top of an
+    unplaced block on its base. A packing with such a gap is not settled: the block could be
+    lowered.
     """
     return fits_below <= level
 
 
 @compiled
 def lifted_bound(board: Board, block: int) -> int:
-    """The least offset of a block that does not lie on its base; NOWHERE when it must lie there.
+    """Return the least offset of a block above its base; NOWHERE if it must lie on its base.
 
-    Something must take the place in which it would have lain, or it could be let down: a block that
-    is alive at its time, is yet to place, and may begin below its top. It lies above that one.
+    An unplaced block that is alive at the same time must take its place, or the block could be
+    lowered. That other block must be able to begin below the block's top, and the block lies above
+    it.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -81,10 +83,10 @@ def lifted_bound(board: Board, block: int) -> int:
 
 @compiled
 def are_twins(board: Board, a: int, b: int) -> bool:
-    """Whether two blocks yet to place could trade places in every packing.
+    """Return whether two unplaced blocks are interchangeable in all packings.
 
-    When one of them does not lie on its base, the other need not lie there either: the packing with
-    the two exchanged was searched before.
+    If one of them does not lie on its base, neither need the other: the packing with the two
+    exchanged was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

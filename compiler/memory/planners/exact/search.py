@@ -1,8 +1,8 @@
-"""From capacities to an outcome: one capacity when it is given, else ever better bounds.
+"""The outer search: one given capacity, or ever better bounds.
 
-Without a capacity the least one is looked for from both sides: a packing lowers what is known to be
-enough, a proof that there is none raises what is known to be needed. A capacity that is not
-decided within a number of nodes is left for the next round, which has twice as many.
+Without a capacity the least one is searched from both sides: a packing lowers the upper bound, a
+proof of infeasibility raises the lower bound. A capacity that is undecided after a number of nodes
+is left for the next round, with twice as many.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from compiler.memory.planners.planner import Options, Outcome, placed
 from compiler.memory.problem import Problem
 
 MOST_BLOCKS = 3_000
-"""The tables of who is alive together grow with the square; more blocks are left to others."""
+"""Largest number of blocks: the tables of blocks alive together grow quadratically."""
 
 FIRST_NODES = 20_000
 """Nodes for each capacity in the first round."""
 
 
 def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
-    """A better plan than `start`, or a better bound, within the time of the options."""
+    """Return a better plan than `start`, or a better bound, within the time limit."""
     groups = Groups(problem, options.seed)
     return Improvement(problem, options, start, groups).outcome() if groups.searchable else start
 
@@ -32,16 +32,16 @@ def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
 def packed_within(
     problem: Problem, capacity_bytes: int, n_nodes: int, seed: int = 0
 ) -> Sequence[int] | None:
-    """Offsets of a packing within a capacity, if so many nodes of each group find one.
+    """Return offsets of a packing within a capacity, found in `n_nodes` nodes per group.
 
-    Looks at no clock: the answer is the same each time.
+    The result does not depend on the clock.
     """
     groups = Groups(problem, seed)
     return groups.into(capacity_bytes, math.inf, n_nodes).offsets if groups.searchable else None
 
 
 def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int]]:
-    """Blocks in groups that no moment has in common: each can be packed for itself."""
+    """Split blocks into groups without common steps, which can be packed separately."""
     groups: list[list[int]] = []
     end = 0
     for i in sorted(which, key=lambda i: blocks[i].start):
@@ -59,13 +59,13 @@ class Groups:
         self.blocks = problem.blocks
         apart = groups_apart([i for i, b in enumerate(self.blocks) if b.size], self.blocks)
         self.searchable = max(map(len, apart), default=0) <= MOST_BLOCKS
-        """Whether no group has more blocks than can be searched."""
+        """Whether all groups are small enough for the search."""
         self.packs = (
             [(g, Pack([self.blocks[i] for i in g], seed)) for g in apart] if self.searchable else []
         )
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None) -> Verdict:
-        """Pack every group into the capacity, with so many nodes for each."""
+        """Pack each group into the capacity, with `n_nodes` nodes each."""
         offsets = [max(b.pinned, 0) for b in self.blocks]
         used = 0
         for group, pack in self.packs:
@@ -79,7 +79,7 @@ class Groups:
 
 
 class Improvement:
-    """The best plan so far with what is proven, and the steps to better ones."""
+    """The best plan and bound so far, and the steps to better ones."""
 
     def __init__(self, problem: Problem, options: Options, start: Outcome, groups: Groups) -> None:
         self.problem, self.options, self.groups = problem, options, groups
@@ -110,7 +110,7 @@ class Improvement:
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
-        """Try the bound, then capacities half-way between what failed and what is enough."""
+        """Try the bound, then capacities half-way between failures and successes."""
         target = least = self.bound
         while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
@@ -122,11 +122,11 @@ class Improvement:
             target = max(least, half // self.grain * self.grain)
 
     def _next(self, capacity_bytes: int) -> int:
-        """The least peak above a capacity that a plan can have."""
+        """Return the least possible peak above a capacity."""
         return (capacity_bytes // self.grain + 1) * self.grain
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
-        """Pack every group into the capacity; the better plan is kept."""
+        """Pack each group into the capacity; keep a better plan."""
         verdict = self.groups.into(capacity_bytes, self.deadline, n_nodes)
         if verdict.offsets is not None:
             found = placed(self.problem, verdict.offsets)
@@ -136,7 +136,7 @@ class Improvement:
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:
-    """What the peak of every settled plan is a multiple of."""
+    """Return the common divisor of all settled plans' peaks."""
     marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
     pins = [b.pinned for b in blocks if b.pinned > 0]
     aligned = [a for _, a in marks if a > 1]

@@ -1,8 +1,8 @@
-"""A problem as arrays: sections of time, who is alive in each, and who is alive together.
+"""A problem as arrays: sections of time, the blocks of each, and pairs alive together.
 
-A section stands for a span of time in which nothing starts after something has ended. Spans whose
-live blocks are all alive in a neighbouring span too say nothing new and are left out, so that
-there are at most as many sections as blocks, and a block lives in a run of them.
+A section is a span of time in which nothing starts after something has ended. Spans whose live
+blocks are all alive in a neighbouring span are redundant and omitted. So there are at most as many
+sections as blocks, and a block lives in consecutive ones.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from compiler.memory.buffer import Block
 
 
 class Sections(NamedTuple):
-    """What never changes during a search. Arrays of int64; units: bytes, sections.
+    """The constants of a search. Arrays of int64; units: bytes, sections.
 
-    Block b lives in sections first[b] until before end[b] and meets
-    near[near_first[b]:near_first[b + 1]]; in section s live inside[inside_first[s]:...].
-    Sizes are rounded up to `unit_bytes`, the least alignment: nothing can begin before.
+    Block b lives in sections first[b] until before end[b] and meets near[near_first[b]:near_first[b
+    + 1]]; the blocks of section s are inside[inside_first[s]:...]. Sizes are rounded up to
+    `unit_bytes`, the least alignment of the next block.
     """
 
     size: Any
@@ -35,17 +35,17 @@ class Sections(NamedTuple):
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         return len(self.size)
 
     @property
     def n_sections(self) -> int:
-        """How many sections there are."""
+        """Return the number of sections."""
         return len(self.inside_first) - 1
 
 
 def sections_of(blocks: Sequence[Block]) -> Sections:
-    """The arrays for blocks of at least a byte."""
+    """Build the arrays for blocks of at least one byte."""
     table = np.array([(b.start, b.end, b.size, b.alignment_bytes, b.pinned) for b in blocks])
     start, end, size, alignment, pinned = table.astype(np.int64).reshape(-1, 5).T.copy()
     unit = unit_bytes(blocks)
@@ -67,18 +67,18 @@ def sections_of(blocks: Sequence[Block]) -> Sections:
 
 
 def unit_bytes(blocks: Sequence[Block]) -> int:
-    """What every offset is a multiple of."""
+    """Return the common divisor of all offsets."""
     return min((b.alignment_bytes for b in blocks), default=1)
 
 
 def _openings(start: Any, end: Any) -> Any:
-    """The last start before each run of ends: there, a largest set of blocks is alive."""
+    """Return the last start before each run of ends: a maximal set of blocks is alive there."""
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
 
 
 def _rows(table: Any) -> tuple[Any, Any]:
-    """Where each row's list begins, and the lists: the columns that are true."""
+    """Return the start of each row's list, and the lists of the columns that are true."""
     first = np.zeros(len(table) + 1, np.int64)
     np.cumsum(table.sum(axis=1), out=first[1:])
     return first, np.nonzero(table)[1].astype(np.int64)

@@ -1,7 +1,7 @@
-"""Where a search stands, as arrays: it can stop after any node, and go on from there.
+"""The state of a search as arrays: it can stop after any node, and resume.
 
-Few arrays with rows of named numbers: a compiled function takes the longer to make the more arrays
-it is given.
+There are few arrays, with rows of named numbers: the compilation time of a function grows with the
+number of its arrays.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from compiler.memory.planners.exact.preorders import Preorder
 from compiler.memory.planners.exact.sections import Sections
 
 DEPTH, TRAIL, PARTS, POOL, PART, STEP, ROOM = range(7)
-"""Places in `now`: the newest decision, the lengths of trail, parts and pool, the part that is
-searched, what comes next, and the capacity rounded up to what offsets are multiples of."""
+"""Positions in `now`: the newest decision, the lengths of trail, parts and pool, the current part,
+the next action, and the capacity rounded up to the unit of offsets."""
 
 ENTER, RETREAT = range(2)
-"""`now[STEP]`: choose the next block of the part, or take the newest decision back."""
+"""`now[STEP]`: choose the next block of the part, or undo the newest decision."""
 
 SIZE, FIRST, END, MASK, PINNED, NEAR = range(6)
-"""Rows of `block` that never change, as in `Sections`."""
+"""Constant rows of `block`, as in `Sections`."""
 
 PLACED, OFFSET, BASE, LOWEST, HIGHEST, BEFORE, BEHIND, LOAD = range(6, 14)
-"""Rows of `block`: whether it is placed and where, the top of what is placed below it, bounds on
-its offset (the lower one is above the base once it was lifted), its ranks, and the load of its
-fullest section, for the time of ordering."""
+"""Rows of `block`: whether it is placed, its offset, the top of placed blocks below it, bounds of
+its offset (the lower bound exceeds the base once it is lifted), its ranks, and the load of its
+fullest section, for ordering."""
 
 INSIDE, FLOOR, TOTAL, CUTS = range(4)
-"""Rows of `span`, by section: where its list of blocks begins, what nothing more can lie below,
-bytes yet to place, and how many blocks yet to place live in the next section too."""
+"""Rows of `span`, by section: the start of its list of blocks, the lower bound of further offsets,
+unplaced bytes, and the number of unplaced blocks that also live in the next section."""
 
 BLOCK, CHOICE, MARK, WHERE = range(4)
 """Rows of `frames`, one column per decision: the block, whether it was placed (0) or lifted (1),
-the length of the trail before, and the part."""
+the previous length of the trail, and the part."""
 
 PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
-"""Rows of `parts`: the decision that cut the part off, the part to search after it, its sections
-and its blocks in the pool, half-open."""
+"""Rows of `parts`: the decision that cut the part off, the next part to search, its sections and
+its blocks in the pool, half-open."""
 
 WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
-"""First row of `trail`: what kind of change is to be undone; then what changed, and what it was."""
+"""First row of `trail`: the kind of change; then the changed item, and its old value."""
 
 
 class Board(NamedTuple):
-    """The problem, the partial packing, what is known of the rest, and how to take it back.
+    """The problem, the partial packing, bounds of the rest, and the undo trail.
 
     All arrays of int64; units: bytes, sections. `near` and `inside` are those of `Sections`, `pool`
     holds the blocks of parts in their order.
@@ -63,7 +63,7 @@ class Board(NamedTuple):
 
 
 def begin(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Board:
-    """Nothing placed, everything one part. `real_size` is before rounding, in bytes."""
+    """Return the initial state: one part, nothing placed. `real_size` is before rounding."""
     n, m = sections.n_blocks, sections.n_sections
     parts = np.zeros((6, 2 * m + 16), np.int64)
     parts[:, 0] = -1, -1, 0, m, 0, n
@@ -87,7 +87,7 @@ def begin(sections: Sections, real_size: Any, capacity_bytes: int, order: Preord
 
 
 def grown(board: Board) -> Board:
-    """The same with twice the room for decisions and what they changed."""
+    """Return the state with twice the space for decisions and changes."""
     return board._replace(
         trail=_doubled(board.trail),
         frames=_doubled(board.frames),
@@ -101,7 +101,7 @@ def _doubled(array: Any) -> Any:
 
 
 def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Any:
-    """The rows by block. There is one column more: where the last one's neighbours end."""
+    """Return the rows by block, with one more column for the end of the last one's neighbours."""
     n = sections.n_blocks
     rows = np.zeros((14, n + 1), np.int64)
     fixed = (sections.size, sections.first, sections.end, sections.mask, sections.pinned)
@@ -116,7 +116,7 @@ def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preo
 
 
 def _spans(sections: Sections) -> Any:
-    """The rows by section, and one column more."""
+    """Return the rows by section, with one more column."""
     rows = np.zeros((4, sections.n_sections + 1), np.int64)
     rows[INSIDE] = sections.inside_first
     for size, first, end in zip(sections.size, sections.first, sections.end, strict=True):
@@ -126,7 +126,7 @@ def _spans(sections: Sections) -> Any:
 
 
 def _ordered(sections: Sections, total: Any, order: Preorder) -> Any:
-    """All blocks by the order, with the totals of the beginning."""
+    """Return all blocks in the order, with the initial totals."""
     spans = zip(sections.first, sections.end, strict=True)
     load = np.array([total[first:end].max() for first, end in spans], np.int64)
     return np.lexsort((order.behind, -load, order.before))

@@ -1,4 +1,4 @@
-"""Decisions of the search, and how what they changed is taken back."""
+"""Decisions of the search, and the undoing of their changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from compiler.memory.planners.native import compiled
 
 @compiled
 def decide(board: Board, block: int, choice: int) -> None:
-    """Enter a new decision about a block."""
+    """Record a new decision about a block."""
     depth = board.now[DEPTH] + 1
     board.now[DEPTH] = depth
     board.frames[BLOCK, depth] = block
@@ -45,7 +45,7 @@ def decide(board: Board, block: int, choice: int) -> None:
 
 @compiled
 def take_back(board: Board) -> bool:
-    """Undo decisions up to one that has another choice, and take that; False when none has."""
+    """Backtrack to a decision with an untried choice, and take it; return False if none is left."""
     depth = board.now[DEPTH]
     while depth >= 0:
         undo(board, board.frames[MARK, depth])
@@ -63,7 +63,7 @@ def take_back(board: Board) -> bool:
 
 @compiled
 def remember(board: Board, kind: int, which: int, value: int) -> None:
-    """Put down how to undo a change."""
+    """Record a change for undoing."""
     length = board.now[TRAIL]
     board.trail[0, length] = kind
     board.trail[1, length] = which
@@ -73,7 +73,7 @@ def remember(board: Board, kind: int, which: int, value: int) -> None:
 
 @compiled
 def undo(board: Board, length: int) -> None:
-    """Take all changes back that came after the trail had this length."""
+    """Undo all changes after the trail had this length."""
     for at in range(board.now[TRAIL] - 1, length - 1, -1):
         kind, which, value = board.trail[0, at], board.trail[1, at], board.trail[2, at]
         if kind == WAS_LOWEST:

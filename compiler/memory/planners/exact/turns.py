@@ -1,9 +1,9 @@
-"""Searches in several orders of the same blocks, which take turns of growing length.
+"""Interleaved searches of the same blocks in several orders, with growing time slices.
 
-How long a search takes hangs on its order by many powers of ten, and nobody can tell before. Turns
-double, so that at most a constant factor is lost against the best order. Those of `PREORDERS`
-go on where they stopped, so that one of them ends some day, with a packing or with the proof that
-there is none; between them, random orders get one turn each.
+The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
+at most a constant factor is lost against the best order. Searches by `PREORDERS` resume, so one of
+them ends eventually, with a packing or a proof that there is none. Between them, random orders get
+one slice each.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from compiler.memory.planners.exact.state import OFFSET, Board, begin, grown
 from compiler.memory.planners.native import now
 
 FIRST_NODES = 2_000
-"""Nodes of the first turn."""
+"""Nodes of the first slice."""
 
 N_RANDOM = 8
 """Random orders in each round."""
 
 SLICE_SECONDS = 0.02
-"""About how often the clock is looked at."""
+"""Time in seconds between checks of the clock, approximately."""
 
 NODES_AT_ONCE = 64
-"""Nodes of the first slice: also slow, interpreted code is through soon."""
+"""Nodes between the first checks of the clock: short even in slow, interpreted code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of a capacity: a packing, that there is none, or neither.
+    """The verdict on a capacity: a packing, a proof that there is none, or neither.
 
-    `offsets` in bytes, by block; `by` says which order found them, and `n_nodes` how many
-    partial packings all orders looked at.
+    `offsets` are bytes by block; `by` names the order that found them, and `n_nodes` counts the
+    partial packings examined by all orders.
     """
 
     offsets: Sequence[int] | None
@@ -56,7 +56,7 @@ class Verdict:
 
 
 class Pack:
-    """Blocks that are to be packed into capacities. Blocks have at least one byte."""
+    """Blocks to be packed into capacities. Blocks have at least one byte."""
 
     def __init__(self, blocks: Sequence[Block], seed: int = 0) -> None:
         self.blocks = blocks
@@ -66,7 +66,7 @@ class Pack:
         self.chance = random.Random(seed)
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None = None) -> Verdict:
-        """Search for a packing of at most that many bytes, until a time and for so many nodes."""
+        """Search for a packing within a capacity, until a deadline and a node limit."""
         used = 0
         for search, length in self._turns(capacity_bytes):
             found = search.run(length if n_nodes is None else min(length, n_nodes - used), deadline)
@@ -80,7 +80,7 @@ class Pack:
         return Verdict(None, False, used)
 
     def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
-        """Whose turn it is, and for how many nodes; without end."""
+        """Yield the next search and its number of nodes, without end."""
         names = [", ".join(by) for by in PREORDERS]
         orders = [preorder(by, self.measured) for by in PREORDERS]
         searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]
@@ -98,14 +98,14 @@ class Pack:
 
 
 class Search:
-    """One search in one order, which can be stopped and taken up again."""
+    """One search in one order, which can be stopped and resumed."""
 
     def __init__(self, board: Board, by: str) -> None:
         self.board, self.by = board, by
         self.n_nodes_of_turn = 0
 
     def run(self, n_nodes: int, deadline: float) -> int:
-        """Search on; what was found. Looks at the clock between slices, and once at least."""
+        """Resume the search; return its result. It checks the clock after each slice."""
         self.n_nodes_of_turn = 0
         slice_nodes = NODES_AT_ONCE
         while self.n_nodes_of_turn < n_nodes:
@@ -125,5 +125,5 @@ class Search:
         return UNKNOWN
 
     def offsets(self) -> Any:
-        """Where the blocks lie, once a packing is found. Bytes."""
+        """Return the offsets of a packing that was found, in bytes."""
         return self.board.block[OFFSET, :-1].tolist()

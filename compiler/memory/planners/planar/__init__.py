@@ -25,14 +25,14 @@ from compiler.memory.planners.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
-"""How much is joined before a sweep, in turn: what was joined wrongly leaves no way."""
+"""Joining thresholds before a sweep, in order: wrong joints leave no solution."""
 
 MOST_SPARE = 0.15
-"""A problem with more stretches of spare memory than this part of its blocks is not tight."""
+"""A problem with more intervals of spare memory than this fraction of its blocks is not tight."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""How many ways are followed at once, round by round. With spare memory there are but two rounds:
-more ways seldom help."""
+"""Beam widths, round by round. With spare memory there are only two rounds: wider beams seldom
+help."""
 
 
 @planner(
@@ -58,11 +58,11 @@ more ways seldom help."""
     """,
 )
 def planar(problem: Problem, options: Options) -> Outcome:
-    """Where memory is full at every step, what ends hands all its bytes to what begins.
+    """Match ends and starts at each full step: blocks that end hand all bytes to their successors.
 
     Sets of equal sums at a step are the nodes of a network, buffers its edges, and a plan is a
-    drawing without crossings. A sweep over the steps keeps all orders that are left as a PQ-tree,
-    and follows a few ways where sums are equal by chance. For tight problems of any size.
+    planar drawing. A sweep over the steps keeps all remaining orders as a PQ-tree, and follows
+    several branches if sums are equal by chance. For tight problems of any size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)
@@ -88,7 +88,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
 def _attempts(
     blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
 ) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
-    """What is swept over, forward and backward, and how many ways are followed."""
+    """Yield the rectangles to sweep, forward and backward, and the beam width."""
     made: list[tuple[Sequence[Joined], Sweep]] = []
     for rectangles in forms(blocks, CHANCES):
         forward = [(j.start, j.end, j.size) for j in rectangles]

@@ -1,8 +1,8 @@
-"""PQ-trees: all orders of leaves in which given sets of them stood together.
+"""PQ-trees: all orders of leaves in which given sets are contiguous.
 
-The children of a P node may stand in any order, those of a Q node as they are or reversed. Trees
-are values: a reduction makes a new tree that shares what did not change. Source: Booth and Lueker,
-Testing for the consecutive ones property, 1976; templates for a set that is replaced at once.
+The children of a P node may be permuted, those of a Q node reversed. Trees are immutable: a
+reduction makes a new tree that shares unchanged parts. Source: Booth and Lueker, Testing for the
+consecutive ones property, 1976; templates for a set that is replaced at once.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = tuple[int, str, tuple[Any, ...]]
-"""The set of its leaves as bits, LEAF, P or Q, and its children (of a leaf, its number)."""
+"""The set of a tree's leaves as bits, LEAF, P or Q, and its children (of a leaf, its number)."""
 
 LEAF, P, Q = "leaf", "P", "Q"
 
 
 def leaf(number: int) -> Tree:
-    """One leaf."""
+    """Return a leaf."""
     return (1 << number, LEAF, (number,))
 
 
 def any_order(children: Sequence[Tree]) -> Tree:
-    """A P node; of a single child, that child."""
+    """Return a P node; for a single child, the child."""
     if len(children) == 1:
         return children[0]
     return (_leaves(children), P, tuple(children))
 
 
 def this_order(children: Sequence[Tree]) -> Tree:
-    """A Q node; of less than three children, a P node, which says the same."""
+    """Return a Q node; for less than three children, an equivalent P node."""
     if len(children) < 3:
         return any_order(children)
     return (_leaves(children), Q, tuple(children))
@@ -43,9 +43,9 @@ def _leaves(children: Sequence[Tree]) -> int:
 
 
 def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
-    """The orders in which `some` leaves stand together, with another tree in their place.
+    """Replace contiguous leaves `some` by a tree, keeping the orders in which they are contiguous.
 
-    None when there is no such order.
+    None if there is no such order.
     """
     leaves, kind, children = tree
     if leaves == some:
@@ -80,14 +80,14 @@ def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
 
 
 def _aside(tree: Tree, some: int) -> list[Tree] | None:
-    """What is not of `some` when they all stand at the end; None when they cannot."""
+    """Return the other subtrees if `some` can be at the end; None if it cannot."""
     _, kind, children = tree
     others = [child for child in children if not child[0] & some]
     partial = [child for child in children if child[0] & some and child[0] & ~some]
     if len(partial) > 1:
         return None
     if kind == Q:
-        # As it is or reversed: first the others, then one that is divided, then those of `some`.
+        # In this or reversed direction: subtrees without `some`, a partial one, full ones.
         kinds = [0 if not c[0] & some else 1 if c[0] & ~some else 2 for c in children]
         if kinds[0] > kinds[-1]:
             kinds.reverse()
@@ -103,14 +103,14 @@ def _aside(tree: Tree, some: int) -> list[Tree] | None:
 
 
 def in_order(tree: Tree, rank: dict[int, int]) -> list[int]:
-    """An order of the tree that agrees with ranks of its leaves; equal ranks stand together."""
+    """Return an order of the tree consistent with ranks of its leaves; equal ranks adjoin."""
     order: list[int] = []
     _append(_ranked(tree, rank), order)
     return order
 
 
 _Ranked: TypeAlias = tuple[int, int, Any]
-"""The least and the largest rank of the leaves, and the children in order, or a leaf's number."""
+"""The least and the largest rank of the leaves, and the ordered children, or a leaf's number."""
 
 
 def _ranked(tree: Tree, rank: dict[int, int]) -> _Ranked:

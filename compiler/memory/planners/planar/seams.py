@@ -1,4 +1,4 @@
-"""What can take over whose bytes at one step: sets of blocks with equal sums on both sides."""
+"""Handovers of bytes at one step: sets of blocks with equal sums that end and begin."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from compiler.dataclass import dataclass
 from compiler.memory.planners.planar.pq_tree import LEAF, Q, Tree, any_order, leaf, replaced
 
 MOST_SETS = 3000
-"""Sets that are listed on either side of a step, the smallest first."""
+"""Sets listed on either side of a step, smallest first."""
 
 MOST_PAIRS = 300
-"""Pairs of sets of equal sums that are looked at, the least likely by chance."""
+"""Pairs of sets of equal sums that are examined, the least likely by chance."""
 
 MOST_CHOICES = 500
-"""Choices until the ways to divide a step are given up."""
+"""Choices after which dividing a step is given up."""
 
 MOST_SPARE = 12
 """Leaves of spare memory that are tried, and sets that may leave some."""
 
 MOST_SPLIT = 6
-"""Blocks among which those are looked for that begin beside spare memory."""
+"""Blocks among which those that begin next to spare memory are searched."""
 
 UNLIKELY = 4.0
-"""What it counts, as a logarithm, when spare memory changes without need."""
+"""Penalty, as a logarithm, for an unnecessary change of spare memory."""
 
 Numbers: TypeAlias = tuple[int, ...]
 Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
-"""The tree before, the leaves that end together, and those that take their place."""
+"""The tree before, the leaves that end together, and their successors."""
 
 
 class Pair(NamedTuple):
     """Sets of leaves on both sides of a step, as bits, with equal sums.
 
-    `chance` is the logarithm of how many such pairs would be there by chance.
+    `chance` is the logarithm of the expected number of chance matches.
     """
 
     some: int
@@ -48,15 +48,15 @@ class Pair(NamedTuple):
 
 
 Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
-"""By leaf, the pairs that have it, each with all its leaves as bits."""
+"""By leaf, its pairs, each with all its leaves as bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A way to divide a step into seams, and the tree behind it.
+    """A division of a step into seams, and the resulting tree.
 
-    `chance` is the logarithm of how many such ways would be there by chance: the least is the most
-    likely one.
+    `chance` is the logarithm of the expected number of such divisions by chance: the least is the
+    most plausible.
     """
 
     tree: Tree
@@ -65,7 +65,7 @@ class Division:
 
 
 class Way(NamedTuple):
-    """Pairs that are seams, and what is left, as bits; `chance` as that of the division."""
+    """Pairs that are seams, and the rest, as bits; `chance` as that of the division."""
 
     chance: float
     pairs: Sequence[Pair]
@@ -73,13 +73,13 @@ class Way(NamedTuple):
 
 
 NewLeaf: TypeAlias = Callable[[int], int]
-"""A leaf that stands for so many bytes that nobody uses."""
+"""Function that makes a leaf for unused bytes."""
 
 
 class Step:
-    """What ends and what begins at one moment, with the sums of sets of what begins.
+    """The blocks that end and begin at a step, with sums of sets of those that begin.
 
-    `begun` are groups that are likely to lie together: those that end together. Sizes by leaf.
+    `begun` are groups that probably lie together: those that end together. Sizes by leaf.
     """
 
     def __init__(
@@ -96,21 +96,21 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Sets of what begins by their sums, with the logarithm of how many are as large."""
+        """Return sets of starting blocks by sum, with the log of how many sets have that size."""
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
         _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
         return sums
 
     def sum(self, some: int) -> int:
-        """Bytes of a set of leaves."""
+        """Return the bytes of a set of leaves."""
         if some not in self.sums:
             self.sums[some] = sum(self.sizes[i] for i in numbers(some))
         return self.sums[some]
 
     def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
-        """Pairs of sets that may be seams of the step, and all that is left: what no set of few
-        takes over, it does. `spare` are leaves of memory that nobody uses."""
+        """Yield pairs of sets that may be seams of the step, and the rest, which forms the last
+        seam. `spare` are leaves of unused memory."""
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
         of: Fits = {i: [] for i in numbers(self.ended | self.begun)}
@@ -127,9 +127,9 @@ class Step:
                 yield Way(_chance(chosen, rest), chosen, rest)
 
     def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
-        """The step divided in that way, if the tree lets it be.
+        """Divide the step in the given way; None if the tree does not permit it.
 
-        Spare memory may be used up, and bytes that nobody takes over become new leaves of it.
+        Spare memory may be used up, and bytes without a successor become new spare leaves.
         """
         for pair in way.pairs:
             spare &= ~pair.some
@@ -142,7 +142,7 @@ class Step:
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """What takes over what is left, and where bytes are used up or become free."""
+        """Yield seams of the rest, with spare memory used up or created."""
         some, other = rest & self.ended, rest & self.begun
         more = self.sum(some) - self.sum(other)
         if not rest:
@@ -165,7 +165,7 @@ class Step:
     def _two_rests(
         self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Two sets that both leave bytes over."""
+        """Yield two seams that both leave spare bytes."""
         few = numbers(other)[:MOST_SPLIT]
         heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
         for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
@@ -179,7 +179,7 @@ class Step:
                     )
 
     def _pairs(self, tree: Tree, spare: int) -> list[Pair]:
-        """Sets of equal sums that can stand together in the tree, the least by chance first."""
+        """Return pairs of equal sums that the tree permits, the least likely by chance first."""
         before = [
             some
             for some in Together(self.ended | spare).sets(tree)
@@ -196,13 +196,13 @@ class Step:
 
 
 def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
-    """Pairs that have nothing in common, and all that is left."""
+    """Yield disjoint pairs, and the uncovered rest."""
     choices = itertools.count()
 
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """`free` is yet to decide, `rest` goes into the last pair."""
+        """Extend the choice: `free` is undecided, `rest` goes into the last pair."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -226,7 +226,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
-    """The seams of pairs, where the tree lets all of them be."""
+    """Return the seams of pairs; None if the tree does not permit all of them."""
     seams: list[Seam] = []
     for pair in pairs:
         if not pair.some or not pair.other:
@@ -241,9 +241,9 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 
 
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
-    """The logarithm of how many such ways would be there by chance.
+    """Return the logarithm of the expected number of such divisions by chance.
 
-    One of the equal sums follows from the others: that of the largest seam says nothing.
+    One of the equal sums follows from the others: that of the largest seam does not count.
     """
     if not pairs:
         return 0.0
@@ -255,9 +255,9 @@ def _chance(pairs: Sequence[Pair], rest: int) -> float:
 
 
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
-    """Enter sets of items by the sum of their sizes, the smallest sets first, up to a number.
+    """Add sets of items by the sum of their sizes, smallest sets first, up to a limit.
 
-    With the logarithm of how many sets are as large.
+    Each has the logarithm of the number of sets of its size.
     """
     n_found = 0
     for n in range(1, len(items) + 1):
@@ -272,13 +272,13 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Sets among some leaves that stand together in an order of a tree, as bits; up to a number."""
+    """Contiguous subsets of some leaves in the orders of a tree, as bits; up to a limit."""
 
     def __init__(self, some: int) -> None:
         self.some = some
 
     def sets(self, tree: Tree) -> dict[int, None]:
-        """Sets of leaves anywhere in the tree."""
+        """Return the subsets anywhere in the tree."""
         leaves, kind, children = tree
         if not leaves & self.some:
             return {}
@@ -293,7 +293,7 @@ class Together:
         return found
 
     def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Neighbours: any that are whole, and ends of those on both sides."""
+        """Yield runs of neighbours: full children, with ends of partial ones on both sides."""
         ends = [self.ends(child) for child in children]
         for first in range(len(children) - 1):
             whole = 0
@@ -305,7 +305,7 @@ class Together:
                 whole |= children[last][0]
 
     def _heaps(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Any children that are whole, between ends of two others."""
+        """Yield any full children between the ends of two partial ones."""
         whole, parted = self._whole_and_parted(children)
         ends = [self.ends(child) for child in parted]
         heaps = _unions(whole)
@@ -317,7 +317,7 @@ class Together:
                 yield heap | head | tail
 
     def ends(self, tree: Tree) -> list[int]:
-        """Sets that stand at an end of the tree."""
+        """Return subsets at an end of the tree."""
         return list(itertools.islice(self._ends(tree), MOST_SETS))
 
     def _ends(self, tree: Tree) -> Iterator[int]:
@@ -343,14 +343,14 @@ class Together:
             whole |= child[0]
 
     def _whole_and_parted(self, children: Sequence[Tree]) -> tuple[list[int], list[Tree]]:
-        """Children of which all leaves are among `some`, as bits; those of which a part is."""
+        """Return children whose leaves are all in `some`, as bits, and partial children."""
         whole = [child[0] for child in children if not child[0] & ~self.some]
         parted = [c for c in children if c[0] & self.some and c[0] & ~self.some]
         return whole, parted
 
 
 def _unions(items: Sequence[int]) -> list[int]:
-    """Sets of items, the smallest first, up to a number; and all of them."""
+    """Return unions of items, smallest first, up to a limit; and the union of all."""
     found: list[int] = []
     for n in range(1, len(items) + 1):
         if len(found) < MOST_SETS or n == len(items):
@@ -359,7 +359,7 @@ def _unions(items: Sequence[int]) -> list[int]:
 
 
 def bits(of: Sequence[int]) -> int:
-    """A set of numbers as bits."""
+    """Return a set of numbers as bits."""
     some = 0
     for i in of:
         some |= 1 << i
@@ -368,7 +368,7 @@ def bits(of: Sequence[int]) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def numbers(some: int) -> Numbers:
-    """The numbers of a set of bits."""
+    """Return the numbers of a set of bits."""
     found: list[int] = []
     while some:
         low = some & -some

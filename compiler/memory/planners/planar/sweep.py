@@ -1,4 +1,4 @@
-"""From step to step with all orders that are still possible, and back again with one of them."""
+"""A sweep over the steps with all remaining orders, and the reconstruction of one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
 from compiler.memory.planners.planar.seams import Division, Seam, Step, Way, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
-"""First step, the one behind the last, and bytes."""
+"""First step, the step after the last, and bytes."""
 
 Path: TypeAlias = "tuple[Path, Seam] | None"
-"""The newest seam, with those before it."""
+"""The newest seam, linked to earlier ones."""
 
 
 MOST_TRIED = 40
-"""Ways that are tried for each that is followed."""
+"""Branches tried per state of the beam."""
 
 
 class State(NamedTuple):
-    """A way to go so far: what it took by chance, the orders that are left, its seams, and the
-    leaves that stand for memory which nobody uses now, as bits."""
+    """A state of the beam: its chance so far, the remaining orders, its seams, and the leaves of
+    currently unused memory, as bits."""
 
     chance: float
     tree: Tree
@@ -32,7 +32,7 @@ class State(NamedTuple):
 
 
 class Sweep:
-    """Rectangles within a capacity: at each step, all of it is used, or little is spare."""
+    """Rectangles within a capacity: each step uses all of it, or leaves little spare."""
 
     def __init__(self, rectangles: Sequence[Rectangle], capacity_bytes: int) -> None:
         self.n = len(rectangles)
@@ -40,9 +40,9 @@ class Sweep:
         self.steps = _steps(rectangles, self.sizes)
 
     def packed(self, width: int, deadline: float) -> list[int] | None:
-        """Offsets for all rectangles; None when all ways end, or time does.
+        """Return offsets for all rectangles; None if all branches end, or time does.
 
-        At most `width` ways to go are followed at once.
+        The beam has at most `width` states.
         """
         states = [State(0.0, leaf(self.n), None, 0)]
         for step in self.steps:
@@ -54,9 +54,9 @@ class Sweep:
     def _following(
         self, states: Sequence[State], step: Step, width: int, deadline: float
     ) -> list[State]:
-        """The most likely ways to go on, whichever states they come from; none when time ends.
+        """Return the most plausible successors of all states; none if time is up.
 
-        Which way a tree allows takes the longest to find out: that is asked of likely ones first.
+        Checking a branch against the tree is the slowest part: plausible ones come first.
         """
         ways: list[tuple[float, int, State, Way, Division | None]] = []
         for state in states:
@@ -75,7 +75,7 @@ class Sweep:
                 if division is None:
                     continue
                 chance = state.chance + division.chance
-                if chance > likely:  # spare memory changes: others may be more likely
+                if chance > likely:  # spare memory changes: others may be more plausible
                     heapq.heappush(ways, (chance, turn, state, way, division))
                     continue
             if division.tree not in following:
@@ -96,7 +96,7 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """What ends and begins at each moment; one leaf takes all bytes before, and one behind."""
+    """Return the steps with ends and starts; one leaf holds all bytes at first, and at last."""
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}
@@ -111,7 +111,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Back through the seams: what ended at one lies, in some order, where its successors do."""
+    """Go back through the seams: predecessors get the bytes of their successors, in some order."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

@@ -18,8 +18,8 @@ def repair(problem: Problem, options: Options) -> Outcome:
     """Start from first fit, unplace all blocks above a target peak, and place them elsewhere.
 
     A block without a gap takes the offset of least cost and ejects the blocks there. Only blocks
-    near the peak move, so a trace of 50,000 buffers takes seconds. For traces with some memory to
-    spare at most steps; it proves nothing.
+    near the peak move, so a trace of 50,000 buffers takes seconds. For traces with some spare
+    memory at most steps; it proves nothing.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

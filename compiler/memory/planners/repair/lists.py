@@ -15,11 +15,11 @@ from compiler.memory.planners.native import compiled, kept
 from compiler.memory.planners.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
-"""Where no more blocks are longer than the windows of a level, another level costs more than it
-saves: the few get their neighbors from several windows."""
+"""If fewer blocks than this fraction exceed a level's windows, another level costs more than it
+saves: these blocks get their neighbors from several windows."""
 
 GROWTH = 8
-"""How much wider the windows of the next level are."""
+"""Growth factor of the window distance from level to level."""
 
 
 class Lists(NamedTuple):
@@ -38,7 +38,7 @@ class Lists(NamedTuple):
 
 
 def empty_lists(blocks: Arrays) -> Lists:
-    """Lists with room for all blocks."""
+    """Return lists with space for all blocks."""
     widths = _widths(blocks)
     counts: list[Any] = []
     bases = [0]
@@ -57,8 +57,8 @@ def empty_lists(blocks: Arrays) -> Lists:
 
 
 def _widths(blocks: Arrays) -> list[int]:
-    """Window distances by level, shortest first: about as many blocks start in a window of the
-    first level as are alive at a step."""
+    """Window distances by level, shortest first: in a window of the first level, about as many
+    blocks start as are alive at a step."""
     lives, n_steps = blocks.end - blocks.start, int(blocks.end.max())
     widths = [max(1, min(n_steps, int(lives.mean() / 2)))]
     while widths[-1] < n_steps and (lives > widths[-1]).mean() > FEW_LONGER:
@@ -171,7 +171,7 @@ def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool
 def _far_neighbors(
     blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any
 ) -> int:
-    """The same for a block longer than the windows of the last level: from several of them."""
+    """Fill in the neighbors of a block longer than the last level's windows."""
     start, end = blocks.start[block], blocks.end[block]
     base, width = lists.bases[len(lists.widths) - 1], lists.widths[len(lists.widths) - 1]
     found = np.empty(len(to), np.int32)
@@ -196,7 +196,7 @@ def _far_neighbors(
 
 @kept
 def fill(blocks: Arrays, lists: Lists, low_order: Any, high_order: Any) -> None:
-    """List anew all placed blocks, given by their first and by their last bytes."""
+    """Rebuild the lists from all placed blocks, ordered by first and by last bytes."""
     for order, listed in ((high_order, lists.by_high), (low_order, lists.by_low)):
         lists.n_listed[:] = 0
         for block in order:

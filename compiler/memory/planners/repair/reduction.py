@@ -23,9 +23,9 @@ class Arrays(NamedTuple):
 class Reduction:
     """A problem without the blocks that live throughout, on the steps that matter.
 
-    Where nothing is pinned and all alignments are equal, blocks alive at every step lie at the
-    bottom: any plan can be rearranged so. Of the steps, those remain whose live set is contained in
-    no other one. Blocks of 0 bytes are left out.
+    If nothing is pinned and all alignments are equal, blocks alive at every step go to the bottom:
+    any plan can be rearranged so. Of the steps, those remain whose live set is contained in no
+    other one. Blocks of 0 bytes are left out.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -45,19 +45,19 @@ class Reduction:
         self.blocks = Arrays(start[at], end[at], size[at], mask[at], pinned[at])
 
     def reduced(self, offsets: Sequence[int]) -> Any:
-        """Of offsets of all blocks, those of the blocks that are left."""
+        """Return the offsets of the remaining blocks, from those of all blocks."""
         return np.array(offsets, np.int64)[self._moving]
 
     def restored(self, offsets: Any) -> list[int]:
-        """Offsets of all blocks, from those of the reduced problem."""
+        """Return the offsets of all blocks, from those of the reduced problem."""
         found = self._offsets.copy()
         found[self._moving] = offsets + self.bottom
         return found.tolist()
 
 
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
-    """Lifetimes counted in steps with a maximal live set: a block starts, and one ends before the
-    next start. Only blocks that count matter; the others may end with an empty lifetime."""
+    """Count lifetimes in steps with a maximal live set: a block starts, and one ends before the
+    next start. Only blocks in `counts` matter; others may get an empty lifetime."""
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):
         return np.zeros_like(start), np.zeros_like(end)

@@ -13,27 +13,27 @@ from compiler.memory.planners.repair.reduction import Arrays
 from compiler.memory.planners.repair.settle import FAR, FIXED, Costs, State, first_fit, settle
 
 CHUNK_SECONDS = 0.02
-"""About how often the clock is looked at."""
+"""Approximate time between checks of the clock."""
 
 FIRST_BUDGET = 2_000
-"""Neighbors of the first chunk: also slow, interpreted code is through soon."""
+"""Neighbors of the first chunk: short even in slow, interpreted code."""
 
 FIRST_STEP = 0.25
-"""What part of the gap the first attempt closes; the next ones more or less, as they succeed."""
+"""Fraction of the gap that the first attempt closes; later ones adapt to their success."""
 
 MOST_STEP, LEAST_STEP = 0.5, 0.002
 
 FIRST_PLANS = 0.5
-"""The part of the time that first fit may take."""
+"""Fraction of the time that first fit may take."""
 
 AT_ONCE = 200
-"""Blocks that first fit places between two looks at the clock."""
+"""Blocks that first fit places between checks of the clock."""
 
 PATIENCE = 0.1
-"""The target rises after this part of the time that is left."""
+"""Fraction of the remaining time after which the target rises."""
 
 RISE = 8
-"""It rises by one part in so many of what separates it from the best peak."""
+"""Divisor of the target's distance to the best peak for each rise."""
 
 
 class Search:
@@ -53,7 +53,7 @@ class Search:
         self.budget = FIRST_BUDGET
 
     def plans(self, wanted_bytes: int, until: float) -> Iterator[Any]:
-        """Offsets, each time with a lower peak, until it is the wanted one or the time is up."""
+        """Yield offsets with ever lower peaks, until the wanted peak or the time limit."""
         if not len(self.blocks.start):
             yield np.zeros(0, np.int64)
             return
@@ -78,7 +78,7 @@ class Search:
             yield best
 
     def _first_plans(self, until: float) -> Iterator[Any]:
-        """First fit from the bottom of the given plan up, which raises no block, and in orders."""
+        """Yield first fit from the given plan's bottom up, which raises no block, and in orders."""
         bottom_up = np.lexsort((self.blocks.start, self.first))
         orders = [order(self.blocks) for order in ORDERS]
         for order in (orders[0], bottom_up, *orders[1:]):
@@ -88,7 +88,7 @@ class Search:
             yield offsets
 
     def _first_fit(self, order: Any, until: float) -> Any | None:
-        """First fit in an order; None where it takes too long."""
+        """Return first fit in an order; None if it takes too long."""
         offsets = np.maximum(self.blocks.pinned, 0)
         pinned = self.blocks.pinned >= 0
         self._list(offsets, np.flatnonzero(pinned))
@@ -100,9 +100,9 @@ class Search:
         return offsets
 
     def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
-        """A plan with a lower peak than the best: at the target, or as near as patience asks for.
+        """Return a plan with a lower peak than the best: at the target, or as near as time permits.
 
-        What is unplaced when patience ends stays so: little is left to do for a higher target.
+        Blocks that are unplaced when patience ends stay so: a higher target needs little work.
         """
         state = self.state
         state.offsets[:] = best
@@ -126,7 +126,7 @@ class Search:
         return state.offsets.copy()
 
     def _settle(self, target: int) -> int:
-        """One chunk, and the size of the next one from the time that it took."""
+        """Run one chunk, and adapt the next one's size to the time it took."""
         begun = now()
         left = settle(self.blocks, self.lists, self.state, self.costs, target, self.budget)
         ratio = CHUNK_SECONDS / max(now() - begun, 1e-9)
@@ -143,7 +143,7 @@ class Search:
 
 
 def _by_span(blocks: Arrays) -> Any:
-    """Classes of lifetimes, each eight times as long as the next, by size in each."""
+    """Order by classes of lifetimes, each eight times as long as the next, by size in each."""
     life = blocks.end - blocks.start
     unit = max(1, int(blocks.end.max()) // 200)
     classes = np.ceil(np.log2((life - 1) // unit + 1) / 3)

@@ -1,4 +1,4 @@
-"""The loops of repair over arrays: compiled where numba is, the same lines interpreted else."""
+"""The loops of repair over arrays: compiled with numba, otherwise interpreted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.memory.planners.repair.lists import Lists, enter, leave, neighbors
 from compiler.memory.planners.repair.reduction import Arrays
 
 WEIGHT_STEP = 0.1
-"""Weight that each ejection adds to a block, which begins at 1."""
+"""Weight added to a block by each ejection; weights start at 1."""
 
 TABU = 20.0
 """Cost factor of a block that was placed a few moves ago."""
@@ -21,20 +21,20 @@ TABU = 20.0
 MOST_TABU_MOVES = 10
 
 TOP = 8
-"""The next block is one of so many that were unplaced last: a chain stays near its beginning."""
+"""The next block is one of this many last unplaced ones: a chain stays local."""
 
 MOVE = 20
-"""What a move takes besides its neighbors, in neighbors."""
+"""Cost of a move besides its neighbors, in neighbors."""
 
 FAR = 1 << 62
 """Above all offsets."""
 
 FIXED = 1e30
-"""Cost of a pinned block: no block may eject it."""
+"""Cost of a pinned block: it is never ejected."""
 
 
 class Costs(NamedTuple):
-    """What ejecting blocks costs: `base` times `weight`, more before move `tabu_until`."""
+    """The cost of ejecting blocks: `base` times `weight`, more before move `tabu_until`."""
 
     base: Any
     weight: Any
@@ -58,7 +58,7 @@ def _cost(costs: Costs, move: int, block: int) -> float:
 
 @compiled
 def _lowest_gap(blocks: Arrays, offsets: Any, by_low: Any, n: int, block: int) -> int:
-    """The lowest offset at which a block meets none of its n neighbors."""
+    """Return the lowest offset at which a block overlaps none of its n neighbors."""
     size, mask = blocks.size[block], blocks.mask[block]
     free = 0
     for i in range(n):
@@ -80,10 +80,10 @@ def _cheapest(
     block: int,
     capacity: int,
 ) -> int:
-    """The offset at which the neighbors in the way cost least, one of equal ones; -1 for none.
+    """Return the offset with the least cost of neighbors in the way, one of equal ones; or -1.
 
-    From the bottom up, the cost changes only where a neighbor begins or ceases to be in the way:
-    above its own first byte less the block's size, and at its end, both aligned.
+    From the bottom up, the cost changes only where a neighbor starts or stops being in the way:
+    above its first byte less the block's size, and at its end, both aligned.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask
@@ -117,7 +117,7 @@ def _cheapest(
 
 @compiled
 def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: int) -> int:
-    """The highest offset of a block that is still below a neighbor."""
+    """Return the highest offset of a block that is still below a neighbor."""
     if low == n:
         return FAR
     return (offsets[by_low[low]] - blocks.size[block]) & ~blocks.mask[block]
@@ -125,7 +125,7 @@ def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: 
 
 @compiled
 def _ends(blocks: Arrays, offsets: Any, by_high: Any, high: int, n: int, block: int) -> int:
-    """The lowest offset of a block that is above a neighbor."""
+    """Return the lowest offset of a block that is above a neighbor."""
     if high == n:
         return FAR
     other, mask = by_high[high], blocks.mask[block]
@@ -143,7 +143,7 @@ def _unplace(blocks: Arrays, lists: Lists, state: State, costs: Costs, block: in
 
 @compiled
 def _next_block(state: State, costs: Costs) -> int:
-    """The dearer of two random ones among the last unplaced, taken off the stack."""
+    """Pop the costlier of two random blocks among the last unplaced."""
     n = state.counts[0]
     at = n - 1 - draw(state.chance, min(n, TOP))
     other = n - 1 - draw(state.chance, min(n, TOP))
@@ -194,7 +194,7 @@ def _first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
 
 
 def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int], int]:
-    """The loop, kept under the digest of its sources."""
+    """Return the loop, cached under the digest of its sources."""
 
     def settle(
         blocks: Arrays, lists: Lists, state: State, costs: Costs, capacity: int, budget: int
@@ -206,7 +206,7 @@ def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int],
 
 
 def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
-    """The loop, kept under the digest of its sources."""
+    """Return the loop, cached under the digest of its sources."""
 
     def first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
         _ = sources
@@ -218,8 +218,8 @@ def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
 _SOURCES = sources_digest(Path(__file__).parent)
 
 settle = _settle_as_of(_SOURCES)
-"""Place the unplaced, which ejects others, until none is left or so many neighbors were seen: how
-many are unplaced then; -1 where pinned blocks leave no offset to one of them."""
+"""Place unplaced blocks, ejecting others, until none is left or the budget of neighbors is spent;
+return how many are unplaced, or -1 if pinned blocks leave one of them no offset."""
 
 first_fit = _first_fit_as_of(_SOURCES)
-"""Place blocks in an order, each in the lowest gap between those that are listed."""
+"""Place blocks in an order, each in the lowest gap between listed blocks."""

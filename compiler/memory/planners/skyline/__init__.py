@@ -1,4 +1,4 @@
-"""Packings from the bottom up, many at once."""
+"""Packings from the bottom up, by beam search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""How much is joined before packing, after the fewest rectangles that are known."""
+"""Joining thresholds before packing, after the fewest known rectangles."""
 
 
 @planner(
@@ -24,11 +24,11 @@ CHANCES = (CAREFUL, 0.0)
     example=FIVE_BUFFERS,
 )
 def skyline(problem: Problem, options: Options) -> Outcome:
-    """From the bottom up, the lowest stretch of the skyline is filled, in many ways at once.
+    """Fill the lowest stretch of the skyline from the bottom up, by beam search.
 
-    Of all that can be put there, those ways go on that lose the least memory, leave the evenest
-    skyline and use up the most. For many buffers that live together, and where sizes are alike: it
-    proves nothing and gets close to the bound.
+    The beam keeps the partial packings that waste the least memory, have the evenest skyline and
+    fill the most. For many buffers alive together, and similar sizes: it proves nothing, but gets
+    close to the bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):
@@ -42,7 +42,7 @@ def skyline(problem: Problem, options: Options) -> Outcome:
 
 
 def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[list[int]]:
-    """Offsets of all blocks, each time with a smaller peak, until the time is up."""
+    """Yield offsets of all blocks, each time with a smaller peak, until the time is up."""
     from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
     deadline, blocks = options.deadline(), whole(problem.blocks)

@@ -1,9 +1,9 @@
-"""One level of a beam search along skylines: compiled loops over arrays.
+"""One level of a beam search over skylines: compiled loops over arrays.
 
-A way is a partial packing, of which its *skyline* counts, the height that is taken at each step.
-Its lowest stretch is decided next: one of the blocks that fit into it is put there. Where none
-fits, the stretch is raised to its lower neighbour, and what lies below is lost. At each step, the
-skyline and what is yet to place is the least that the packing will need (`need`).
+A state is a partial packing, represented by its *skyline*: the occupied height at each step. The
+next decision is at its lowest stretch: a fitting block is placed there. If none fits, the stretch
+is raised to its lower neighbour, and the memory below is wasted. At each step, the skyline plus
+unplaced bytes is a lower bound of the packing's peak (`need`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 SKY_END = 1 << 60
-"""The height of the walls at the first step and behind the last: above every offset."""
+"""The height of the walls at both ends: above any offset."""
 
 MOST_EACH = 48
-"""Blocks that are tried at one place."""
+"""Most blocks tried at one place."""
 
 
 NEAR_ROWS = 8
-"""Rows before a new one among which an equal way is looked for: those cost about the same."""
+"""Rows searched for a duplicate state: duplicates have about the same cost."""
 
 
 class Field(NamedTuple):
     """Blocks by start, and by end. Units: bytes, steps; `first[t]` is the first that starts at t or
-    later, `first_end[t]` the place in `by_end` of the first that ends there or later."""
+    later, `first_end[t]` the position in `by_end` of the first that ends at t or later."""
 
     size: Any
     start: Any
@@ -36,10 +36,10 @@ class Field(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The ways that are followed, one per row.
+    """The states of the beam, one per row.
 
-    `lost` and `filled` in bytes times steps; `least` is the peak that cannot be avoided any more,
-    `key` tells sets of placed blocks apart.
+    `lost` and `filled` are bytes times steps; `least` is a lower bound of the peak, `key` is a hash
+    of the set of placed blocks.
     """
 
     sky: Any
@@ -52,9 +52,9 @@ class Ways(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What may be done next, to which way, and what comes of it: columns of `facts` are way, block,
-    offset, the first step of the stretch, the height that steps before the block are raised to,
-    and the least peak."""
+    """Candidate moves and their effects: columns of `facts` are state, block, offset, the first
+    step of the stretch, the height to which steps before the block are raised, and the least
+    peak."""
 
     facts: Any
     cost: Any
@@ -66,8 +66,8 @@ WAY, BLOCK, OFFSET, LEFT, RAISED, LEAST = range(6)
 
 
 class Weights(NamedTuple):
-    """How ways are compared: what a step of the skyline counts, and what filled memory does, where
-    lost memory counts 1; a peak above the bound counts most."""
+    """Weights of the cost: a step of the skyline and filled memory, relative to wasted memory; a
+    peak above the bound counts most."""
 
     edge: float
     filled: float
@@ -76,13 +76,13 @@ class Weights(NamedTuple):
 
 @compiled
 def is_free(placed: Any, block: int) -> bool:
-    """Whether a block is yet to place."""
+    """Return whether a block is unplaced."""
     return placed[block] == 0
 
 
 @compiled
 def lowest(sky: Any) -> tuple[int, int]:
-    """The first of the lowest stretches, half-open."""
+    """Return the first of the lowest stretches, half-open."""
     left = 0
     for t in range(1, len(sky)):
         if sky[t] < sky[left]:
@@ -95,9 +95,9 @@ def lowest(sky: Any) -> tuple[int, int]:
 
 @compiled
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
-    """Bytes that nothing can fill where the skyline goes from one height to another at step t.
+    """Return the bytes wasted where the skyline changes from one height to another at step t.
 
-    Below a wall only blocks that begin or end at it can lie against it.
+    Below a wall, only blocks that begin or end at it can lie against it.
     """
     if low == high:
         return 0
@@ -116,7 +116,7 @@ def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) 
 
 @compiled
 def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> bool:
-    """Whether an equal block is tried at this place already."""
+    """Return whether an equal block is already tried at this place."""
     for at in range(begin, stop):
         other = moves.facts[at, BLOCK]
         if (
@@ -132,7 +132,7 @@ def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> b
 def enter(
     field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
 ) -> tuple[int, int]:
-    """Enter a move at place n, without its cost: how many edges, and bytes lost at them."""
+    """Enter a move at position n, without its cost; return its edges and its wasted bytes."""
     sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
     bottom, start, end = sky[left], field.start[block], field.end[block]
     top = bottom + field.size[block]
@@ -160,7 +160,7 @@ def enter(
 
 @compiled
 def raise_lowest(ways: Ways, way: int, left: int, right: int) -> None:
-    """Give the stretch up: it becomes as high as its lower neighbour."""
+    """Raise the lowest stretch to its lower neighbour."""
     sky, need = ways.sky[way], ways.need[way]
     height = SKY_END
     if left > 0:
@@ -187,7 +187,7 @@ def try_blocks(
     weights: Weights,
     bound: int,
 ) -> int:
-    """Enter what may be done to a way at its lowest stretch; how many moves there are then."""
+    """Enter the moves of a state at its lowest stretch; return the number of moves."""
     sky, placed = ways.sky[way], ways.placed[way]
     begin, found = n, False
     while not found and ways.least[way] < most:
@@ -199,7 +199,7 @@ def try_blocks(
             raised = min(raised, sky[right])
         first_end = len(sky) + 1
         for block in range(field.first[left], field.first[right]):
-            # What starts behind the end of another leaves room for that one.
+            # A block that starts after the end of another leaves space for that one.
             if field.start[block] >= first_end or n - begin >= MOST_EACH:
                 break
             if field.end[block] > right or not is_free(placed, block):
@@ -229,10 +229,10 @@ def try_blocks(
 
 @compiled
 def follow(field: Field, ways: Ways, into: Ways, row: int, moves: Moves, at: int) -> None:
-    """Make a move: the new way goes into a row."""
+    """Apply a move; write the new state into a row."""
     way, block, offset, left, raised, least = moves.facts[at]
     start, end = field.start[block], field.end[block]
-    # Loops, for numba takes seconds to make what checks that two slices have one length.
+    # Loops, since numba compiles checks of equal slice lengths for seconds.
     for t in range(ways.sky.shape[1]):
         into.sky[row, t] = ways.sky[way, t]
         into.need[row, t] = ways.need[way, t]
@@ -261,9 +261,9 @@ def try_all(
     bound: int,
     most: int,
 ) -> int:
-    """Enter what may be done to all ways: how many moves there are.
+    """Enter the moves of all states; return their number.
 
-    Ways that will need `most` bytes or more end.
+    States that need `most` bytes or more end.
     """
     n = 0
     for way in range(n_ways):
@@ -273,9 +273,9 @@ def try_all(
 
 @kept
 def follow_best(field: Field, ways: Ways, into: Ways, moves: Moves, order: Any, log: Any) -> int:
-    """Make the first moves of an order, each a row of its own: how many.
+    """Apply the first moves of an order, each into its own row; return the number of rows.
 
-    `log` gets way, block and offset of each row.
+    `log` gets state, block and offset of each row.
     """
     rows = 0
     for at in order:

@@ -1,4 +1,4 @@
-"""Beam searches over a problem: its arrays, and the way back from the best packing."""
+"""Beam searches over a problem: its arrays, and the reconstruction of the best packing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from compiler.memory.planners.skyline.beam import (
 )
 
 WEIGHTS = (Weights(0.01, 0.5, 20.0), Weights(0.01, 2.0, 20.0), Weights(0.05, 0.1, 20.0))
-"""What one search finds another misses."""
+"""Weights of successive searches, which complement each other."""
 
 MOST_BYTES = 1 << 27
-"""Of memory, for the arrays of one search."""
+"""Memory limit in bytes of one search's arrays."""
 
 
 class Skylines:
-    """Rectangles of at least a byte that may lie anywhere; `back` turns time round.
+    """Unpinned rectangles of at least one byte; `back` reverses time.
 
     Offsets are sums of their sizes.
     """
@@ -50,15 +50,15 @@ class Skylines:
         self.load = np.cumsum(change)[:-1]
 
     def _widest(self) -> int:
-        """So many ways may be followed at once: their arrays then take `MOST_BYTES`."""
+        """Return the largest beam width whose arrays fit in `MOST_BYTES`."""
         n, n_steps = len(self.order), len(self.load)
         return MOST_BYTES // (8 * (9 * MOST_EACH + 4 * n_steps + 3 * n + 8) + 2 * n)
 
     def packed(
         self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int
     ) -> list[int] | None:
-        """Offsets with a peak below `most_bytes`, of the best of `width` ways, or of as many as
-        there is memory for; None when all end, or time does."""
+        """Return offsets with a peak below `most_bytes`, by a beam of at most `width` states, as
+        memory permits; None if all states end, or time does."""
         width = min(width, self._widest())
         n, bound = len(self.order), int(self.load.max())
         ways, then = self._ways(width), self._ways(width)
@@ -92,7 +92,7 @@ class Skylines:
         )
 
     def _offsets(self, log: np.ndarray, row: int) -> list[int]:
-        """Back through the log of (way, block, offset) by level and row."""
+        """Reconstruct offsets from the log of (state, block, offset) by level and row."""
         offsets = np.zeros(len(self.order), np.int64)
         for level in range(len(log) - 1, -1, -1):
             row, block, offset = log[level, row]

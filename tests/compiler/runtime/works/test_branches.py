@@ -43,7 +43,7 @@ ONE = f"""graph g(x: f32[24,40], w40: f32[40,40]) {{
   return a8
 }}"""
 
-BESIDE = "side by side"
+BESIDE = "in parallel, in about"
 
 
 def test_branches_run_at_once_and_give_what_one_thread_gives():

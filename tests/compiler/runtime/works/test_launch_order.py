@@ -55,7 +55,7 @@ def test_the_arena_is_smaller_and_the_trace_says_so():
     assert "instead of" in event.words
     assert given.order is not None
     assert not given.order.changed
-    assert "stay in order" in given.order.words
+    assert "keep their order" in given.order.words
 
 
 def test_kernels_are_listed_as_they_run():
@@ -92,7 +92,7 @@ def test_chains_that_run_side_by_side_stay_together():
     program = compiler.compile(graph, "fuse", threads=2)
     assert program.order is not None
     assert program.order.changed
-    assert any(n.startswith("side by side") for n in program.notes)
+    assert any(n.startswith("in parallel, in about") for n in program.notes)
     for _ in range(20):
         found = program.run(inputs)
         assert all(np.array_equal(found[k], expected[k]) for k in expected)

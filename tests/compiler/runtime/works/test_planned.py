@@ -134,7 +134,7 @@ def test_branches_are_spread_only_where_that_is_asked_for() -> None:
     graph = wired(20, 1)
     assert "by_plan" not in str(compiler.compile(graph, threads=2).emit("llvm"))
     assert "by_plan" not in str(compiler.compile(graph, spread="branches").emit("llvm"))
-    with pytest.raises(CompileError, match="spread is loops or branches"):
+    with pytest.raises(CompileError, match="spread must be loops or branches"):
         compiler.compile(graph, spread="everything")
 
 

@@ -100,7 +100,7 @@ def test_a_kernel_that_is_not_there_is_named_with_those_that_are() -> None:
 
 def test_one_kernel_has_one_schedule_by_whatever_names() -> None:
     text = f"{SCHEDULE}kernel h {{\n}}\n"
-    with pytest.raises(CompileError, match="'h' and 'matmul_1' name one kernel") as caught:
+    with pytest.raises(CompileError, match="'h' and 'matmul_1' name the same kernel") as caught:
         compiler.compile(compiler.parse(TWO), "none", schedules=text)
     assert (caught.value.code, caught.value.where.line) == ("E-SCHEDULE-NAME", 8)
 
