@@ -256,7 +256,7 @@ class _Writer:
         finish: Finish,
         lengths: tuple[int, int] | None = None,
     ) -> list[Statement]:
-        """Compute `matrix * data * matrix'`: columns into registers, then each row of the product."""
+        """Compute `matrix * data * matrix'`: columns into registers, then rows of the result."""
         heights, widths = lengths or (len(matrix), len(matrix))
         n_columns = len(columns)
         statements: list[Statement] = [

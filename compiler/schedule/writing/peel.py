@@ -193,7 +193,7 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether a loop is still to be emitted: it is not fixed, or its index is defined further in."""
+    """Whether a loop is still to be emitted: not fixed, or fixed to an index defined inside."""
     return var not in at or var in affine.symbols(at[var])
 
 

@@ -72,7 +72,7 @@ def _through_halo(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar | None:
-    """Replace a padded read whose padding is in the halo by a plain read, also inside conversions."""
+    """Replace a padded read whose padding is in the halo by a plain read."""
     if not (isinstance(s, Inside) and isinstance(s.otherwise, Number)):
         return None
     read = s.then.arg if isinstance(s.then, Convert) else s.then
