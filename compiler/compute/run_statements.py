@@ -1,7 +1,7 @@
-"""What statements mean, one after the other: the oracle for routines, schedules and machine code.
+"""The statement interpreter: the slow oracle for routines, schedules and machine code.
 
-Slow. Only a vector loop is run at once, with an array per index: it promises that its iterations do
-not depend on each other, and lanes that store to one place are an error.
+Only vector loops run all iterations at once, with an array per index: their iterations must be
+independent, and lanes that store to the same place are an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Index = Any
 
 
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
-    """Run statements on arrays by buffer name, which change in place.
+    """Run statements on arrays by buffer name, in place.
 
     Errors: AssertionError when an index leaves its buffer or lanes collide.
     """
@@ -40,7 +40,7 @@ def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> No
 
 
 def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
-    """The value of an index expression, or its values, for those of its symbols."""
+    """Evaluate an index expression, for one or many values of its symbols."""
     if isinstance(e, int):
         return e
     total: Index = e.constant
@@ -114,7 +114,7 @@ class _Run:
         target[at] = value if target[at].shape else np.asarray(value).reshape(())
 
     def index(self, e: Expr) -> Index:
-        """An integer expression for every lane."""
+        """Evaluate an integer expression for every lane."""
         return index_values(e, self.env)
 
     def _position(self, name: str, index: tuple[Expr, ...], mask: Any) -> tuple[Index, ...]:
@@ -127,7 +127,7 @@ class _Run:
         return tuple(np.broadcast_arrays(*made)) if made else ()
 
     def scalar(self, s: Scalar, mask: Any) -> Array:
-        """A value for every lane; where the mask is false it does not matter."""
+        """Evaluate a scalar for every lane; where the mask is false, the value is unspecified."""
         match s:
             case Read(tensor, index, _):
                 source = self.memory[tensor]
@@ -157,4 +157,4 @@ class _Run:
                 a, b = self.scalar(then, mask & holds), self.scalar(otherwise, mask & missed)
                 return np.where(holds, a, b).astype(s.dtype.numpy)
             case _:
-                raise AssertionError(f"{type(s).__name__} has no place in a statement")
+                raise AssertionError(f"{type(s).__name__} cannot occur in a statement")

@@ -151,7 +151,7 @@ class Registers:
         self.current: dict[Key, Value] = {}
 
     def use(self, key: Key) -> Value:
-        """Return the current value for a reader outside the register buffers."""
+        """Return the current value and mark it as used, so that loops keep carrying it."""
         v = self.get(key)
         self.out.used.add(v.ref)
         return v
