@@ -2,7 +2,7 @@
 
 An expression is a sum of integer multiples of atoms and a constant. In canonical form, equal sums
 compare equal. An atom is a symbol, or a floor division, remainder, product, minimum or maximum of
-expressions. A result without atoms is a plain `int`, so static shapes need no special case.
+expressions. A result without atoms is a plain `int`, so code for static shapes works on integers.
 `compiler.ir.affine` has the operations on expressions.
 """
 

@@ -69,7 +69,7 @@ class Schema:
         return _normalise(op_name, name, value, self.kinds.get(name))
 
     def check_operands(self, op_name: str, operands: Sequence[Any]) -> None:
-        """Check the operands. Errors: E-OP-OPERANDS for a wrong number or a missing required one."""
+        """Check the number of operands and the required ones. Errors: E-OP-OPERANDS."""
         n = len(operands)
         fits = n >= self.n_required and (self.variadic or n <= len(self.operands))
         require(
