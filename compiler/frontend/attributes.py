@@ -16,7 +16,7 @@ Bindings = Mapping[str, Any]
 
 
 def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
-    """Return the AttributeProtos of a node by name, with references to function attributes resolved.
+    """Return the AttributeProtos of a node by name; resolve references to function attributes.
 
     Errors: E-MODEL-ATTRIBUTE for a repeated name.
     """

@@ -258,7 +258,7 @@ class GraphImporter:
         )
 
     def _import(self, frame: Frame, node: Any, name: str) -> Any | None:
-        """Import a node that calls no function of the model, or return its standard function body."""
+        """Import a node that calls no function of the model, or return its standard body."""
         domain = normal_domain(node.domain)
         require(bool(node.op_type), "E-MODEL-INVALID", "a node has no operator type")
         require(any(node.output), "E-MODEL-INVALID", f"{node.op_type} has no outputs")

@@ -95,7 +95,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Return the parameters of normalisations after splat weights, which fit trained weights only."""
+    """Return the parameters of normalisations after splats, which fit trained weights only."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:

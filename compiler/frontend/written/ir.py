@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Yield the possible positions of a node's error: a node of its regions, or its operator."""
+        """Yield the possible positions of a node's error: a node of a region, or its operator."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name

@@ -52,7 +52,7 @@ class _Reading(Expressions):
         self.found: dict[int, Line] = {}
 
     def read(self) -> Graph:
-        """Read the graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, and those of operators, with positions."""
+        """Read the graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, those of operators; with positions."""
         self.limits.check_text(self.text)
         body = self.parsed().body
         functions = [s for s in body if isinstance(s, ast.FunctionDef)]
