@@ -122,7 +122,7 @@ class _Grid:
             outside = (i < 0) | (i >= n)
             if outside.any():
                 reached = outside if mask is None else outside & mask
-                assert not reached.any(), f"index {e} exceeds an axis of size {n}"
+                assert not reached.any(), f"index {e} is out of bounds of an axis of size {n}"
                 i = np.clip(i, 0, max(n - 1, 0))
             made.append(i)
         return tuple(made)

@@ -122,7 +122,9 @@ class _Run:
         for e, n in zip(index, self.memory[name].shape, strict=True):
             i = self.index(e)
             outside = (i < 0) | (i >= n)
-            assert not np.any(outside & mask), f"{name}[{e}] leaves an axis of size {n}"
+            assert not np.any(outside & mask), (
+                f"{name}[{e}] is out of bounds of an axis of size {n}"
+            )
             made.append(np.where(outside, 0, i) if np.any(outside) else i)
         return tuple(np.broadcast_arrays(*made)) if made else ()
 

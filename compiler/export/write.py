@@ -193,7 +193,7 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
 
 
 def _handed_on(scope: Scope, graph: Graph, results: Sequence[str]) -> list[str]:
-    """Return the results of a subgraph, under the names of inputs and constants if they are such."""
+    """Name the results of a subgraph; inputs and constants keep their exported names."""
     own = {v.name for v in graph.inputs} | set(graph.constants)
     made: list[str] = []
     for r, name in zip(graph.results, results, strict=True):

@@ -43,7 +43,7 @@ def test_colliding_lanes_are_an_error():
 
 @pytest.mark.parametrize("body", ["y[8] = x[0]", "for i in 0..9 { y[0] = x[i] }", "y[0] = x[-1]"])
 def test_an_index_outside_is_an_error(body: str):
-    with pytest.raises(AssertionError, match="leaves an axis of size 8"):
+    with pytest.raises(AssertionError, match="out of bounds of an axis of size 8"):
         run(body)
 
 
