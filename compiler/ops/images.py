@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad both sides of each axis, the odd element at the end."""
+    """Import CenterCropPad: crop or zero-pad both sides of each axis, an odd element last."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

@@ -87,7 +87,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @layer_norm.onnx("com.microsoft:EmbedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of word, position and segment embeddings, and a mask count."""
+    """Import as the normalised sum of word, position and segment rows, and the word counts."""
     ids, segments, words, places, kinds, gamma, beta, mask, at = (n.operand(i) for i in range(9))
     assert ids is not None
     assert places is not None
