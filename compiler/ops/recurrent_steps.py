@@ -69,7 +69,7 @@ Step = Callable[["Cell", Sequence[Operand], Operand], Sequence[Operand]]
 
 def _number(d: Any, what: str) -> int:
     if not isinstance(d, int):
-        raise CompileError("E-SHAPE-OPEN", f"{what} is known only at run time")
+        raise CompileError("E-SHAPE-OPEN", f"{what} is known only when the program runs")
     return d
 
 

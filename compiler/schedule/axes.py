@@ -123,7 +123,7 @@ class Loops:
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
     cached: str = ""
-    """The innermost reduction loop whose partial sums are in memory; outer ones add to them too."""
+    """The innermost reduction loop that adds to partial sums in memory, as enclosing ones do."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
     """The reason of the next move."""

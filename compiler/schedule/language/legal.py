@@ -70,7 +70,8 @@ def _require_entry(nest: Loops, e: Entry) -> None:
     outside = not e.over or nest.position(e.over) < at
     require_legal(outside, f"{e.over} does not run outside {e.loop}")
     require_legal(
-        nest.axes[at].kind != "vector", f"{e.loop} copies or prefetches {e.tensor} and has no lanes"
+        nest.axes[at].kind != "vector",
+        f"{e.loop} copies or prefetches {e.tensor}: it cannot be vectorized",
     )
     if not e.block:
         return

@@ -264,10 +264,10 @@ class Storage(Checked):
         found = {r for r in self.reads() if r.tensor == tensor}
         names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
         require_legal(bool(found), f"{tensor} is not read here; operands: {names}")
-        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different places")
+        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different indices")
         computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
-        require_legal(not computed, f"{tensor} is read at computed places")
-        require_legal(tensor in self.tensors, f"{tensor} is a copy already")
+        require_legal(not computed, f"{tensor} is read at computed indices")
+        require_legal(tensor in self.tensors, f"{tensor} is already a copy")
         (read,) = found
         return read
 
