@@ -113,7 +113,7 @@ class Emitter:
         self.scopes.append(scope)
 
     def fresh(self, prefix: str = "v") -> str:
-        """A new SSA name."""
+        """Return a new SSA name."""
         self._count += 1
         return f"%{prefix}{self._count}"
 
@@ -306,7 +306,7 @@ class Emitter:
     # Vectors
 
     def splat(self, v: Value, lanes: int) -> Value:
-        """A scalar in every lane; a vector as it is."""
+        """Broadcast a scalar to every lane; return a vector unchanged."""
         if v.lanes or not lanes:
             return v
         if v.is_constant:
@@ -328,16 +328,16 @@ class Emitter:
         return self.op(text, a.dtype, len(picks), *operands)
 
     def extract(self, v: Value, lane: int) -> Value:
-        """One lane as a scalar."""
+        """Extract one lane as a scalar."""
         return self.op(f"extractelement {v.typed}, i64 {lane}", v.dtype, 0, v)
 
     def insert(self, v: Value, element: Value, lane: int) -> Value:
-        """The vector with one lane replaced."""
+        """Replace one lane of a vector."""
         text = f"insertelement {v.typed}, {element.typed}, i64 {lane}"
         return self.op(text, v.dtype, v.lanes, v, element)
 
     def reinterpret(self, v: Value, dtype: DType) -> Value:
-        """The same bits as a value of another element type of that size."""
+        """Reinterpret the bits as another element type of the same size."""
         return self.op(f"bitcast {v.typed} to {value_type(dtype, v.lanes)}", dtype, v.lanes, v)
 
     def select(self, condition: Value, then: Value, otherwise: Value) -> Value:

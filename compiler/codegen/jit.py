@@ -54,7 +54,7 @@ def _parsed(ir: str) -> Any:
 
 
 def assembly(ir: str, target: Target) -> str:
-    """The assembly text of a module."""
+    """Return the assembly text of a module."""
     with _lock:
         return _machine(target).emit_assembly(_parsed_after_start(ir))
 

@@ -87,7 +87,7 @@ def declaration(symbol: str, kernel: Kernel) -> str:
 
 
 def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> str:
-    """The definition of one entry point."""
+    """Return the definition of one entry point."""
     return "\n".join([*entry_lines(name, launches, is_open=is_open)[0], "  ret void", "}"])
 
 

@@ -70,7 +70,7 @@ def memory_type(dtype: DType, lanes: int = 0) -> str:
 
 
 def mangled(dtype: DType, lanes: int = 0) -> str:
-    """The suffix of overloaded intrinsics for values of this type, such as `v16f32`."""
+    """Return the suffix of overloaded intrinsics for values of this type, such as `v16f32`."""
     element = _VALUE_TYPES[dtype.label]
     element = {"float": "f32", "double": "f64"}.get(element, element)
     return f"v{lanes}{element}" if lanes else element

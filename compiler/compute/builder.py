@@ -143,14 +143,14 @@ class Lowering:
     # Tensors
 
     def input(self, name: str, t: TensorType, value: Array | None = None) -> Handle:
-        """An operand."""
+        """Declare an operand."""
         if name not in self.tensors:
             self.inputs.append(name)
             self.tensors[name] = t
         return Handle(name, t, value, self._extents)
 
     def output(self, name: str, t: TensorType) -> Handle:
-        """A result."""
+        """Declare a result."""
         self.outputs.append(name)
         self.tensors[name] = t
         return Handle(name, t, None, self._extents)
@@ -182,7 +182,7 @@ class Lowering:
     # Values
 
     def number(self, value: Any, dtype: DType) -> Scalar:
-        """A literal, or a number that depends on open sizes."""
+        """Make a literal, or a number that depends on open sizes."""
         return number(value, dtype)
 
     def count(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
@@ -198,7 +198,7 @@ class Lowering:
         return apply("div", Number(1.0, dtype), IndexValue(n, dtype))
 
     def index(self, expr: Expr, dtype: DType = DType.i64) -> IndexValue:
-        """An index as a number."""
+        """Convert an index to a number."""
         return IndexValue(expr, dtype)
 
     def convert(self, x: Scalar, dtype: DType) -> Scalar:
@@ -261,7 +261,7 @@ class Lowering:
         self.stages.append(Routine(builder.statements()))
 
     def computation(self, origins: tuple[str, ...] = ()) -> Computation:
-        """What was recorded."""
+        """Return the recorded computation."""
         return Computation(
             self.name,
             tuple(self.inputs),
@@ -280,7 +280,7 @@ class RoutineBuilder:
     _open: list[list[Statement]] = field(default_factory=lambda: [[]])
 
     def statements(self) -> tuple[Statement, ...]:
-        """What was recorded."""
+        """Return the recorded statements."""
         assert len(self._open) == 1, "a block is still open"
         return tuple(self._open[0])
 

@@ -73,7 +73,7 @@ def erf(x: Array) -> Array:
 
 
 def normal_cdf(x: Array) -> Array:
-    """The probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
+    """Compute the probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
     x = np.asarray(x)
     tail = _erfc(x.astype(np.float64) * -math.sqrt(0.5))
     return np.asarray(tail, np.float64).astype(x.dtype) * x.dtype.type(0.5)

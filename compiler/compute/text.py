@@ -113,7 +113,7 @@ class Cursor:
         return found.group()
 
     def name(self) -> str:
-        """A name."""
+        """Parse a name."""
         return self.match(NAME, "a name")
 
     def until(self, *stops: str) -> str:

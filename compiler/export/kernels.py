@@ -126,7 +126,7 @@ def _expm1(x: Operand, number: Callable[[float], Any]) -> Standard:
 
 
 def _gemm(s: Standard, number: Callable[[float], Any]) -> Standard:
-    """The product of two matrices, with transposes and without a sum."""
+    """Return the product of two matrices, with transposes and without a sum."""
     a, b = s.args
     turned = [
         standard("Transpose", x, perm=(1, 0)) if s.attrs.get(flag) else x

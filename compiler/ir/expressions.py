@@ -186,7 +186,7 @@ Expr = int | Affine
 
 
 def symbol(name: str) -> Affine:
-    """The expression that is one named symbol."""
+    """Return the expression that is one named symbol."""
     return Affine(((name, 1),))
 
 
@@ -199,7 +199,7 @@ def _factor(e: Expr) -> str:
 
 
 def of_atom(a: Atom) -> Affine:
-    """The expression that is one atom."""
+    """Return the expression that is one atom."""
     return Affine(((a, 1),))
 
 
@@ -212,7 +212,7 @@ def _term_key(term: tuple[Atom, int]) -> tuple[int, str]:
 
 
 def build(terms: Mapping[Atom, int], constant: int) -> Expr:
-    """The canonical sum of these multiples of atoms and a constant."""
+    """Return the canonical sum of these multiples of atoms and a constant."""
     kept = [t for t in terms.items() if t[1]]
     if len(kept) > 1:
         kept.sort(key=_term_key)
@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """The sum of multiples of expressions and a constant, put in order once."""
+    """Return the sum of multiples of expressions and a constant, put in order once."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):
@@ -279,7 +279,7 @@ def _sole_atom(e: Expr) -> Atom | None:
 
 
 def monomial(atoms: Iterable[Atom]) -> Expr:
-    """The product of atoms in canonical order; 1 for none."""
+    """Return the product of atoms in canonical order; 1 for none."""
     total: Affine | None = None
     for atom in sorted(atoms, key=_key):
         total = of_atom(atom) if total is None else of_atom(Apply("mul", total, of_atom(atom)))

@@ -112,7 +112,7 @@ class Call:
         return t
 
     def out(self, index: int) -> Out:
-        """One of several outputs."""
+        """Return one of several outputs."""
         return Out(self, index)
 
 
@@ -131,11 +131,11 @@ class Regioned:
     results: tuple[Type, ...]
 
     def types(self) -> tuple[Type, ...]:
-        """The types of the outputs."""
+        """Return the types of the outputs."""
         return self.results
 
     def out(self, index: int) -> Out:
-        """One of the outputs."""
+        """Return one of the outputs."""
         return Out(self, index)
 
 
@@ -154,7 +154,7 @@ class Standard:
     n_outputs: int = 1
 
     def out(self, index: int) -> Out:
-        """One of several outputs."""
+        """Return one of several outputs."""
         return Out(self, index)
 
 

@@ -105,12 +105,12 @@ class Parser:
             raise self.fail("the end of the text")
 
     def string(self) -> str:
-        """A quoted string."""
+        """Parse a quoted string."""
         value: str = json.loads(self.match(_STRING, "a quoted string"))
         return value
 
     def name(self) -> str:
-        """A name, bare or quoted."""
+        """Parse a name, bare or quoted."""
         return self.string() if self.peek('"') else self.match(WORD, "a name")
 
     def optional_name(self) -> str:
@@ -138,7 +138,7 @@ class Parser:
         return items
 
     def graph(self) -> Graph:
-        """A graph or a region."""
+        """Parse a graph or a region."""
         self.depth += 1
         if self.depth > 64:
             raise self.fail("at most 64 nested regions")
@@ -167,7 +167,7 @@ class Parser:
         return Graph(name, tuple(inputs), tuple(results), tuple(nodes), constants)
 
     def typed_name(self) -> Value:
-        """A name with its type."""
+        """Parse a name with its type."""
         name = self.optional_name()
         self.note("output", name)
         self.expect(":")
@@ -176,11 +176,11 @@ class Parser:
         return Value(name, t)
 
     def output(self) -> Value:
-        """An output of a node."""
+        """Parse an output of a node."""
         return self.typed_name()
 
     def type(self) -> Type:
-        """A type."""
+        """Parse a type."""
         self.skip()
         self.start = begin = self.at
         depth = 0
@@ -235,7 +235,7 @@ class Parser:
         raise self.fail(f"splat with one element or literal with as many as {t} has")
 
     def seeded(self, t: TensorType) -> Seeded:
-        """A seed and a deviation."""
+        """Parse a seed and a deviation."""
         numbers = self.list_until(")", self.value)
         match numbers:
             case [int(seed), int() | float() as deviation] if 0 <= seed < SEEDS and t.is_static:
@@ -246,7 +246,7 @@ class Parser:
         raise self.fail("a seed and a deviation, for a float type of known sizes")
 
     def elements(self, dtype: DType) -> np.ndarray[Any, Any]:
-        """The elements of a constant."""
+        """Parse the elements of a constant."""
         if self.keyword("hex"):
             raw = self.hex()
             self.expect(")")
@@ -276,7 +276,7 @@ class Parser:
         return raw
 
     def node(self) -> Node:
-        """A node with its regions."""
+        """Parse a node with its regions."""
         outputs = [self.output()]
         while self.take(","):
             outputs.append(self.output())
@@ -339,7 +339,7 @@ class Parser:
         return name, _OPERAND, span
 
     def value(self) -> Any:
-        """The value of an attribute."""
+        """Parse the value of an attribute."""
         if self.peek('"'):
             return self.string()
         if self.take("["):

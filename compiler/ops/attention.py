@@ -51,17 +51,17 @@ def as_rows(x: Operand, width: int) -> Call:
 
 
 def length(x: Operand, axis: int) -> Out:
-    """The size of an axis, as a list of one number."""
+    """Build the size of an axis, as a list of one number."""
     return shape(x, start=axis, end=axis + 1).out(0)
 
 
 def counted(n: Operand) -> Out:
-    """The numbers 0 to n - 1."""
+    """Build the numbers 0 to n - 1."""
     return range_(np.array([0]), n, np.array([1])).out(0)
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """The causal mask: each query may read keys up to its own position, the last query all.
+    """Build the causal mask: each query may read keys up to its own position, the last query all.
 
     `past`, one number per batch, is the number of keys before the first query instead. A `window`
     limits the mask to the last keys.
@@ -113,7 +113,7 @@ def attended(
 
 
 def lowest(dtype: DType) -> Any:
-    """The lowest finite number of a float type."""
+    """Return the lowest finite number of a float type."""
     return -65504.0 if dtype is DType.f16 else float(np.finfo(np.float32).min)
 
 

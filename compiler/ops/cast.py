@@ -101,7 +101,7 @@ def _largest(dtype: DType) -> float:
 
 
 def _computed_in(dtype: DType) -> DType:
-    """The float type of intermediate results."""
+    """Return the float type of intermediate results."""
     return DType.f64 if dtype is DType.f64 else DType.f32
 
 

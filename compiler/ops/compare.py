@@ -25,7 +25,7 @@ from compiler.ops.table import (
 )
 
 _ANY_SIZE = (0, 2**40)
-"""What a symbolic dimension may turn out to be."""
+"""The range of a symbolic dimension."""
 
 
 def _difference(a: Expr, b: Expr) -> affine.Range:

@@ -44,7 +44,7 @@ Ints = tuple[int, ...]
 
 
 def static_kernel(op_name: str, w: Tensor) -> Ints:
-    """The spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
+    """Return the spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
     kernel = [d for d in w.shape[2:] if isinstance(d, int)]
     require(
         len(kernel) == w.rank - 2,

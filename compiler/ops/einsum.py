@@ -49,7 +49,7 @@ class Equation:
         return tuple(x for x in self.labels if x not in self.result)
 
     def __str__(self) -> str:
-        """The equation in letters, without ellipses."""
+        """Return the equation in letters, without ellipses."""
         free = iter(x for x in ascii_letters if x not in self.labels)
         letters = {x: x if len(x) == 1 else next(free) for x in self.labels}
         words = ["".join(letters[x] for x in o) for o in (*self.operands, self.result)]
@@ -111,7 +111,7 @@ def einsum(*xs: Tensor, equation: str) -> TensorType:
 
 
 def _sizes(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> dict[str, Dim]:
-    """The size of each label. Errors: E-OP-SHAPE."""
+    """Return the size of each label. Errors: E-OP-SHAPE."""
     sizes: dict[str, Dim] = {}
     for labels, shape in zip(equation.operands, shapes, strict=True):
         for label, n in zip(labels, shape, strict=True):

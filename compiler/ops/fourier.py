@@ -43,7 +43,7 @@ def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse
 
 
 def real_turns(n_in: int, length: int) -> Array:
-    """The matrix from half of a real signal's spectrum to the signal."""
+    """Return the matrix from half of a real signal's spectrum to the signal."""
     made = turns(n_in, length, length, (2, 1), inverse=True)
     twice = np.full(n_in, 2.0)
     twice[0] = 1
@@ -70,7 +70,7 @@ def transformed(
         matrix = real_turns(n_read, length)
     else:
         matrix = turns(n_read, n_out, length, (int(parts), 2), inverse=inverse)
-    # Rows for what lies behind the length of the transform: it is not read.
+    # Zero rows for elements beyond the length of the transform, which are not read.
     unread = np.zeros((n - n_read, *matrix.shape[1:]))
     matrix = np.concatenate([matrix, unread]).astype(dtype.numpy)
     outer = ascii_lowercase[: t.rank - 1]

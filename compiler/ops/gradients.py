@@ -49,7 +49,7 @@ def _number(value: float, like: Tensor) -> Array:
 
 
 def _sizes(x: Tensor) -> Array:
-    """The shape of x as an operand. Errors: E-SHAPE-OPEN."""
+    """Return the shape of x as an operand. Errors: E-SHAPE-OPEN."""
     return np.array(x.type.static_shape, np.int64)
 
 

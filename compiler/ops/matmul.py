@@ -89,7 +89,7 @@ def _(
 
 
 def _element(t: Handle, batch: list[Expr], matrix: list[Expr], transpose: bool) -> list[Expr]:
-    """The index of a matrix element in a tensor whose batch axes broadcast."""
+    """Return the index of a matrix element in a tensor whose batch axes broadcast."""
     own = batch[len(batch) - (t.rank - len(matrix)) :]
     sizes = t.shape[: t.rank - len(matrix)]
     outer = [t.repeated(i, n) for i, n in zip(own, sizes, strict=True)]

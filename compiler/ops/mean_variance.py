@@ -10,7 +10,7 @@ from compiler.ops.reduce import reduce_mean
 from compiler.ops.requirements import normal_axes
 
 EPSILON = 1e-9
-"""What the standard's function body adds to the deviation."""
+"""The epsilon that the standard's function body adds to the deviation."""
 
 
 @reduce_mean.onnx("MeanVarianceNormalization")

@@ -14,7 +14,7 @@ LARGEST = 1 << 24
 
 
 def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
-    """The matrix [bins, bands] of triangular filters from the centres of adjacent bands.
+    """Return the matrix [bins, bands] of triangular filters from the centres of adjacent bands.
 
     Units: `rate`, `low` and `high` in hertz; `length` of the transform in samples.
     Source: ONNX MelWeightMatrix-17, including its steps between bands.

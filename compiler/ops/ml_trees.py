@@ -220,7 +220,7 @@ def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
 
 
 def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
-    """The tables of a TreeEnsemble. Errors: E-OP-ATTRIBUTE."""
+    """Return the tables of a TreeEnsemble. Errors: E-OP-ATTRIBUTE."""
     modes = flat(n.attr("nodes_modes"), np.dtype(np.int64))
     count = len(modes)
     limits = flat(n.attr("nodes_splits"), dtype)

@@ -60,7 +60,7 @@ class Phase:
         return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place number q meets with tap number t."""
+        """Return the contribution of tap number t to element number q."""
         source = q + self.source - t * self.source_step
         outside = affine.may_exceed(self.before, 0) or affine.may_exceed(self.behind, 0)
         tests = ((source, self.size),) if outside else ()
@@ -77,7 +77,7 @@ class One:
     n_taps: int = 1
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets."""
+        """Return the contribution to element q."""
         return Reached(q, t, q + self.begin)
 
 
@@ -102,7 +102,7 @@ class Every:
         return -(-self.kernel // self.stride) if self.dilation == 1 else self.kernel
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets with tap number t."""
+        """Return the contribution of tap number t to element q."""
         place = q + self.begin
         if self.dilation == 1:
             source = affine.floordiv(place, self.stride) - t

@@ -37,7 +37,7 @@ def split_name(op: str) -> tuple[str, str]:
 
 
 def join_name(domain: str, op_type: str) -> str:
-    """The name of a foreign operator."""
+    """Return the name of a foreign operator."""
     return f"onnx.{domain}.{op_type}" if domain else f"onnx.{op_type}"
 
 

@@ -29,7 +29,7 @@ QUANTIZED = frozenset(_WHOLE_BYTES | {d for d in DType if d.is_storage} - {DType
 
 
 def limits(dtype: DType) -> tuple[float, float]:
-    """The smallest and the largest number of a quantized type."""
+    """Return the smallest and the largest number of a quantized type."""
     info = ml_dtypes.iinfo(dtype.numpy) if dtype.is_integer else ml_dtypes.finfo(dtype.numpy)
     return float(info.min), float(info.max)
 

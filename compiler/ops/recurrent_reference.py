@@ -107,12 +107,12 @@ def _weights(cells: Cells, d: int, w: Array, r: Array, b: Array | None, p: Array
 
 
 def rnn_cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
-    """One step of an rnn."""
+    """Compute one step of an rnn."""
     return [s.activated(0, s.gate(0, x, states[0]))]
 
 
 def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
-    """One step of an lstm."""
+    """Return the cell function of an lstm."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         h, c = states
@@ -127,7 +127,7 @@ def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
 
 
 def gru_cell(linear_before_reset: bool) -> Cell:
-    """One step of a gru."""
+    """Return the cell function of a gru."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         (h,) = states

@@ -102,7 +102,7 @@ class Cell:
         return self.setting.functions[self.direction]
 
     def recurrent(self) -> Operand:
-        """The recurrent weights, concatenated by gate."""
+        """Return the recurrent weights, concatenated by gate."""
         return shared(self._own(self.setting.r))
 
     def product(self, h: Operand) -> Call:
@@ -139,7 +139,7 @@ class Cell:
         return [made.out(k) for k in range(n)]
 
     def activated(self, f: int, x: Operand) -> Operand:
-        """An activation of what the clip leaves."""
+        """Return an activation of what the clip leaves."""
         s = self.setting
         if s.clip > 0:
             x = clip(x, np.array(-s.clip, s.dtype), np.array(s.clip, s.dtype))

@@ -277,7 +277,7 @@ class _Reader:
         try:
             return chr(int(digits, 16))
         except (ValueError, OverflowError):
-            self.fail("a number that is no character")
+            self.fail("a number that is not a character")
 
     def bracket(self, flags: _Flags) -> Tree:
         negated = self.took("^")

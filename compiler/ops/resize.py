@@ -132,7 +132,7 @@ class Line:
 
     @staticmethod
     def of(slope: Fraction, start: Fraction) -> Line:
-        """The line start + slope*i."""
+        """Return the line start + slope*i."""
         c = lcm(slope.denominator, start.denominator)
         return Line(int(slope * c), int(start * c), c)
 
@@ -141,11 +141,11 @@ class Line:
         return Line.of(Fraction(self.a, self.c), Fraction(self.b, self.c) + offset)
 
     def floor(self, i: Expr) -> Expr:
-        """The coordinate rounded down."""
+        """Return the coordinate rounded down."""
         return affine.floordiv(i * self.a + self.b, self.c)
 
     def ceil(self, i: Expr) -> Expr:
-        """The coordinate rounded up."""
+        """Return the coordinate rounded up."""
         return affine.floordiv(i * self.a + self.b + (self.c - 1), self.c)
 
 

@@ -37,5 +37,5 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 
 def scaled_size(size: Dim, scale: Fraction) -> Dim:
-    """The size of a scaled axis, rounded down."""
+    """Return the size of a scaled axis, rounded down."""
     return affine.floordiv(size * scale.numerator, scale.denominator)

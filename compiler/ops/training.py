@@ -36,7 +36,7 @@ class Scalars:
         return t if t.dtype is self.dtype else cast(t, to=self.dtype)
 
     def number(self, value: float) -> Any:
-        """A constant."""
+        """Return a constant."""
         return np.asarray(value, self.dtype.numpy)
 
     def attr(self, name: str, default: float) -> Any:

@@ -59,7 +59,7 @@ class Split:
     """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
 
     When the factor does not divide the length, `inner` is shorter in the last part. Either loop
-    may be split again. The remainder of an open length has loops of its own.
+    may be split again. The remainder of an open length has separate loops.
     """
 
     var: str
@@ -189,7 +189,7 @@ class Loops:
         return any(a.var == var for a in self.axes)
 
     def reads(self) -> list[Read]:
-        """All reads of buffers."""
+        """Return all reads of buffers."""
         return [r for value in self.values for r in reads(value)]
 
     def dtype_of(self, tensor: str) -> DType:
@@ -202,7 +202,7 @@ class Loops:
         return affine.row_major(self.shapes[tensor])
 
     def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
-        """The offset of an element in its buffer, in elements."""
+        """Return the offset of an element in its buffer, in elements."""
         key = (tensor, tuple(index))
         if key not in self._addresses:
             total: Expr = 0

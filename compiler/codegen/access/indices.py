@@ -143,11 +143,11 @@ class Indices:
             yield sums[level]
 
     def scalar(self, e: Expr) -> Value:
-        """An expression without the lane variable, as an i64."""
+        """Emit an expression without the lane variable, as an i64."""
         return self.uniform(self.resolve(e))
 
     def add(self, a: Value, b: Value) -> Value:
-        """The sum of two indices."""
+        """Emit the sum of two indices."""
         return self.out.op(f"add nsw i64 {a.ref}, {b.ref}", DType.i64, 0, a, b)
 
     def _times(self, a: Value, c: int) -> Value:

@@ -210,12 +210,12 @@ def _has_one_live_lane(mask: Value) -> bool:
 
 
 def parameter(b: Buffer) -> str:
-    """The SSA name of a buffer's pointer."""
+    """Return the SSA name of a buffer's pointer."""
     escaped = b.name.replace("\\", "\\5C").replace('"', "\\22")
     return f'%"b.{escaped}"'
 
 
 def suffix(dtype: DType) -> str:
-    """The suffix of memory intrinsics."""
+    """Return the suffix of memory intrinsics."""
     kind = memory_type(dtype)
     return {"float": "f32", "double": "f64", "half": "f16"}.get(kind, kind)

@@ -16,7 +16,7 @@ NOT_KEPT = " captures(none)"
 
 
 def params(kernel: Kernel) -> Iterator[Param]:
-    """The parameters of a kernel: its buffers in order, then its sizes."""
+    """Yield the parameters of a kernel: its buffers in order, then its sizes."""
     stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
     for b in kernel.params:
         noalias = "" if b.name in shared else " noalias"
@@ -27,12 +27,12 @@ def params(kernel: Kernel) -> Iterator[Param]:
 
 
 def size_parameter(name: str) -> str:
-    """The SSA name of one of the sizes."""
+    """Return the SSA name of one of the sizes."""
     return f'%"n.{name}"'
 
 
 def counter_parameter(name: str) -> str:
-    """The SSA name of the counter of a loop around a region."""
+    """Return the SSA name of the counter of a loop around a region."""
     return f'%"c.{name}"'
 
 

@@ -231,12 +231,12 @@ class Registers:
             assert at is not None, f"the register index {cut.buffer.name}[{e}] is not constant"
             row = row * int(n) + at
         last = self.indices.resolve(index[-1]) if index else Resolved(0)
-        assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
+        assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a constant index"
         return row, last
 
     def _vector_at(self, cut: Cut, last: Resolved, lane: Lane) -> tuple[int, int]:
         lanes = (last.lane_step, last.lane_atoms)
-        assert lanes == (1, ()), f"lanes of register {cut.buffer.name} must lie side by side"
+        assert lanes == (1, ()), f"lanes of register {cut.buffer.name} must be contiguous"
         part, at = cut.locate(last.constant)
         assert at + lane.active <= cut.lanes(part), f"{cut.buffer.name}: an access leaves its row"
         return part, at

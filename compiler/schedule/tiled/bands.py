@@ -104,7 +104,7 @@ class Bands:
         return _count("band", self.n_bands)
 
     def tile(self, row: Expr, column: Expr) -> Expr:
-        """The number of a tile in its band."""
+        """Return the number of a tile in its band."""
         return affine.simplify(affine.mod(row, self.height) * self.columns + column, self.ranges)
 
     def over_images(self, body: Body) -> Body:
