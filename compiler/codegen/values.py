@@ -58,13 +58,13 @@ def vector_of(element: str, lanes: int) -> str:
 
 
 def value_type(dtype: DType, lanes: int = 0) -> str:
-    """LLVM type of values of an element type."""
+    """Return the LLVM type of values of an element type."""
     element = _VALUE_TYPES[dtype.label]
     return f"<{lanes} x {element}>" if lanes else element
 
 
 def memory_type(dtype: DType, lanes: int = 0) -> str:
-    """LLVM type of elements in memory."""
+    """Return the LLVM type of elements in memory."""
     element = _MEMORY_TYPES[dtype.label]
     return f"<{lanes} x {element}>" if lanes else element
 

@@ -80,7 +80,7 @@ def normal_cdf(x: Array) -> Array:
 
 
 def normal_cdf_tanh(x: Array) -> Array:
-    """Its approximation: (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2."""
+    """Approximate normal_cdf by (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2."""
     x = np.asarray(x)
     wide = x.astype(np.float64)
     exponent = -2 * math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)

@@ -53,7 +53,7 @@ def _written(graph: Graph, opset: int, fused: bool) -> bytes:
 
 
 def _check_size(graph: Graph) -> None:
-    """Errors: E-EXPORT-SIZE."""
+    """Check the size of the weights. Errors: E-EXPORT-SIZE."""
     graphs = [graph, *(g for n in all_nodes(graph) for g in n.regions.values())]
     constants = [c for g in graphs for c in g.constants.values()]
     total = sum(c.type.nbytes for c in constants if not c.is_splat)

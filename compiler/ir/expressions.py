@@ -341,7 +341,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 
 
 def mod(a: Expr, b: Expr) -> Expr:
-    """Remainder of `floordiv`, never negative for a positive divisor."""
+    """Return the remainder of `floordiv`, never negative for a positive divisor."""
     if b == 0:
         raise CompileError("E-OP-SHAPE", f"a size would be {a} modulo 0")
     if isinstance(a, int) and isinstance(b, int):

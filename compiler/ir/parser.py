@@ -265,7 +265,7 @@ class Parser:
         return array
 
     def hex(self) -> bytes:
-        """Bytes as hexadecimal digits."""
+        """Parse bytes as hexadecimal digits."""
         self.expect("(")
         text = self.string()
         try:

@@ -94,7 +94,7 @@ class Indices:
         return Resolved(total, tuple(atoms), step, tuple(lane_atoms))
 
     def _instance_ranges(self) -> tuple[dict[str, Range], dict[str, Expr]]:
-        """Ranges and values with the lane variable counted from 0."""
+        """Return ranges and values with the lane variable counted from 0."""
         env = self.env
         values: dict[str, Expr] = dict(env.numbers)
         if env.lane is None:

@@ -91,7 +91,7 @@ def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
 
 
 def _value_bytes(dtype: DType) -> int:
-    """Bytes of an element in a register: half-precision values are f32 there."""
+    """Return the bytes of an element in a register: half-precision values are f32 there."""
     return 4 if dtype in (DType.f16, DType.bf16) else dtype.nbytes
 
 

@@ -64,7 +64,7 @@ class Arithmetic:
         return self._integer(fn, args)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """`a * b + c` for f32 and f64, rounded once where the target can."""
+        """Emit `a * b + c` for f32 and f64, rounded once if the target can."""
         lanes = max(a.lanes, b.lanes, c.lanes)
         a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
         if self.has_fma:
@@ -73,7 +73,7 @@ class Arithmetic:
         return self.two("fadd", product, c)
 
     def negate(self, a: Value) -> Value:
-        """`-a` of a float."""
+        """Emit `-a` of a float."""
         return self.out.op(f"fneg {a.typed}", a.dtype, a.lanes, a)
 
     def scaled(self, v: Value, n: Value) -> Value | None:
@@ -92,15 +92,15 @@ class Arithmetic:
         return self.out.op(text, v.dtype, v.lanes, v, n)
 
     def two(self, operation: str, a: Value, b: Value) -> Value:
-        """An LLVM instruction of two operands, such as `fadd`, without rounding halves."""
+        """Emit an LLVM instruction of two operands, such as `fadd`, without half-precision rounding."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def test(self, operation: str, a: Value, b: Value) -> Value:
-        """An LLVM comparison, such as `fcmp olt`."""
+        """Emit an LLVM comparison, such as `fcmp olt`."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", DType.bool, a.lanes, a, b)
 
     def intrinsic(self, name: str, *args: Value) -> Value:
-        """An LLVM intrinsic whose operands and result have one type."""
+        """Emit an LLVM intrinsic whose operands and result have one type."""
         a = args[0]
         return self.out.call(f"llvm.{name}.{mangled(a.dtype, a.lanes)}", a.dtype, a.lanes, *args)
 

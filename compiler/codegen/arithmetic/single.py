@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 def number(like: Value, value: float) -> Value:
-    """An f32 literal with as many lanes as another value."""
+    """Return an f32 literal with the lanes of another value."""
     return constant(value, DType.f32, like.lanes)
 
 
 def in_two(like: Value, value: float) -> tuple[Value, Value]:
-    """A number as the sum of two f32 literals."""
+    """Split a number into the sum of two f32 literals."""
     high = nearest_f32(value)
     return number(like, high), number(like, value - high)
 
 
 def integer(like: Value, value: int) -> Value:
-    """An i32 literal with as many lanes as another value."""
+    """Return an i32 literal with the lanes of another value."""
     return constant(value, DType.i32, like.lanes)
 
 
 def polynomial(a: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
-    """Horner's scheme, highest power first."""
+    """Evaluate a polynomial by Horner's scheme, highest power first."""
     total = number(x, coefficients[0])
     for c in coefficients[1:]:
         total = a.fma(total, x, number(x, c))
@@ -44,25 +44,25 @@ def polynomial(a: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def as_integer(a: Arithmetic, x: Value) -> Value:
-    """The bits of an f32 as an i32."""
+    """Reinterpret an f32 as an i32."""
     kind = value_type(DType.i32, x.lanes)
     return a.out.op(f"bitcast {x.typed} to {kind}", DType.i32, x.lanes, x)
 
 
 def as_float(a: Arithmetic, x: Value) -> Value:
-    """The bits of an i32 as an f32."""
+    """Reinterpret an i32 as an f32."""
     kind = value_type(DType.f32, x.lanes)
     return a.out.op(f"bitcast {x.typed} to {kind}", DType.f32, x.lanes, x)
 
 
 def widened(a: Arithmetic, x: Value) -> Value:
-    """An f32 as an f64."""
+    """Convert an f32 to f64."""
     kind = value_type(DType.f64, x.lanes)
     return a.out.op(f"fpext {x.typed} to {kind}", DType.f64, x.lanes, x)
 
 
 def narrowed(a: Arithmetic, x: Value) -> Value:
-    """An f64 rounded to f32."""
+    """Round an f64 to f32."""
     kind = value_type(DType.f32, x.lanes)
     return a.out.op(f"fptrunc {x.typed} to {kind}", DType.f32, x.lanes, x)
 

@@ -56,13 +56,13 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """A polynomial by pieces, odd."""
+    """A piecewise polynomial, odd."""
     t = _at_most(a, x, 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """A polynomial by pieces, odd."""
+    """A piecewise polynomial, odd."""
     t = _at_most(a, x, 4.1)
     # A slope rounded to f32 would be off by as much as it can be; less 1, it is not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))

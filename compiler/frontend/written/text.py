@@ -24,7 +24,7 @@ class WritingLimits:
     tracing: TracingLimits = TracingLimits(n_nodes=1_000_000, n_elements=1 << 33)
 
     def check_text(self, text: str) -> None:
-        """Errors: E-WRITE-LIMIT."""
+        """Check the length of a text. Errors: E-WRITE-LIMIT."""
         if len(text) > self.characters:
             found = f"the text has {len(text):,} characters"
             raise CompileError("E-WRITE-LIMIT", f"{found}; at most {self.characters:,} are read")

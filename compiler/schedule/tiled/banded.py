@@ -108,7 +108,7 @@ class _Writer:
         }
 
     def banded(self, shape: Callable[[str, Nest], Nest]) -> Banded | None:
-        """Everything."""
+        """Emit the whole convolution; None where lanes or weights do not allow it."""
         product = self._product(shape)
         if product is None:
             return None
