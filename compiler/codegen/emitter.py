@@ -341,7 +341,7 @@ class Emitter:
         return self.op(f"bitcast {v.typed} to {value_type(dtype, v.lanes)}", dtype, v.lanes, v)
 
     def select(self, condition: Value, then: Value, otherwise: Value) -> Value:
-        """Select `then` where the condition holds, else `otherwise`, per lane if any is a vector."""
+        """Select `then` where the condition holds, else `otherwise`; per lane for vectors."""
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)
         then, otherwise = self.splat(then, lanes), self.splat(otherwise, lanes)
         if then.ref == otherwise.ref:

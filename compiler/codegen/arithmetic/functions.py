@@ -92,7 +92,7 @@ class Arithmetic:
         return self.out.op(text, v.dtype, v.lanes, v, n)
 
     def two(self, operation: str, a: Value, b: Value) -> Value:
-        """Emit an LLVM instruction of two operands, such as `fadd`, without half-precision rounding."""
+        """Emit an LLVM instruction of two operands, such as `fadd`, without rounding halves."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def test(self, operation: str, a: Value, b: Value) -> Value:
