@@ -253,7 +253,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
         return None
     head = width // per_head
     q, k, v = _heads_of_groups(n, heads, few, head)
-    # How many keys each sequence has before the new ones: none when it is all new, and padded.
+    # The number of cached keys of each sequence: 0 if all keys are new and padded.
     behind = add(sub(widened_index(lengths), length(q, 2)), np.asarray(1, np.int64))
     before = once(max_(behind, np.asarray(0, np.int64)))
     if n.attr("do_rotary", 0):

@@ -139,7 +139,7 @@ class Cell:
         return [made.out(k) for k in range(n)]
 
     def activated(self, f: int, x: Operand) -> Operand:
-        """Return an activation of what the clip leaves."""
+        """Apply the clip and an activation."""
         s = self.setting
         if s.clip > 0:
             x = clip(x, np.array(-s.clip, s.dtype), np.array(s.clip, s.dtype))

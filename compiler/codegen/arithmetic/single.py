@@ -271,7 +271,7 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
     # Highest power first, an odd one: odd powers change their sign with r.
     p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
-    # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
+    # 1 is added last: where it dominates, the other terms keep their precision.
     bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
     return a.two("fdiv", power, bottom)
 

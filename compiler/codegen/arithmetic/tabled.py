@@ -64,7 +64,7 @@ def tanh(a: Arithmetic, x: Value) -> Value:
 def erf(a: Arithmetic, x: Value) -> Value:
     """A piecewise polynomial, odd."""
     t = _at_most(a, x, 4.1)
-    # A slope rounded to f32 would be off by as much as it can be; less 1, it is not.
+    # The slope itself has the largest possible rounding error in f32; the slope minus 1 has not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))
     return _with_sign(a, _by_bits(a, t, _erf_pieces(), _ERF_STRETCH, 2, first), x)
 
