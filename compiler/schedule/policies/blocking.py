@@ -92,7 +92,7 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
     if size == first.size or first.kind != "for" or nest.is_cut(first.var):
         return nest, ""
     part = f"{first.var}p"
-    reason = f"the operands of all {depth} reduction steps exceed L2"
+    reason = f"the operands of {depth} reduction steps do not stay in L2"
     return nest.because(reason).split(first.var, size, part, f"{first.var}s"), part
 
 
@@ -253,7 +253,7 @@ def _is_apart(nest: Nest, read: Read) -> bool:
 
 
 def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Nest:
-    """Prefetch packed constants that exceed L1.
+    """Prefetch packed constants that do not stay in L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes a few cycles, and the
     hardware prefetcher follows its lines. But the first tile waits for each strip of columns.
@@ -276,7 +276,9 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
         if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
-            reason = f"{r.tensor} exceeds L1: its lines take longer to load than a few steps"
+            reason = (
+                f"{r.tensor} does not stay in L1: its lines take longer to load than a few steps"
+            )
             nest = nest.because(reason)
             if over:
                 nest = nest.prefetch(r.tensor, loop, distance, over, share)
