@@ -1,6 +1,6 @@
-"""Loop IR -> LLVM text -> machine code.
+"""Code generation: Loop IR -> LLVM IR text -> machine code.
 
-Each of these imports only from those before it, whether a file or a folder:
+Each file or folder imports only from those before it:
 
     values -> emitter -> arithmetic -> access -> vectors -> expressions -> products -> threads
     -> lockstep -> llvm -> module -> regions -> branches -> planned_launches -> jit -> debug

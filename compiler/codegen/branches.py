@@ -1,6 +1,6 @@
-"""Chains of launches that threads run side by side: one function, which is launched like a kernel.
+"""Independent chains of launches that threads run concurrently, as one launchable function.
 
-both(...)     hands the chains to the thread pool as shares, each of which is one chain
+both(...)     passes the chains to the thread pool, one chain per share
 share(number) calls the kernels of that chain in order
 """
 
@@ -19,7 +19,7 @@ Chain = Sequence[Launch]
 def side_by_side(
     symbol: str, chains: Sequence[Chain], threads: int, work: int
 ) -> tuple[Launch, FunctionText]:
-    """The launch of all chains at once, and its function; `work` is the half cycles of all."""
+    """Return the launch of all chains and its function; `work` is their sum in half cycles."""
     args = tuple(dict.fromkeys(a for chain in chains for launch in chain for a in launch.args))
     names = {a: f"%a{i}" for i, a in enumerate(args)}
     region = Region(symbol, tuple(("ptr", name) for name in names.values()))

@@ -1,7 +1,7 @@
-"""From which line of a function's LLVM text each line of its assembly came.
+"""The mapping of assembly lines to lines of a function's LLVM text.
 
-LLVM carries line numbers through its code generator for debuggers. A copy of the module gets the
-number of each line as its debug location, and the assembly of the copy says where they went.
+LLVM's code generator preserves debug locations. A copy of the module has each line number as a
+debug location, and the assembly of the copy contains these locations.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _DEFINE = re.compile(r'define\b[^@]*@(?:"([^"]+)"|([\w.$-]+))\(')
 _METADATA = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _LOCATION = re.compile(r"\s+\.loc\s+\d+\s+(\d+)\b")
 _ADDED = re.compile(r"\s+\.(loc|cfi_\w+|file)\b|\.L(tmp|func_begin)\d+:")
-"""What a listing with debug locations has and one without does not."""
+"""Directives in a listing with debug locations only."""
 
 
 def with_locations(ir: str, symbols: Collection[str]) -> str:
-    """A module in which each instruction of some functions has its line, from 1, as location."""
+    """Add debug locations to some functions of a module: the line of each instruction, from 1."""
     used = [int(n) for n in _METADATA.findall(ir)]
     return "\n".join(_located(ir.split("\n"), symbols, max(used, default=-1) + 1))
 
@@ -60,7 +60,7 @@ def _located(lines: Sequence[str], symbols: Collection[str], first: int) -> Iter
 
 
 def without_locations(lines: Sequence[str]) -> tuple[list[str], list[int]]:
-    """A function's listing as it is without locations, and the line, from 0, of each; -1: none."""
+    """Remove the locations from a listing; return also the line of each, from 0, -1 for none."""
     kept: list[str] = []
     of: list[int] = []
     now = -1

@@ -1,8 +1,8 @@
-"""Writes the text of one LLVM function: names, scopes, loops, and value numbering.
+"""The emitter of one LLVM function: names, scopes, loops, and value numbering.
 
-Every loop is a scope. An operation without side effects is written at the outermost scope in which
-all its operands exist, and only once: equal text is the same value. So loop-invariant code leaves
-its loops while the text is written, and no optimiser needs to find it.
+Every loop is a scope. An operation without side effects is emitted once, in the outermost scope in
+which its operands are defined: equal text is the same value. Loop-invariant code motion and common
+subexpression elimination thus happen during emission, without an optimiser.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from compiler.ir.types import DType
 
 
 class Line(str):
-    """A line of text that knows for which line of the Loop IR it was written; -1 for none."""
+    """A line of text with its line of the Loop IR, -1 for none."""
 
     __slots__ = ("of",)
     of: int
 
 
 class _Lines(list[str]):
-    """Lines that note, as they come, for what the emitter writes them."""
+    """Lines that record the current line of the Loop IR."""
 
     def __init__(self, out: Emitter) -> None:
         self._out = out
@@ -55,14 +55,14 @@ class Scope:
     lines: list[str] = field(default_factory=list)
     numbered: dict[str, Value] = field(default_factory=dict)
     pointers: dict[object, Value] = field(default_factory=dict)
-    """Addresses asked for in this scope, so that their parts need not be numbered again."""
+    """A cache of addresses in this scope."""
     atoms: dict[object, Value] = field(default_factory=dict)
-    """In the same way, quotients, products and the like of sizes and counters."""
+    """A cache of compound expressions of sizes and counters."""
 
 
 @dataclass(slots=True)
 class OpenLoop:
-    """What `close_loop` needs of a loop."""
+    """The state of an open loop for `close_loop`."""
 
     label: str
     done: str
@@ -71,24 +71,23 @@ class OpenLoop:
     stop: Value
     may_be_empty: bool
     phis: list[tuple[Value, Value]]
-    """The value before the loop, and its name inside."""
+    """The loop-carried values: before the loop, and inside."""
 
 
 @dataclass(slots=True)
 class Block:
-    """What `close_block` needs of a block that may not run, or runs again and again."""
+    """The state of an open conditional or while block for `close_block`."""
 
     label: str
     done: str
     condition: Value | None = None
-    """Asked before the block; None where the block asks by itself, before each iteration."""
+    """The condition before the block; None if the block tests before each iteration."""
 
 
 class Emitter:
     """Text of one function. Values of `level` d belong to scope d; the function is scope 0.
 
-    An emitter that notes lines makes each one a `Line`; `at` is the line of the Loop IR that the
-    next ones are written for.
+    With line tracking, each line is a `Line`; `at` is the current line of the Loop IR.
     """
 
     def __init__(self, n_vector_registers: int, notes_lines: bool = False) -> None:
@@ -99,7 +98,7 @@ class Emitter:
         self._begin("entry", n_vector_registers)
         self.declarations: dict[str, None] = {}
         self.used: set[str] = set()
-        """Carried values that other code reads; a loop keeps no others."""
+        """Carried values with readers; a loop drops the others."""
         self._count = 0
 
     @property
@@ -114,14 +113,14 @@ class Emitter:
         self.scopes.append(scope)
 
     def fresh(self, prefix: str = "v") -> str:
-        """A new SSA name."""
+        """Return a new SSA name."""
         self._count += 1
         return f"%{prefix}{self._count}"
 
     # Operations
 
     def op(self, text: str, dtype: DType, lanes: int, *operands: Value) -> Value:
-        """The value of an operation without side effects; `text` is its right-hand side."""
+        """Emit an operation without side effects; `text` is its right-hand side."""
         level = 0
         for o in operands:
             if o.level > level:
@@ -129,14 +128,14 @@ class Emitter:
         return self.op_at(text, dtype, lanes, level)
 
     def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
-        """As `op`, with the outermost scope given, and a key that may say more than the text."""
+        """Emit an operation in a given outermost scope, numbered by a key other than its text."""
         key = key or text
         scopes = self.scopes
         current = len(scopes) - 1
         for depth in range(level, current + 1):
             found = scopes[depth].numbered.get(key)
             if found is not None:
-                # Types that share an LLVM type (f32 and f16, i32 and u32) may share a value.
+                # Element types of one LLVM type (f32 and f16, i32 and u32) may share a value.
                 if found.dtype is dtype:
                     return found
                 return Value(found.ref, dtype, lanes, found.level)
@@ -151,7 +150,7 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Where a vector may be defined so that the loops between have a register for it."""
+        """Return the outermost scope of a vector that leaves registers to the loops between."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:
@@ -161,18 +160,18 @@ class Emitter:
         return outermost
 
     def line(self, text: str) -> None:
-        """A line with a side effect, here and now."""
+        """Emit a line with a side effect in the current scope."""
         self.scopes[-1].lines.append(f"  {text}")
 
     def call(self, name: str, dtype: DType, lanes: int, *operands: Value) -> Value:
-        """The value of a pure function; it gets declared."""
+        """Emit and declare a call of a pure function."""
         result = value_type(dtype, lanes)
         self.declare(f"declare {result} @{name}({', '.join(o.type for o in operands)})")
         text = f"call {result} @{name}({', '.join(o.typed for o in operands)})"
         return self.op(text, dtype, lanes, *operands)
 
     def call_if(self, condition: Value, name: str, value: Value, *operands: Value) -> Value:
-        """A value, or what a pure function gives where a condition (a seldom true scalar) holds."""
+        """Emit a value, replaced by a call of a pure function if a rare scalar condition holds."""
         level = max(o.level for o in (condition, value, *operands))
         key = f"{condition.ref} {name} {value.ref} {' '.join(o.ref for o in operands)}"
         scope = self.scopes[level]
@@ -192,7 +191,7 @@ class Emitter:
         return scope.numbered[key]
 
     def declare(self, text: str) -> None:
-        """Note a declaration (or the definition of an internal function) that the module needs."""
+        """Add a declaration, or the definition of an internal function, to the module."""
         self.declarations[text] = None
 
     # Loops
@@ -200,7 +199,7 @@ class Emitter:
     def open_loop(
         self, start: Value, stop: Value, may_be_empty: bool, carried: Sequence[Value]
     ) -> OpenLoop:
-        """Begin a loop that counts from start to stop, with loop-carried values."""
+        """Begin a counted loop from start to stop, with loop-carried values."""
         self._count += 1
         label = f"loop{self._count}"
         inside = len(self.scopes)
@@ -211,7 +210,7 @@ class Emitter:
         return OpenLoop(label, f"done{label[4:]}", counter, start, stop, may_be_empty, phis)
 
     def close_loop(self, loop: OpenLoop, latch: Sequence[Value]) -> list[Value]:
-        """End a loop; `latch` are the carried values at its end. Gives them as seen afterwards."""
+        """End a loop; `latch` are the carried values at its end. Return their final values."""
         i, start = loop.counter.ref, loop.start
         inner = self.scopes[-1]
         following = self.fresh("n")
@@ -242,7 +241,7 @@ class Emitter:
         outer.block = loop.done
         after: list[Value] = []
         for (initial, phi), last in zip(loop.phis, latch, strict=True):
-            if last.ref == phi.ref:  # what changes it is a function of its own
+            if last.ref == phi.ref:  # a separate function changes it
                 after.append(initial)
                 continue
             if not loop.may_be_empty:
@@ -258,7 +257,7 @@ class Emitter:
         return after
 
     def _living(self, loop: OpenLoop, latch: Sequence[Value]) -> list[tuple[Value, Value, Value]]:
-        """The carried values (before, inside, at the end) that something reads inside the loop."""
+        """Return the carried values (before, inside, at the end) with readers inside the loop."""
         rows = [(a, phi, b) for (a, phi), b in zip(loop.phis, latch, strict=True)]
         living = [row for row in rows if row[1].ref in self.used]
         self.used.update(initial.ref for initial, _, _ in living)
@@ -272,7 +271,7 @@ class Emitter:
         return self._open(Block(f"when{self._count}", f"done{self._count}", condition))
 
     def open_while(self) -> Block:
-        """Begin a block that runs again as long as what `continue_if` is given holds."""
+        """Begin a block that repeats while the condition of `continue_if` holds."""
         self._count += 1
         return self._open(Block(f"while{self._count}", f"done{self._count}"))
 
@@ -288,7 +287,7 @@ class Emitter:
         inner.lines.append(f"{inner.block}:")
 
     def close_block(self, block: Block) -> None:
-        """End a block; what follows runs in any case."""
+        """End a block; later code runs unconditionally."""
         inner = self.scopes.pop()
         outer = self.scopes[-1]
         if block.condition is None:
@@ -307,7 +306,7 @@ class Emitter:
     # Vectors
 
     def splat(self, v: Value, lanes: int) -> Value:
-        """A scalar in every lane; a vector as it is."""
+        """Broadcast a scalar to every lane; return a vector unchanged."""
         if v.lanes or not lanes:
             return v
         if v.is_constant:
@@ -321,7 +320,7 @@ class Emitter:
         )  # fmt: skip
 
     def shuffle(self, a: Value, b: Value | None, picks: Sequence[int]) -> Value:
-        """Lanes of one or two vectors in a new order; a negative pick leaves a lane undefined."""
+        """Shuffle the lanes of one or two vectors; a negative pick gives an undefined lane."""
         second = b.typed if b is not None else f"{a.type} poison"
         mask = ", ".join("i32 poison" if p < 0 else f"i32 {p}" for p in picks)
         operands = (a,) if b is None else (a, b)
@@ -329,20 +328,20 @@ class Emitter:
         return self.op(text, a.dtype, len(picks), *operands)
 
     def extract(self, v: Value, lane: int) -> Value:
-        """One lane as a scalar."""
+        """Extract one lane as a scalar."""
         return self.op(f"extractelement {v.typed}, i64 {lane}", v.dtype, 0, v)
 
     def insert(self, v: Value, element: Value, lane: int) -> Value:
-        """The vector with one lane replaced."""
+        """Replace one lane of a vector."""
         text = f"insertelement {v.typed}, {element.typed}, i64 {lane}"
         return self.op(text, v.dtype, v.lanes, v, element)
 
     def reinterpret(self, v: Value, dtype: DType) -> Value:
-        """The same bits as a value of another element type of that size."""
+        """Reinterpret the bits as another element type of the same size."""
         return self.op(f"bitcast {v.typed} to {value_type(dtype, v.lanes)}", dtype, v.lanes, v)
 
     def select(self, condition: Value, then: Value, otherwise: Value) -> Value:
-        """`then` where the condition holds, else `otherwise`; lane by lane if any is a vector."""
+        """Select `then` where the condition holds, else `otherwise`; per lane for vectors."""
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)
         then, otherwise = self.splat(then, lanes), self.splat(otherwise, lanes)
         if then.ref == otherwise.ref:

@@ -1,4 +1,4 @@
-"""Writes the values of expressions: one number, or one for each lane of the open vector."""
+"""The emission of expressions: scalars, or one value for each lane of the open vector loop."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
-"""What is known of the statements of one body; holds the caches of inner bodies by identity."""
+"""Facts about the statements of one body; holds the caches of inner bodies by identity."""
 
 
 class Expressions:
-    """Writes the expressions of one kernel where the writer of its statements stands."""
+    """Emits the expressions of one kernel at the insertion point of its statements."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class Expressions:
         self.trees = Trees(registers, arithmetic)
         self.guards: list[Value] = []
         self.held: dict[Read, Value] = {}
-        """What some reads give where the writer stands, already in registers."""
+        """Reads whose values are already in registers at the insertion point."""
 
     def value(self, s: Scalar, cache: Cache) -> Value:
-        """The value of an expression, for all lanes where they differ."""
+        """Emit an expression: a scalar, or a vector if lanes differ."""
         match s:
             case Read() if self.held and s in self.held:
                 return self.held[s]
@@ -97,10 +97,10 @@ class Expressions:
             case Inside():
                 return self._inside(s, cache)
             case _:
-                raise AssertionError(f"{type(s).__name__} has no place in Loop IR")
+                raise AssertionError(f"{type(s).__name__} cannot occur in Loop IR")
 
     def _places(self, b: Buffer, places: tuple[Scalar, ...], cache: Cache) -> Places:
-        """The index of a fetch, with all axes whose index certainly lies inside in one sum."""
+        """Return the index of a fetch, with all provably in-bounds axes in one sum."""
         computed: dict[int, Value] = {}
         inside: Expr = 0
         for d, (place, n) in enumerate(zip(places, b.shape, strict=True)):
@@ -114,12 +114,12 @@ class Expressions:
         return Places(computed, self.indices.resolve(self.indices.simplified(inside)))
 
     def _fused(self, s: Apply, cache: Cache) -> Value | None:
-        """`a*b + c` and its relatives as one operation."""
+        """Emit `a*b + c` and its variants as a fused multiply-add."""
         if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
             return None
         left, right = s.args
         if s.fn == "sub" and left == right:
-            return None  # a rounded product from the exact one would not leave 0
+            return None  # an exact product minus the rounded one would not be 0
         if isinstance(right, Apply) and right.fn == "mul":
             a, b = (self.value(x, cache) for x in right.args)
             c = self.value(left, cache)
@@ -188,7 +188,7 @@ class Expressions:
         return self.out.op(text, DType.bool, v.lanes, v, limit)
 
     def flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
-        """The element number of an access, worked out once per statement."""
+        """Return the linear index of an access, computed once per statement."""
         found = cache.get(("flat", id(owner)))
         if found is None:
             flat = self.indices.simplified(flatten(index, b.strides))

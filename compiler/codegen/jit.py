@@ -1,4 +1,4 @@
-"""LLVM text -> machine code: compile, keep on disk, load, call; assembly and objects as well."""
+"""LLVM text -> machine code: compile, cache on disk, load and call; assembly and object files."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _initialised() -> bool:
 
 
 EFFORT = 3
-"""What LLVM is asked for where speed matters: the most, in choosing instructions and registers."""
+"""LLVM's highest optimisation level for instruction selection and register allocation."""
 
 
 @cache
 def _machine(target: Target, effort: int = EFFORT) -> Any:
-    """LLVM's description of a target, for code that may be loaded anywhere."""
+    """Return LLVM's target machine for position-independent code."""
     _initialised()
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=effort, reloc="pic", codemodel="small"
@@ -54,7 +54,7 @@ def _parsed(ir: str) -> Any:
 
 
 def assembly(ir: str, target: Target) -> str:
-    """The assembly text of a module."""
+    """Return the assembly text of a module."""
     with _lock:
         return _machine(target).emit_assembly(_parsed_after_start(ir))
 
@@ -65,7 +65,7 @@ def _parsed_after_start(ir: str) -> Any:
 
 
 def code_bytes(ir: str, target: Target) -> int:
-    """How many bytes of machine code a module becomes, without its constants and tables."""
+    """Return the size of a module's machine code, without constants and tables. Units: bytes."""
     found = llvm.ObjectFileRef.from_data(object_code(ir, target))
     return sum(s.size() for s in found.sections() if s.is_text())
 
@@ -73,7 +73,7 @@ def code_bytes(ir: str, target: Target) -> int:
 def object_code(
     ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
 ) -> bytes:
-    """The relocatable object of a module; from a store (the user's) when it was made before."""
+    """Return the relocatable object of a module, from the (user's) store if cached."""
     store = store or ObjectStore.default()
     key = store.key(ir, target, effort)
     found = store.get(key)
@@ -85,14 +85,14 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""A store looks at its size when a process first writes to it, and after every so many entries."""
+"""A store checks its size at the first write of a process and after this many entries."""
 
 
 class ObjectStore:
-    """Objects on disk under a key of text, target and version of LLVM.
+    """A cache of object files on disk, keyed by text, target and version of LLVM.
 
-    Entries are written whole or not at all and carry their own digest; a damaged one counts as
-    missing. A directory that cannot be written makes the store forgetful, never wrong.
+    Entries are written atomically with a digest; a damaged entry counts as missing. In a read-only
+    directory the store caches nothing.
     """
 
     def __init__(self, directory: Path | None, limit_bytes: int = 512 << 20) -> None:
@@ -103,18 +103,18 @@ class ObjectStore:
     @staticmethod
     @cache
     def default() -> ObjectStore:
-        """The store of this user."""
+        """Return the store of this user."""
         return ObjectStore(kept_directory("objects"))
 
     def key(self, ir: str, target: Target, effort: int = EFFORT) -> str:
-        """The name of an entry."""
+        """Return the key of an entry."""
         facts = (llvmlite.__version__, target.triple, target.cpu, target.features, effort, ir)
         return hashlib.sha256(
             "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
         ).hexdigest()
 
     def get(self, key: str) -> bytes | None:
-        """An entry; None when it is missing or damaged."""
+        """Read an entry; None if it is missing or damaged."""
         if self.directory is None:
             return None
         try:
@@ -125,7 +125,7 @@ class ObjectStore:
         return code if hashlib.sha256(code).digest() == digest else None
 
     def put(self, key: str, code: bytes) -> None:
-        """Write an entry; does nothing where the directory cannot be written."""
+        """Write an entry; do nothing in a read-only directory."""
         if self.directory is None:
             return
         try:
@@ -159,9 +159,9 @@ class ObjectStore:
 
 
 class Library:
-    """Machine code in memory; it stays callable while this object lives.
+    """Machine code in memory, callable during the lifetime of this object.
 
-    `objects` are the object files that it was loaded from.
+    `objects` are its object files.
     """
 
     def __init__(
@@ -178,13 +178,13 @@ class Library:
         store: ObjectStore | None = None,
         effort: int = EFFORT,
     ) -> Library:
-        """Compile a module for this machine and load it, every defined function by its name."""
+        """Compile a module for this machine and load all its functions."""
         code = object_code(ir, target or host(), store, effort)
         return Library.load((code,), defined_symbols(ir))
 
     @staticmethod
     def load(objects: Sequence[bytes], symbols: Iterable[str]) -> Library:
-        """Load object files made for this machine, which may call each other and for threads."""
+        """Load object files for this machine; they may call each other and the thread pool."""
         others = _threads(objects, set(symbols))
         global _counter
         with _lock:
@@ -202,15 +202,15 @@ class Library:
 
     @property
     def symbols(self) -> list[str]:
-        """The functions that are there."""
+        """The loaded functions."""
         return list(self._addresses)
 
     def address(self, symbol: str) -> int:
-        """Where a function begins."""
+        """Return the address of a function."""
         return self._addresses[symbol]
 
     def function(self, symbol: str, n_pointers: int = 4) -> Callable[..., None]:
-        """A function of pointers, callable from Python; it lets other threads run meanwhile."""
+        """Return a function of pointers, callable from Python; calls release the GIL."""
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_pointers)
         made = kind(self._addresses[symbol])
         made.library = self  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ class Library:
 
 
 def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
-    """The functions that objects call to have threads, and where they are."""
+    """Return the threading functions that objects call, with their addresses."""
     if SHARE not in defined and any(SHARE.encode() in o for o in objects):
         return thread_pool(Library.compile).addresses
     if any(NUMBER_OF_THREADS.encode() in o for o in objects):
@@ -228,13 +228,13 @@ def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
 
 
 BATCH_CHARACTERS = 60_000
-"""Modules of about a thousand lines: what a module costs by itself is little beside them."""
+"""Lines per module: large enough to make the overhead of a module negligible."""
 
 
 class Objects:
-    """Object files of functions, made by LLVM while their texts are still being written.
+    """Object files of functions, compiled by LLVM concurrently with emission.
 
-    LLVM works for one caller at a time, so there is one thread; it needs no lock of Python.
+    LLVM serves one caller at a time, so there is one thread; it does not hold the GIL.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:
@@ -246,7 +246,7 @@ class Objects:
         self._declarations: dict[str, None] = {}
 
     def add(self, text: str, declarations: Sequence[str]) -> None:
-        """One more function, with what it calls; it is compiled with its neighbours."""
+        """Add a function and its declarations; adjacent functions form one module."""
         self._texts.append(text)
         self._declarations.update(dict.fromkeys(declarations))
         if sum(map(len, self._texts)) >= BATCH_CHARACTERS:
@@ -260,7 +260,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Those that call them come last; nothing can be added any more."""
+        """Add the callers as the last module; later additions are illegal."""
         if self._texts:
             self._send()
         self.add(callers, declarations)
@@ -269,11 +269,11 @@ class Objects:
         self._pool.shutdown(wait=False)
 
     def library(self) -> Library:
-        """All of them, loaded; waits for those that are in the making."""
+        """Wait for all object files and load them."""
         return Library.load([made.result() for made in self._made], self._symbols)
 
     def drop(self) -> None:
-        """They are not wanted."""
+        """Discard the object files."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -285,7 +285,7 @@ def _linker() -> Any:
 
 
 def defined_symbols(ir: str) -> list[str]:
-    """The names of the functions that a module defines for others."""
+    """Return the names of the external functions that a module defines."""
     names: list[str] = []
     for line in ir.splitlines():
         if line.startswith("define ") and not line.startswith("define internal "):

@@ -1,8 +1,7 @@
-"""What the instructions of a listing are: loads, products with sums, shuffles, and so on.
+"""Classification of the instructions of a listing: loads, fused multiply-adds, shuffles, ...
 
-Counted as they stand in the text, each once, however often it runs. A dialect knows the names of
-the instructions of one kind of machine; whatever it does not know by name is `scalar` where it has
-no vector register among its operands, and `vector` where it has.
+Counts are static: each instruction counts once. A dialect has the mnemonics of one instruction set;
+an unknown mnemonic is `vector` if an operand is a vector register, else `scalar`.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from compiler.targets.target import Target
 CLASSES: dict[str, str] = {
     "load": "from memory into a vector register",
     "store": "from a vector register into memory",
-    "fma": "a product that is added, in one instruction; dots of small numbers too",
-    "vector": "other arithmetic on vectors, with an operand from memory or without",
-    "shuffle": "numbers change their places in vectors, or go to several of them",
-    "scalar": "addresses, counters, and everything else",
+    "fma": "fused multiply-add; dot products of small types too",
+    "vector": "other arithmetic on vectors, with or without a memory operand",
+    "shuffle": "permutation or broadcast of vector lanes",
+    "scalar": "addresses, counters, and all other instructions",
     "branch": "jumps and calls",
 }
-"""Each instruction is of one class; what it means, in words."""
+"""The classes of instructions with their descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The instructions of a function by class, and what of the machine they use.
+    """The instructions of a function by class, and its use of registers.
 
-    Units: `widest_bytes` of the widest vector register named. `n_registers` are different vector
-    registers; `n_spills` instructions put a whole one on the stack or take it back. None for
-    machines without registers.
+    Units: `widest_bytes` is the size of the widest vector register used. `n_registers` counts
+    distinct vector registers, `n_spills` the spills and reloads of whole ones. None for machines
+    without registers.
     """
 
     by_class: dict[str, int]
@@ -42,13 +41,13 @@ class Counts:
 
     @property
     def n_instructions(self) -> int:
-        """All of them."""
+        """The total number of instructions."""
         return sum(self.by_class.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """How one kind of machine spells it: patterns for names of instructions and for operands."""
+    """The patterns of mnemonics and operands of one instruction set."""
 
     branch: str
     fma: str
@@ -60,7 +59,7 @@ class _Dialect:
     spill: str = ""
 
     def classed(self, name: str, operands: str) -> str:
-        """The class of an instruction."""
+        """Return the class of an instruction."""
         if re.fullmatch(self.branch, name):
             return "branch"
         for kind, pattern in (("fma", self.fma), ("shuffle", self.shuffle)):
@@ -126,12 +125,12 @@ def _dialect(target: Target) -> _Dialect:
     kind = target.triple.partition("-")[0]
     if kind.startswith(("aarch64", "arm64")):
         return _ARM
-    assert kind.startswith(("riscv", "wasm")), f"nobody knows the instructions of {target.triple}"
+    assert kind.startswith(("riscv", "wasm")), f"{target.triple} has no dialect"
     return _RISCV if kind.startswith("riscv") else _WASM
 
 
 def counts(asm: str, target: Target) -> Counts:
-    """What the instructions of a function are, from its listing for a target."""
+    """Count the instructions of a function by class, from its listing for a target."""
     dialect = _dialect(target)
     classes = Counter(dict.fromkeys(CLASSES, 0))
     registers: set[str] = set()
@@ -149,16 +148,16 @@ def counts(asm: str, target: Target) -> Counts:
 
 
 def _width(kind: str, target: Target) -> int:
-    """Bytes of a register; those of SVE and RISC-V are as wide as the target says."""
+    """Return the bytes of a register; the target gives the width of SVE and RISC-V registers."""
     if target.is_x86:
         return _WIDTHS[kind]
     return target.vector_bytes if kind == "z" or target.triple.startswith("riscv") else 16
 
 
 def _instructions(asm: str) -> Iterator[tuple[str, str]]:
-    """Names and operands; labels, directives and comments are none."""
+    """Yield mnemonics and operands, without labels, directives and comments."""
     for line in asm.split("\n"):
-        words = line.partition("\t#")[0].split(None, 1)  # what follows is a comment
+        words = line.partition("\t#")[0].split(None, 1)  # without a comment
         if not line.startswith("\t") or not words or words[0].startswith((".", "//", ";")):
             continue
         yield words[0], words[1].strip() if len(words) > 1 else ""

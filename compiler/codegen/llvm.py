@@ -1,8 +1,8 @@
 """Loop IR -> the text of an LLVM function.
 
-`unroll` and `vector` loops vanish while the text is written: their variables become numbers and
-lanes. Register buffers become SSA values that the remaining loops carry. The text is meant for
-LLVM's code generator alone; no optimiser runs after it.
+Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
+buffers become SSA values that the remaining loops carry. The text goes directly to LLVM's code
+generator, without an optimiser.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from compiler.targets.target import Target
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:
-    """The definition of one function and the declarations that it needs."""
+    """The definition of one function, and its declarations."""
 
     text: str
     declarations: tuple[str, ...]
@@ -68,9 +68,9 @@ class FunctionText:
 def function_text(
     kernel: Kernel, symbol: str, target: Target, threads: int = 1, forking: Forking = "gomp"
 ) -> FunctionText:
-    """The LLVM text of a kernel as a function of pointers to its params, in order.
+    """Emit a kernel as an LLVM function of pointers to its params, in order.
 
-    With more than one thread its parallel loops are functions of their own, which a team runs.
+    With more than one thread, parallel loops become separate functions that a team runs.
     Errors: NotLowerable for element types or functions without generated code.
     """
     check_kernel(kernel)
@@ -82,9 +82,9 @@ def function_text(
 def function_lines(
     kernel: Kernel, symbol: str, target: Target, threads: int = 1, forking: Forking = "gomp"
 ) -> tuple[FunctionText, tuple[int, ...]]:
-    """A kernel's function, and for each of its lines the line of the kernel's text it is for.
+    """Emit a kernel's function; map each of its lines to a line of the kernel's text.
 
-    -1 stands for none; shares of threads, which are functions of their own, have none.
+    -1 stands for none. Thread shares, which are separate functions, are not mapped.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
@@ -95,12 +95,12 @@ def function_lines(
 
 
 def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionText, list[str]]:
-    """What a writer makes of a kernel; the lines are those of the function itself."""
+    """Emit a kernel by a writer; return the lines of the function too."""
     team, prepared = writer.team, writer.prepared
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     texts = team.texts if team is not None else []
-    # A region's operands are handed to other threads in memory.
+    # A region passes its operands to other threads in memory.
     named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
     attributes = " ".join(("nounwind", *filter(None, (writer.target.vscale_range,))))
     head = f'define void @"{symbol}"({", ".join(named)}) {attributes} {{'
@@ -110,7 +110,7 @@ def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionTex
 
 
 def _times(e: Expr, var: str) -> int | None:
-    """The factor of a symbol, if an expression is nothing but that symbol times a number."""
+    """Return the factor of an expression that is a symbol times a number, else None."""
     if isinstance(e, int) or e.constant or len(e.terms) != 1:
         return None
     ((atom, factor),) = e.terms
@@ -118,7 +118,7 @@ def _times(e: Expr, var: str) -> int | None:
 
 
 class _Writer:
-    """Writes one kernel, or the share that a thread has of one of its regions."""
+    """Emits one kernel, or a thread's share of one of its regions."""
 
     def __init__(
         self,
@@ -150,23 +150,23 @@ class _Writer:
         )
         self.vector: Loop | None = None
         self.squares: dict[int, Square | None] = {}
-        """What `square_of` said of a loop, by its identity: loops around it may be written out."""
+        """Results of `square_of` by loop identity: unrolling emits the same loop several times."""
         self.tiles = Tiles(self.memory, self.buffers, target)
         has_unit = target.has_bf16_tiles or target.has_int8_tiles
         self.runs_in_tiles = has_unit and any(map(has_tiles, prepared.kernel.body))
 
     def lines(self) -> list[str]:
-        """What was written, for the beginning of a function."""
+        """Return the emitted lines of the function's body."""
         return self.tiles.unit.around(self.out.scopes[0].lines)
 
     def ending(self) -> list[str]:
-        """What stands before a function returns."""
+        """Return the lines before the function returns."""
         return [*fence(self.memory), *self.tiles.unit.release()]
 
     def leave_when_empty(self, kernel: Kernel) -> None:
-        """Do nothing when no result has elements: what loops read before they begin may be nothing.
+        """Return early if all results are empty: hoisted loads may be out of bounds then.
 
-        Only sizes given at the call can be 0; other loops run at least once.
+        Only sizes passed at the call can be 0; other loops run at least once.
         """
         made = [b.n_elements for b in kernel.params if b.role == "output"]
         if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):
@@ -180,7 +180,7 @@ class _Writer:
     # Statements
 
     def statements(self, body: Sequence[Statement], cache: Cache) -> None:
-        """Write statements one after the other; what threads share becomes regions."""
+        """Emit statements in order; parallel loops become regions."""
         if self.team is None or not has_parallel(body):
             self._in_order(body, cache)
             return
@@ -272,7 +272,7 @@ class _Writer:
         return self.squares[id(loop)]
 
     def _square(self, square: Square, cache: Cache) -> None:
-        """Operands that lie along the loop are loaded along it, and turned in registers."""
+        """Load operands that are contiguous along the loop as vectors, and transpose them."""
         loop, lanes, env = square.loop, square.lanes, self.env
         assert isinstance(loop.start, int)
         assert isinstance(lanes.start, int)
@@ -300,13 +300,13 @@ class _Writer:
         del env.ranges[lanes.var]
 
     def _dot_loop(self, loop: Loop, cache: Cache) -> None:
-        """A dot loop for the lanes of one vector: one step where it can be, else written out."""
+        """Emit a dot loop for one vector: as one instruction if possible, else unrolled."""
         step = products(loop)
         if step is not None and self._dot_step(loop, step, cache):
             return
         assert isinstance(loop.start, int)
         for s in loop.body:
-            assert isinstance(s, Store), "a dot loop in a vector loop holds stores only"
+            assert isinstance(s, Store), "a dot loop in a vector loop contains stores only"
             known = cache.setdefault(id(s), {})
             stop = loop.start + loop.extent
             self._written_out(
@@ -345,7 +345,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """A block that may not run: loads of what it stores to stay on their side of it."""
+        """Emit a conditional block, across which loads of its stored buffers do not move."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()
@@ -373,7 +373,7 @@ class _Writer:
         )
 
     def _region(self, pieces: Sequence[Piece], team: Team) -> None:
-        """Write a region's functions and its call."""
+        """Emit a region's functions and its call."""
         body = tuple(s for piece in pieces for s in piece)
         around = [v for v in sizes_of((), body) if v in self.env.values]
         around = [v for v in around if v not in self.prepared.kernel.sizes]
@@ -387,7 +387,7 @@ class _Writer:
                 self.memory.note_store(self.buffers[name])
 
     def _part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> str:
-        """The function of one thread's share."""
+        """Emit the function of one thread's share."""
         part = _Writer(self.prepared, self.target, None)
         part.env.ranges.update(self.env.ranges)
         part.env.numbers.update(self.env.numbers)
@@ -400,7 +400,7 @@ class _Writer:
         return "\n".join([*lines, "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Write a loop of independent iterations from first to end, which may be none."""
+        """Emit a loop of independent iterations from first to end, possibly none."""
         written = stored_buffers(loop.body) - self.registers.cuts.keys()
         opened = self.out.open_loop(first, end, True, [])
         self.memory.enter_loop(written, self.out.level)
@@ -414,7 +414,7 @@ class _Writer:
         self.out.close_loop(opened, [])
 
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
-        """Write a block that runs if a condition holds, and leaves nothing in registers."""
+        """Emit a conditional block that leaves no value in registers."""
         with self.registers.of_their_own():
             self._conditional(self.out.open_block(condition), body, write)
 
@@ -452,7 +452,7 @@ class _Writer:
         self.vector = None
 
     def _in_pieces(self, write: Callable[[], None]) -> None:
-        """Write a statement once, or once for each hardware vector of the open vector loop."""
+        """Emit a statement once, or once for each hardware vector of the open vector loop."""
         loop = self.vector
         if loop is None:
             write()

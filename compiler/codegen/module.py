@@ -1,4 +1,4 @@
-"""Kernels and the order in which they run -> one LLVM module."""
+"""Kernels and their launches -> one LLVM module."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Space = Literal["arena", "constants", "input", "output", "slot", "table"]
 
 @dataclass(frozen=True, slots=True)
 class Arg:
-    """A pointer that a kernel gets: bytes into the arena or the constants, or a caller's array.
+    """A pointer argument: an offset into the arena or the constants, or a caller's array.
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes a `slot` is the position in the run's table of the offset in the arena, and `table`
-    that table itself.
+    open shapes, `slot` is the position of the arena offset in the run's table, and `table` is that
+    table itself.
     """
 
     space: Space
@@ -29,7 +29,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One call of a kernel; `sizes` are the numbers it gets, or their slots in the run's table."""
+    """One call of a kernel; `sizes` are numbers, or slots of the run's table."""
 
     symbol: str
     args: tuple[Arg, ...]
@@ -45,10 +45,10 @@ def module_ir(
     threads: int = 1,
     forking: Forking = "gomp",
 ) -> str:
-    """The text of a module with every kernel under its symbol, and the entry points.
+    """Emit a module with every kernel under its symbol, and the entry points.
 
     `run` performs all launches in order; `run_0`, `run_1`... perform `launches[first:end]` of each
-    segment, so that other work can be done in between. An entry point is
+    segment, so that the caller can work in between. An entry point is
     `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
     Errors: NotLowerable when a kernel cannot be expressed.
     """
@@ -59,7 +59,7 @@ def module_ir(
 
 
 def module_of(functions: Sequence[FunctionText], entries: str, target: Target) -> str:
-    """The text of a module with these functions, what they call, and entry points."""
+    """Emit a module with these functions, their declarations, and entry points."""
     declarations = dict.fromkeys(d for f in functions for d in f.declarations)
     parts = [f'target triple = "{target.triple}"', "\n".join(declarations)]
     parts += [*(f.text for f in functions), entries]
@@ -71,9 +71,9 @@ def entries(
     segments: Sequence[tuple[int, int]] = (),
     is_open: bool = False,
 ) -> str:
-    """The definitions of all entry points.
+    """Emit the definitions of all entry points.
 
-    Those of open code get a fifth pointer: the table of a run's offsets and sizes.
+    Entry points of open code have a fifth pointer: the table of a run's offsets and sizes.
     """
     parts = [entry_text("run", launches, is_open)]
     parts += [entry_text(f"run_{i}", launches[a:b], is_open) for i, (a, b) in enumerate(segments)]
@@ -81,22 +81,22 @@ def entries(
 
 
 def declaration(symbol: str, kernel: Kernel) -> str:
-    """What code that calls a kernel has to say of it."""
+    """Return the declaration of a kernel for its callers."""
     params = ", ".join([*("ptr" for _ in kernel.params), *("i64" for _ in kernel.sizes)])
     return f'declare void @"{symbol}"({params}) nounwind'
 
 
 def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> str:
-    """The definition of one entry point."""
+    """Return the definition of one entry point."""
     return "\n".join([*entry_lines(name, launches, is_open=is_open)[0], "  ret void", "}"])
 
 
 def entry_lines(
     name: str, launches: Sequence[Launch], others: Sequence[Arg] = (), *, is_open: bool = False
 ) -> tuple[list[str], dict[Arg, str]]:
-    """An entry point up to its last call, and the values that hold its pointers.
+    """Return the lines of an entry point up to its last call, and the names of its pointers.
 
-    `others` are pointers that it needs beside those of the launches.
+    `others` are additional pointers.
     """
     table = ", ptr %table" if is_open else ""
     lines = [
@@ -134,7 +134,7 @@ def _pointer(name: str, arg: Arg) -> list[str]:
 
 
 def from_table(name: str, slot: int) -> list[str]:
-    """The number at a position of the run's table, under a name."""
+    """Return the lines that load a number of the run's table under a name."""
     return [
         f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
         f"  {name} = load i64, ptr {name}.at",

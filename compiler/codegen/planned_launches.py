@@ -1,13 +1,13 @@
-"""Launches that several threads run by a plan: one function, which is launched like a kernel.
+"""Launches that several threads run by a static plan, as one launchable function.
 
-    launch(...)   counts what each task waits for, and gives lanes to the thread pool, a share each
-    share(lane)   takes the lane's next task when that may run, else one of another lane
-    take(lane)    the next task of a lane: its number, BUSY when it still waits, DONE when none left
+    launch(...)   counts the dependences of each task, and passes lanes to the thread pool as shares
+    share(lane)   runs the lane's next task if it is ready, else steals one of another lane
+    take(lane)    returns the next task of a lane, BUSY if it still waits, DONE if none is left
 
-A lane is the tasks of one thread, in order. A thread whose task waits for another lane's takes the
-next task of that lane, if it may run and nobody has it: so all are done whoever comes to help, one
-thread alone too. Of tasks that nobody has, the first of all in the order of the program is always
-the next one of its lane, and what it waits for has somebody.
+A lane has the tasks of one thread, in order. A thread whose task waits for another lane takes the
+next task of that lane, if it is ready and not taken. All tasks therefore complete with any number
+of threads, also with one. Proof of progress: the first untaken task in program order is always the
+next one of its lane, and all its dependences are taken.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Lane = Sequence[int]
 """Tasks by number, from 0."""
 
 APART = 16
-"""A lane's cursor is so many numbers after the one before: on cache lines of its own."""
+"""The distance between cursors of lanes, in i64: separate cache lines."""
 
 BUSY, DONE = -1, -2
 
@@ -39,9 +39,9 @@ def by_lanes(
     work: int,
     target: Target,
 ) -> tuple[Launch, FunctionText]:
-    """The launch of all tasks at once, and its function.
+    """Return the launch of all tasks, and its function.
 
-    `after` has by task those that wait for it; `work` is the half cycles of all.
+    `after` maps each task to the tasks that wait for it; `work` is their sum in half cycles.
     """
     args = tuple(dict.fromkeys(a for t in tasks for a in t.args))
     names = {a: f"%a{i}" for i, a in enumerate(args)}

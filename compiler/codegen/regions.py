@@ -1,10 +1,10 @@
-"""Control flow as LLVM functions: they call the kernels of their regions, and nothing else.
+"""Control flow as LLVM functions that call the kernels of their regions.
 
-A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`
-as a program's own entry point is one. The function of the node calls it with tables of pointers:
-once, for one of two branches, or for every step of a loop. Its params are the memory that it may
-use, the packed constants, then operands and results. In code for open sizes both get one pointer
-more, the table of the run, and numbers that depend on sizes are slots of it.
+A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
+like a program's entry point. The function of the node calls it with tables of pointers: once, for
+one of two branches, or for every step of a loop. Its params are its arena, the packed constants,
+then operands and results. In code for open sizes, both have an additional pointer to the table of
+the run, and numbers that depend on sizes are slots of this table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A number that the table of a run has at this position."""
+    """A number in the table of a run, at this position."""
 
     position: int
 
@@ -30,7 +30,7 @@ Number = int | Slot
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A result that no kernel makes in its place: the bytes of another value. Units: bytes."""
+    """A result that no kernel stores: a copy of another value. Units: bytes."""
 
     position: int
     source: Arg
@@ -40,7 +40,7 @@ class Copied:
 def body_text(
     symbol: str, launches: Sequence[Launch], copies: Sequence[Copied], *, is_open: bool = False
 ) -> str:
-    """The function of a body: its kernels in order, then the results that are copies."""
+    """Emit the function of a body: its kernels in order, then the copied results."""
     lines, known = entry_lines(symbol, launches, [c.source for c in copies], is_open=is_open)
     for c in copies:
         target = f"%r{c.position}"
@@ -63,14 +63,14 @@ def _copy(target: str, source: str, nbytes: int | str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The pointer that a node's function gets at this position, behind arena and constants."""
+    """The pointer param of a node's function at this position, after arena and constants."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Memory of the function's own. Units: bytes into its arena."""
+    """Private memory of the function. Units: bytes into its arena."""
 
     offset: Number
 
@@ -80,7 +80,7 @@ Pointer = Param | Scratch
 
 @dataclass(frozen=True, slots=True)
 class CallText:
-    """One call of a body: its function, and what its tables of inputs and outputs hold."""
+    """One call of a body: its function, and the entries of its input and output tables."""
 
     symbol: str
     inputs: tuple[Pointer, ...]
@@ -88,7 +88,7 @@ class CallText:
 
 
 def call_function(symbol: str, n_params: int, call: CallText, *, is_open: bool = False) -> str:
-    """The function of a composition: its body once."""
+    """Emit the function of a composition, which calls its body once."""
     w = _Writer(symbol, n_params, is_open)
     w.tables(call, "")
     w.lines += [*w.call(call, ""), "  ret void", "}"]
@@ -104,7 +104,7 @@ def branch_function(
     *,
     is_open: bool = False,
 ) -> str:
-    """The function of an If: one body or the other."""
+    """Emit the function of an If."""
     w = _Writer(symbol, n_params, is_open)
     for call, name in ((then, "then"), (otherwise, "else")):
         w.tables(call, name)
@@ -125,17 +125,17 @@ def branch_function(
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The number of the step, as the body reads it: eight bytes in the function's arena."""
+    """The number of the step, an i64 in the function's arena that the body reads."""
 
     offset: Number
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A state: it starts at `start`, and every step reads one place and writes the other.
+    """A loop state: it starts at `start`; every step reads one of two places and writes the other.
 
-    `final` is where it ends and also the one of its two places, `spare` the other. A state that
-    `stays` is what it was at first; one of no bytes is not brought to its final place.
+    `final` is the place of the last value, `spare` the other place. A state that `stays` never
+    changes; a state of no bytes is not copied to its final place.
     Units: bytes.
     """
 
@@ -148,7 +148,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A place that moves by `stride` bytes a step, from the first slice or from the last."""
+    """A place that advances by `stride` bytes per step, from the first slice or from the last."""
 
     base: Pointer
     stride: Number
@@ -157,7 +157,7 @@ class Moving:
 
 @dataclass(frozen=True, slots=True)
 class StateOf:
-    """The place of a state, by its number, in this step."""
+    """The place of a state, by number, in the current step."""
 
     number: int
 
@@ -167,10 +167,10 @@ Source = Pointer | Counter | Moving | StateOf
 
 @dataclass(frozen=True, slots=True)
 class LoopText:
-    """A loop: `trip` steps at most (None for no limit), while the state `going` is true.
+    """A loop of at most `trip` steps (None for no limit), while the state `going` is true.
 
-    `inputs` and `outputs` say what the body's tables hold: a `StateOf` among the outputs is where
-    the step leaves that state. At `truth`, if given, a condition that holds is put first.
+    `inputs` and `outputs` are the entries of the body's tables; a `StateOf` among the outputs is
+    the new value of that state. `truth`, if given, is initialised to true.
     """
 
     body: str
@@ -183,10 +183,10 @@ class LoopText:
 
 
 def loop_function(symbol: str, n_params: int, loop: LoopText, *, is_open: bool = False) -> str:
-    """The function of a Loop or Scan.
+    """Emit the function of a Loop or Scan.
 
-    States have two places and take turns, so nothing is copied from step to step. Where the number
-    of steps is known the last one ends in the state's final place; otherwise it may be copied.
+    States alternate between two places (double buffering), so steps copy nothing. If the trip count
+    is known before the first step, the last step writes the final place; else a copy may follow.
     """
     w = _Writer(symbol, n_params, is_open)
     w.loop(loop)
@@ -194,7 +194,7 @@ def loop_function(symbol: str, n_params: int, loop: LoopText, *, is_open: bool =
 
 
 class _Writer:
-    """Writes one function."""
+    """Emits one function."""
 
     def __init__(self, symbol: str, n_params: int, is_open: bool) -> None:
         names = ["arena", "constants", *(f"p{i}" for i in range(n_params))]
@@ -208,7 +208,7 @@ class _Writer:
         return "\n".join(self.lines)
 
     def pointer(self, p: Pointer) -> str:
-        """A pointer as a value; one into the arena is made in the entry block when first asked."""
+        """Emit a pointer; one into the arena is emitted once, in the entry block."""
         if isinstance(p, Param):
             return f"%p{p.number}"
         if p.offset not in self._scratch:
@@ -219,7 +219,7 @@ class _Writer:
         return self._scratch[p.offset]
 
     def number(self, n: Number) -> str:
-        """A number as a value; one in the table is loaded in the entry block when first asked."""
+        """Emit a number; one in the table is loaded once, in the entry block."""
         if isinstance(n, int):
             return str(n)
         if n not in self._numbers:
@@ -228,12 +228,12 @@ class _Writer:
         return self._numbers[n]
 
     def slots(self, name: str, n: int) -> None:
-        """A table of pointers on the stack, and the address of each of its places."""
+        """Allocate a table of pointers on the stack, with the addresses of its entries."""
         self.lines.append(f"  {name} = alloca [{max(n, 1)} x ptr]")
         self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
 
     def tables(self, call: CallText, name: str) -> None:
-        """Tables that hold the same pointers whenever the body is called."""
+        """Emit tables with the same pointers for every call of the body."""
         for kind, pointers in (("in", call.inputs), ("out", call.outputs)):
             table = f"%{kind}{name}"
             self.slots(table, len(pointers))
@@ -316,9 +316,9 @@ class _Writer:
         return self.number(NO_LIMIT if trip is None else trip)
 
     def _final_turn(self, trip: Number | Param | None) -> str:
-        """Whether the even or the odd steps write the final places.
+        """Return the parity of the steps that write the final places.
 
-        Those of the last step, where the number of steps is known before the first.
+        It is that of the last step, if the trip count is known before the first.
         """
         if isinstance(trip, Slot):
             n = self.number(trip)
@@ -327,7 +327,7 @@ class _Writer:
         return str((trip - 1) % 2) if isinstance(trip, int) else "0"
 
     def _fill(self, table: str, sources: Sequence[Source], states: Sequence[str]) -> None:
-        """The places of one table for this step."""
+        """Emit the entries of one table for the current step."""
         for i, source in enumerate(sources):
             if isinstance(source, StateOf):
                 value = states[source.number]
@@ -352,11 +352,11 @@ class _Writer:
         current: Sequence[str],
         known: bool = False,
     ) -> None:
-        """Bring the states that ended elsewhere to their final places."""
+        """Copy the states that ended in their spare places to their final places."""
         for k, (s, (_, final, _), now) in enumerate(zip(loop.states, places, current, strict=True)):
             if s.nbytes == 0 or (known and not s.stays):
                 continue
-            # Copying a place onto itself is allowed to memmove only.
+            # memcpy does not allow overlapping places, so equal ones copy 0 bytes.
             self.lines += [
                 f"  %same{k} = icmp eq ptr {now}, {final}",
                 f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {self.number(s.nbytes)}",

@@ -1,9 +1,8 @@
 """Values of generated code: SSA names with an element type and a number of lanes.
 
-Half-precision values (f16, bf16) live in f32 between load and store and are rounded after every
-operation; a bool is one bit in values and a byte of 0 or 1 in memory. Floats of 8 bits or less and
-integers of less than 8 are the byte that lies in memory, and are converted before anything is done
-with them.
+Half-precision values (f16, bf16) are f32 between load and store and are rounded after every
+operation. A bool is an i1 in values and a byte of 0 or 1 in memory. Floats of at most 8 bits and
+integers of fewer than 8 bits are their byte in memory, and are converted before any operation.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MEMORY_TYPES = _VALUE_TYPES | {"f16": "half", "bf16": "i16", "bool": "i8"}
 
 
 class Value(NamedTuple):
-    """One SSA value. `lanes` is 0 for a scalar; `level` is the loop depth where it is defined."""
+    """One SSA value. `lanes` is 0 for a scalar; `level` is the loop depth of its definition."""
 
     ref: str
     dtype: DType
@@ -44,7 +43,7 @@ class Value(NamedTuple):
 
     @property
     def typed(self) -> str:
-        """Type and name, as operands of calls are written."""
+        """Type and name, the form of operands of calls."""
         return f"{value_type(self.dtype, self.lanes)} {self.ref}"
 
     @property
@@ -54,31 +53,31 @@ class Value(NamedTuple):
 
 
 def vector_of(element: str, lanes: int) -> str:
-    """The LLVM type of `lanes` elements; the element itself for 0 lanes."""
+    """Return the LLVM type of `lanes` elements; that of the element for 0 lanes."""
     return f"<{lanes} x {element}>" if lanes else element
 
 
 def value_type(dtype: DType, lanes: int = 0) -> str:
-    """LLVM type of values of an element type."""
+    """Return the LLVM type of values of an element type."""
     element = _VALUE_TYPES[dtype.label]
     return f"<{lanes} x {element}>" if lanes else element
 
 
 def memory_type(dtype: DType, lanes: int = 0) -> str:
-    """LLVM type of elements in memory."""
+    """Return the LLVM type of elements in memory."""
     element = _MEMORY_TYPES[dtype.label]
     return f"<{lanes} x {element}>" if lanes else element
 
 
 def mangled(dtype: DType, lanes: int = 0) -> str:
-    """The suffix of overloaded intrinsics for values of this type, such as `v16f32`."""
+    """Return the suffix of overloaded intrinsics for values of this type, such as `v16f32`."""
     element = _VALUE_TYPES[dtype.label]
     element = {"float": "f32", "double": "f64"}.get(element, element)
     return f"v{lanes}{element}" if lanes else element
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """A number as LLVM writes it, rounded to the element type."""
+    """Print a number in LLVM's syntax, rounded to the element type."""
     if dtype is DType.bool:
         return "true" if value else "false"
     if dtype.is_storage:
@@ -100,7 +99,7 @@ def literal(value: Any, dtype: DType) -> str:
 
 
 def nearest_f32(x: float) -> float:
-    """The nearest f32, infinite where that is too large for one."""
+    """Round to f32; numbers out of range become infinite."""
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:
@@ -108,7 +107,7 @@ def nearest_f32(x: float) -> float:
 
 
 def constant(value: Any, dtype: DType, lanes: int = 0) -> Value:
-    """A literal value, the same in every lane."""
+    """Return a literal, splat to all lanes."""
     text = literal(value, dtype)
     if lanes:
         text = f"splat ({value_type(dtype)} {text})"
@@ -116,12 +115,12 @@ def constant(value: Any, dtype: DType, lanes: int = 0) -> Value:
 
 
 def constant_lanes(values: Sequence[float], dtype: DType) -> Value:
-    """A literal vector of numbers, one per lane."""
+    """Return a literal vector of numbers, one per lane."""
     element = value_type(dtype)
     text = ", ".join(f"{element} {literal(v, dtype)}" for v in values)
     return Value(f"<{text}>", dtype, len(values))
 
 
 def power_of_two(n: int) -> int:
-    """The smallest power of two that is at least n."""
+    """Round up to a power of two."""
     return 1 << max(n - 1, 0).bit_length()

@@ -1,1 +1,1 @@
-"""Computations: what an operator or a fused group computes, point by point, and no loops yet."""
+"""Computations: the value of each element of an operator or fused group, without loops."""

@@ -1,4 +1,4 @@
-"""What an operator's `lower` facet is given to say what it computes.
+"""The builder with which an operator's `lower` facet describes its computation.
 
     @softmax.lower
     def _(k, x, out, *, axis):
@@ -8,8 +8,8 @@
         ...
         k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
 
-`k.assign` records one stage; its domain is the index symbols it mentions. The order in which the
-points are visited is not said here. Where the order is what matters, a routine says it:
+`k.assign` records one stage, whose domain is the index symbols that it mentions. The order of the
+points is unspecified. A routine specifies the order where it matters:
 
     with k.routine() as r:
         with r.loop(x.shape[0], "i") as i:
@@ -55,7 +55,7 @@ Indices = Expr | Iterable[Expr]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Handle:
-    """A tensor inside a lowering: `handle[i, j]` is one element of it.
+    """A tensor inside a lowering, with elements `handle[i, j]`.
 
     `value` holds the elements when they are known at compile time (parameters such as pads).
     """
@@ -64,7 +64,7 @@ class Handle:
     type: TensorType
     value: Array | None = None
     extents: Mapping[str, Expr] = field(default_factory=dict)
-    """How far each index of the lowering runs."""
+    """The extent of each index of the lowering."""
 
     @property
     def dtype(self) -> DType:
@@ -73,7 +73,7 @@ class Handle:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Sizes of the axes: numbers, or expressions where only a run tells them."""
+        """The sizes of the axes: numbers, or expressions of open sizes."""
         return self.type.dims
 
     @property
@@ -87,14 +87,14 @@ class Handle:
         return Read(self.name, flat, self.dtype)
 
     def at(self, *index: Scalar | Expr) -> Fetch:
-        """The element at an index of computed numbers; one outside counts as the nearest inside."""
+        """Return the element at computed indices, clamped to the axes."""
         assert len(index) == self.rank, (
             f"{self.name} has rank {self.rank}, got {len(index)} indices"
         )
         return Fetch(self.name, tuple(map(as_index, index)), self.dtype)
 
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
-        """The element where the index lies inside, else a number; plain indices go untested."""
+        """Return the element, or a number out of bounds; plain indices are not tested."""
         read = self[index]
         tests = tuple(
             (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None
@@ -104,12 +104,12 @@ class Handle:
         return Inside(tests, read, Number(otherwise, self.dtype))
 
     def broadcast(self, index: Sequence[Expr]) -> Read:
-        """The element that broadcasting puts at an index of the (larger) result."""
+        """Return the element that broadcasting reads for an index of the (larger) result."""
         own = index[len(index) - self.rank :]
         return self[tuple(self.repeated(i, n) for i, n in zip(own, self.shape, strict=True))]
 
     def repeated(self, i: Expr, n: Expr) -> Expr:
-        """The place along an axis of n or 1 places; which of them an open size is, the run says."""
+        """Return the index along an axis of size n or 1, also for an open size."""
         if n == 1:
             return 0
         is_whole = isinstance(n, int) or self.extents.get(axis_of(i) or "") == n
@@ -117,7 +117,7 @@ class Handle:
 
 
 def as_index(i: Scalar | Expr) -> Scalar:
-    """A number or an expression as an i64 scalar."""
+    """Convert an index expression to an i64 scalar."""
     if isinstance(i, int | affine.Affine):
         return IndexValue(i, DType.i64)
     return convert(i, DType.i64)
@@ -130,7 +130,7 @@ def _flat(index: Any) -> tuple[Expr, ...]:
 
 
 class Lowering:
-    """Records the stages of one computation; the `k` of lower facets."""
+    """The recorder of the stages of one computation; the `k` of lower facets."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -143,20 +143,20 @@ class Lowering:
     # Tensors
 
     def input(self, name: str, t: TensorType, value: Array | None = None) -> Handle:
-        """An operand."""
+        """Declare an operand."""
         if name not in self.tensors:
             self.inputs.append(name)
             self.tensors[name] = t
         return Handle(name, t, value, self._extents)
 
     def output(self, name: str, t: TensorType) -> Handle:
-        """A result."""
+        """Declare a result."""
         self.outputs.append(name)
         self.tensors[name] = t
         return Handle(name, t, None, self._extents)
 
     def temporary(self, shape: Sequence[Expr], dtype: DType, hint: str = "t") -> Handle:
-        """A tensor that lives only inside."""
+        """Declare a tensor local to the computation."""
         name = hint
         while name in self.tensors:
             name += "_"
@@ -166,7 +166,7 @@ class Lowering:
     # Indices
 
     def axis(self, extent: Expr, hint: str = "i") -> Expr:
-        """A new index that runs over `0 <= i < extent`."""
+        """Make a new index over `0 <= i < extent`."""
         n = 0
         name = hint
         while name in self._extents:
@@ -176,51 +176,51 @@ class Lowering:
         return affine.symbol(name)
 
     def axes(self, shape: Sequence[Expr], hints: str = "ijklmnpqrs") -> list[Expr]:
-        """One new index per dimension."""
+        """Make one new index per dimension."""
         return [self.axis(n, hints[d % len(hints)]) for d, n in enumerate(shape)]
 
     # Values
 
     def number(self, value: Any, dtype: DType) -> Scalar:
-        """A literal, or a number that depends on open sizes."""
+        """Make a literal, or a number that depends on open sizes."""
         return number(value, dtype)
 
     def count(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
-        """How many elements axes of these sizes have together, as a number."""
+        """Return the product of sizes, as a number."""
         n = affine.product(sizes)
         return number(float(n) if isinstance(n, int) and dtype.is_float else n, dtype)
 
     def share(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
-        """One over the number of elements, as a factor; not a number where there are none."""
+        """Return 1 / (product of sizes); NaN where the product is 0."""
         n = affine.product(sizes)
         if isinstance(n, int):
             return Number(1 / n if n else float("nan"), dtype)
         return apply("div", Number(1.0, dtype), IndexValue(n, dtype))
 
     def index(self, expr: Expr, dtype: DType = DType.i64) -> IndexValue:
-        """An index as a number."""
+        """Convert an index to a number."""
         return IndexValue(expr, dtype)
 
     def convert(self, x: Scalar, dtype: DType) -> Scalar:
-        """As another element type."""
+        """Convert to another element type."""
         return convert(x, dtype)
 
     def bits(self, x: Scalar, dtype: DType) -> Bits:
-        """The same bits as a number of another element type of that size."""
+        """Reinterpret the bits as another element type of the same size."""
         assert x.dtype.nbytes == dtype.nbytes, f"{x.dtype} and {dtype} differ in size"
         return Bits(x, dtype)
 
     def where(self, condition: Scalar, then: Any, otherwise: Any) -> Apply:
-        """`then` where the condition holds, else `otherwise`."""
+        """Select `then` where the condition holds, else `otherwise`."""
         return apply("select", condition, then, otherwise)
 
     def inside(self, tests: Sequence[tuple[Expr, Expr]], then: Scalar, otherwise: Any) -> Inside:
-        """`then` where every `0 <= expr < extent`, else `otherwise`."""
+        """Select `then` where every `0 <= expr < extent`, else `otherwise`."""
         other = otherwise if hasattr(otherwise, "dtype") else Number(otherwise, then.dtype)
         return Inside(tuple(tests), then, other)
 
     def apply(self, fn: str, *args: Any) -> Apply:
-        """A function by its name in `FUNCTIONS`."""
+        """Apply a function by its name in `FUNCTIONS`."""
         return apply(fn, *args)
 
     def __getattr__(self, fn: str) -> Any:
@@ -229,7 +229,7 @@ class Lowering:
         raise AttributeError(fn)
 
     def sum(self, body: Scalar, over: Indices) -> Reduce:
-        """The sum of `body` over all points of the given indices."""
+        """Sum `body` over all points of the given indices."""
         return self.reduce("add", body, over)
 
     def reduce(self, combine: str, body: Scalar, over: Indices) -> Reduce:
@@ -249,7 +249,7 @@ class Lowering:
             used.update(dict.fromkeys(sorted(affine.symbols(e) & self._extents.keys())))
         assert not set(used) & set(reduce_axes), "a reduced index cannot be in the target"
         stray = (index_symbols(value) & self._extents.keys()) - set(used) - set(reduce_axes)
-        assert not stray, f"{sorted(stray)} are neither in the target nor reduced"
+        assert not stray, f"{sorted(stray)} are neither indices of the target nor reduced"
         extents = {a: self._extents[a] for a in (*used, *reduce_axes)}
         self.stages.append(Stage(target.tensor, target.index, value, extents))
 
@@ -261,7 +261,7 @@ class Lowering:
         self.stages.append(Routine(builder.statements()))
 
     def computation(self, origins: tuple[str, ...] = ()) -> Computation:
-        """What was recorded."""
+        """Return the recorded computation."""
         return Computation(
             self.name,
             tuple(self.inputs),
@@ -274,22 +274,22 @@ class Lowering:
 
 @dataclass
 class RoutineBuilder:
-    """Records statements; the blocks of `loop`, `when` and `repeat` are `with` blocks."""
+    """The recorder of statements; `loop`, `when` and `repeat` are context managers."""
 
     lowering: Lowering
     _open: list[list[Statement]] = field(default_factory=lambda: [[]])
 
     def statements(self) -> tuple[Statement, ...]:
-        """What was recorded."""
+        """Return the recorded statements."""
         assert len(self._open) == 1, "a block is still open"
         return tuple(self._open[0])
 
     def cell(self, dtype: DType, hint: str = "cell") -> Read:
-        """A variable of its own: what is stored there stays until the next store."""
+        """Declare a scalar variable, which keeps its value until the next store."""
         return self.lowering.temporary((), dtype, hint)[()]
 
     def store(self, target: Read | Fetch, value: Scalar | float | int | bool) -> None:
-        """`target = value`; at a computed index outside the tensor nothing is stored."""
+        """Store `target = value`; stores out of bounds at computed indices are ignored."""
         scalar = Number(value, target.dtype) if isinstance(value, int | float) else value
         assert scalar.dtype is target.dtype, f"{target} holds {target.dtype}, not {scalar.dtype}"
         kind = Store if isinstance(target, Read) else ScatterStore
@@ -299,7 +299,7 @@ class RoutineBuilder:
     def loop(
         self, stop: Expr, hint: str = "i", *, start: Expr = 0, kind: LoopKind = "for"
     ) -> Generator[Expr]:
-        """The block for `start <= i < stop`; gives the index."""
+        """Open a loop over `start <= i < stop`; yield the index."""
         index = self.lowering.axis(1, hint)
         name = axis_of(index)
         assert name is not None
@@ -309,7 +309,7 @@ class RoutineBuilder:
 
     @contextmanager
     def loops(self, shape: Sequence[Expr], hints: str = "ijklmnpqrs") -> Generator[list[Expr]]:
-        """Nested loops, one an axis; gives their indices."""
+        """Open nested loops, one per axis; yield their indices."""
         indices: list[Expr] = []
         with ExitStack() as stack:
             for d, n in enumerate(shape):
@@ -318,14 +318,14 @@ class RoutineBuilder:
 
     @contextmanager
     def when(self, condition: Scalar) -> Generator[None]:
-        """The block if the condition holds."""
+        """Open a conditional block."""
         self._open.append([])
         yield
         self._open[-2].append(If(condition, tuple(self._open.pop())))
 
     @contextmanager
     def repeat(self, condition: Scalar) -> Generator[None]:
-        """The block as long as the condition, asked before each iteration, holds."""
+        """Open a while loop, whose condition is tested before each iteration."""
         self._open.append([])
         yield
         self._open[-2].append(While(condition, tuple(self._open.pop())))

@@ -1,12 +1,11 @@
-"""Quantizing in fewer steps: numbers that certainly stay in range need no test for it.
+"""Simplification of quantization: provably bounded numbers need no clamps.
 
     to_u8(max(min(round(y) + z, 255), 0))     to_u8(max(min(to_i32(round(y)) + z, 255), 0))
     to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
 
-The first where y by far fits an i32, so that one instruction rounds and converts it, and the one
-that stores it saturates it; `within` says so where only constants show it. The second is a code
-that is read where it is made. Both give the same numbers, because zero points and the ends of
-ranges are whole.
+The first applies where y certainly fits an i32: one instruction rounds and converts it, and the
+saturating store clamps it; `within` states a bound that only constants prove. The second applies to
+a code read in the same kernel. Both are exact, since zero points and range limits are integers.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from compiler.ir.types import DType
 SMALL = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
 
 FAR_INSIDE = 2.0**30
-"""What an i32 holds however products below it were rounded, and with a zero point added."""
+"""The bound of numbers that fit an i32 after rounding and with a zero point added."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A number y as a code: `max(min(round(y) + zero, high), low)`."""
+    """The code of a number y: `max(min(round(y) + zero, high), low)`."""
 
     number: Scalar
     zero: int
@@ -36,7 +35,7 @@ class _Code:
 
 
 def with_fewer_steps(value: Scalar, largest: Largest) -> Scalar:
-    """An expression in which codes are made, and read again, in as few steps as can be."""
+    """Rewrite the quantization and dequantization in an expression to the fewest operations."""
 
     def change(s: Scalar) -> Scalar | None:
         read = _read_again(s)
@@ -64,13 +63,13 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """What becomes a code, less its zero point, where that has the ends of the range as ends."""
+    """Clamp the number y of a code to the range limits less the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 
 
 def _read_again(s: Scalar) -> _Code | None:
-    """The code whose number less its zero point an expression is."""
+    """Match an expression that is a code minus its zero point."""
     match s:
         case Convert(Apply("sub", (Convert(codes, DType.i32), z), DType.i32), DType.f32):
             zero = _whole(z)
@@ -101,7 +100,7 @@ def _code(s: Scalar) -> _Code | None:
 
 
 def _whole(s: Scalar) -> int | None:
-    """The integer that is written, as whatever type."""
+    """Match an integer literal of any type."""
     while isinstance(s, Convert):
         s = s.arg
     return int(s.value) if isinstance(s, Number) and s.dtype.is_integer else None

@@ -1,4 +1,4 @@
-"""A computation: stages that each say, for every point of a domain, what one element is.
+"""A computation: stages that define one element for every point of a domain.
 
     computation softmax(x: f32[4,10]) -> y: f32[4,10] {
       temporary top: f32[4]
@@ -6,8 +6,8 @@
       ...
     }
 
-What no index map describes (sorting, scatter, running sums) is a `Routine`: statements in order.
-Order within a stage is left open: a schedule decides it. Stages run one after the other.
+Sorting, scatter and running sums, which no index map describes, are a `Routine`: statements in
+order. The schedule chooses the order within a stage. Stages run in sequence.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from compiler.ir.types import TensorType
 class Stage:
     """One assignment: `target[index] = value` for all points of `extents`.
 
-    `extents` gives every index symbol its size: first the axes of the target, in its order, then
-    those of the reduction. The target's index must hit every element of it exactly once, except
-    that several stages may fill one target together (concatenation).
+    `extents` maps every index symbol to its size: first the axes of the target, in order, then
+    those of the reduction. The target's index must cover every element exactly once; several stages
+    may cover one target together (concatenation).
     """
 
     target: str
@@ -43,24 +43,24 @@ class Stage:
 
     @property
     def reduce_axes(self) -> tuple[str, ...]:
-        """The axes that the reduction inside runs over."""
+        """The axes of the reduction."""
         found = reduction(self.value)
         return found.axes if found else ()
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The axes of the target, in its order."""
+        """The axes of the target, in order."""
         inner = set(self.reduce_axes)
         return tuple(a for a in self.extents if a not in inner)
 
     @property
     def read_tensors(self) -> set[str]:
-        """The tensors it reads, at whatever index."""
+        """The tensors that the stage reads, at any index."""
         return {p.tensor for p in walk(self.value) if isinstance(p, Read | Fetch)}
 
     @property
     def stored_tensors(self) -> set[str]:
-        """The tensor it fills."""
+        """The target tensor."""
         return {self.target}
 
     @property
@@ -70,11 +70,11 @@ class Stage:
 
     @property
     def reduce(self) -> Reduce | None:
-        """The reduction inside, if there is one."""
+        """The reduction in the value, if any."""
         return reduction(self.value)
 
     def is_identity_indexed(self) -> bool:
-        """Whether the target's index is its axes, each once, in order."""
+        """Whether the target's index is exactly its axes in order."""
         return tuple(map(axis_of, self.index)) == self.axes
 
     def __str__(self) -> str:
@@ -85,18 +85,18 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """Statements over logical tensors that run in the order given; temporaries begin undefined."""
+    """Statements over logical tensors that run in order; temporaries are undefined initially."""
 
     statements: tuple[Statement, ...]
 
     @property
     def read_tensors(self) -> set[str]:
-        """The tensors it reads, those it made itself included."""
+        """The tensors that the routine reads, including those that it stores."""
         return read_buffers(self.statements)
 
     @property
     def stored_tensors(self) -> set[str]:
-        """The tensors it stores to."""
+        """The tensors that the routine stores to."""
         return stored_buffers(self.statements)
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Computation:
 
     @property
     def temporaries(self) -> tuple[str, ...]:
-        """Tensors that live only inside."""
+        """The tensors that are neither inputs nor outputs."""
         named = {*self.inputs, *self.outputs}
         return tuple(t for t in self.tensors if t not in named)
 
@@ -134,7 +134,7 @@ class Computation:
 
 
 def axis_of(e: Expr) -> str | None:
-    """The symbol an index expression is, when it is just that."""
+    """Return the symbol of an index expression that is a single symbol, else None."""
     if isinstance(e, Affine) and e.constant == 0 and len(e.terms) == 1 and e.terms[0][1] == 1:
         atom = e.terms[0][0]
         return atom if isinstance(atom, str) else None

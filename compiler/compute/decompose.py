@@ -1,4 +1,4 @@
-"""A node as the graph that its operator's `decompose` facet makes of it."""
+"""Decomposition of a node by its operator's `decompose` facet."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compiler.ir.types import TensorType
 def decomposition(
     node: Node, types: Mapping[str, TensorType], known: Callable[[str], Array | None]
 ) -> Graph:
-    """The composition, with the node's operands as inputs and its outputs as results.
+    """Return the composition as a graph from the node's operands to its outputs.
 
     `known` gives the elements of small constants. Errors: what the facet and the type rules raise.
     """
     facet = OPERATORS[node.op].decompose_fn
-    assert facet is not None, f"{node.op} is no composition"
+    assert facet is not None, f"{node.op} has no decompose facet"
     operands = [Tensor(i, types[i].logical, known(i)) if i else None for i in node.inputs]
     return composition(node, types, facet(*operands, **node.attrs))
 
@@ -26,7 +26,7 @@ def decomposition(
 def composition(
     node: Node, types: Mapping[str, TensorType], made: Operand | tuple[Operand, ...]
 ) -> Graph:
-    """The graph of calls over a node's operands, which give what the node gives.
+    """Build the graph of calls over a node's operands that compute the node's outputs.
 
     Errors: what the type rules raise.
     """
@@ -37,6 +37,6 @@ def composition(
     for value, part in zip(node.outputs, several, strict=False):
         if value:
             built = editor.build(part, hint=f"{value}%", outputs=[value])
-            assert built == value, f"{node.op} decomposes into nothing"
+            assert built == value, f"the decomposition of {node.op} has no nodes"
     editor.results = [Result(o, o) for o in node.outputs if o]
     return editor.graph()

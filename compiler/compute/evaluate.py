@@ -1,7 +1,7 @@
-"""A numpy oracle for computations: every stage evaluated over whole grids of index values.
+"""A numpy oracle for computations: evaluates every stage over whole grids of index values.
 
-It shares nothing with schedules, Loop IR or code generation, so it can judge them. Meant for small
-tensors: each sub-expression becomes an array over the stage's domain.
+It shares no code with schedules, Loop IR or code generation, so it can test them. It is meant for
+small tensors: each subexpression becomes an array over the stage's domain.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 CHUNK_POINTS = 4_000_000
-"""Domains with more points are evaluated in slices along the first axes of the target."""
+"""The most points evaluated at once; larger domains are sliced along the first axes."""
 
 
 def evaluate(computation: Computation, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of a computation for these inputs, by tensor name.
+    """Evaluate the outputs of a computation for these inputs, by tensor name.
 
     Shapes: `arrays` holds every input with exactly the shape and element type of its tensor.
     Errors: AssertionError when a read outside its tensor is not guarded, or an input does not fit.
@@ -62,7 +62,7 @@ Ranges = dict[str, tuple[int, int]]
 
 
 def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
-    """One stage over a box of its domain, halved until it is small enough."""
+    """Run one stage over a box of its domain, halved until it is small enough."""
     sizes = {a: stop - start for a, (start, stop) in ranges.items()}
     widest = max(stage.axes, key=lambda a: sizes[a], default=None)
     if math.prod(sizes.values()) > CHUNK_POINTS and widest is not None and sizes[widest] > 1:
@@ -78,7 +78,7 @@ def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
     target = memory[stage.target]
     index = grid.indices(stage.index, target.shape, None)
     position = {a: d for d, a in enumerate(ranges)}
-    # The value has one axis per index symbol; those that were reduced away have length 1 now.
+    # The value has one axis per index symbol, of length 1 for reduced ones.
     inner = tuple(position[a] for a in stage.reduce_axes)
     shape = [1 if d in inner else n for d, n in enumerate(sizes.values())]
     full = np.broadcast_to(value, shape)
@@ -96,7 +96,7 @@ class _Grid:
     memory: Mapping[str, Array]
 
     def index(self, e: Expr) -> Array:
-        """An integer expression at every point."""
+        """Evaluate an integer expression at every point."""
         n_axes = len(self.ranges)
         if isinstance(e, int):
             return np.full((1,) * n_axes, e, np.int64)
@@ -115,20 +115,20 @@ class _Grid:
     def indices(
         self, index: tuple[Expr, ...], shape: tuple[int, ...], mask: Array | None
     ) -> tuple[Array, ...]:
-        """Index arrays, each inside `shape` wherever the mask holds and made so elsewhere."""
+        """Evaluate index arrays; assert bounds under the mask, and clamp elsewhere."""
         made: list[Array] = []
         for e, n in zip(index, shape, strict=True):
             i = self.index(e)
             outside = (i < 0) | (i >= n)
             if outside.any():
                 reached = outside if mask is None else outside & mask
-                assert not reached.any(), f"index {e} leaves an axis of size {n}"
+                assert not reached.any(), f"index {e} is out of bounds of an axis of size {n}"
                 i = np.clip(i, 0, max(n - 1, 0))
             made.append(i)
         return tuple(made)
 
     def scalar(self, s: Scalar, mask: Array | None) -> Array:
-        """A scalar at every point; where the mask is false the value does not matter."""
+        """Evaluate a scalar at every point; where the mask is false, the value is unspecified."""
         match s:
             case Read(tensor, index, _):
                 source = self.memory[tensor]
@@ -184,7 +184,7 @@ class _Grid:
         if extreme is not None:
             made = extreme.reduce(body, axis=inner, keepdims=True, initial=neutral(combine, dtype))
         else:
-            # Floats are summed in f64: the oracle's own rounding stays out of the way.
+            # Sum floats in f64, so that the oracle's own rounding error is negligible.
             wide = np.float64 if dtype.is_float else dtype.numpy
             fn = np.add if combine == "add" else np.multiply
             made = fn.reduce(body, axis=inner, keepdims=True, dtype=wide)

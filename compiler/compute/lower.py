@@ -1,6 +1,6 @@
-"""From nodes to computations: run the `lower` facets, then substitute fused producers.
+"""Lowering of nodes to computations: run the `lower` facets, then substitute producers.
 
-A fused group becomes one computation, whose stages are merged as far as can be (`producers`).
+A fused group becomes one computation, whose stages are merged as far as possible (`producers`).
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from compiler.ir.operator import OPERATORS, Array, Operator
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 
 SCALES_LIMIT = 1 << 14
-"""Constants of at most so many elements are looked through for the largest: one a filter."""
+"""The most elements of a constant that is scanned for its largest magnitude."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A computation, and which graph value each of its tensors is."""
+    """A computation, and the graph value of each of its tensors."""
 
     computation: Computation
     operands: Mapping[str, str]
     results: Mapping[str, str]
     sizes: Mapping[str, Expr] = field(default_factory=dict)
-    """What each size in the computation is, in symbols of the graph."""
+    """The expression of each size of the computation, in symbols of the graph."""
 
 
 def size_name(symbol: str) -> str:
-    """What a size of a graph is called in computations, where loop indices begin in lower case."""
+    """Name a size of a graph in computations, where lower case is for loop indices."""
     return symbol if symbol[0].isupper() and not symbol.startswith("S_") else f"S_{symbol}"
 
 
 def lower_node(node: Node, graph: Graph) -> Lowered | None:
-    """What a node or fused group computes; None when an operator inside says nothing about it.
+    """Lower a node or fused group; None if an operator inside has no lowering.
 
     Shapes: ranks must be known; sizes may be symbols. Tensors get upper-case names after the
-    operators' operands. Errors: Undecided when what is computed depends on sizes still open.
+    operators' operands. Errors: Undecided when the lowering depends on open sizes.
     """
     if not all(_has_lowering(graph.types[i]) for i in node.inputs if i):
         return None
@@ -86,9 +86,10 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
 
 
 def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
-    """Names for what operands' sizes are sums and products of, and for what symbols remain.
+    """Name the atoms of operands' sizes, and the remaining symbols.
 
-    A quotient, say, is one size of the computation, and results' sizes are said in terms of it.
+    For instance, a quotient is one size of the computation, and sizes of results are expressed by
+    it.
     """
     names: dict[affine.Atom, str] = {}
     for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
@@ -108,7 +109,7 @@ def _dims(types: Iterable[Type]) -> Iterator[Expr]:
 
 
 def _with_atoms(node: Node, values: Mapping[affine.Atom, Expr]) -> Node:
-    """The node with these sizes named so in all types, those of regions included."""
+    """Substitute the names of sizes in all types of a node, including its regions."""
     types = tuple(ty.replace_atoms(t, values) for t in node.types)
     regions = {
         key: replace(
@@ -155,14 +156,14 @@ def _parameters(node: Node, body: Graph) -> Iterator[tuple[Value, str]]:
 
 
 def _as_body(node: Node, graph: Graph) -> Graph:
-    """A single node as a group of its own."""
+    """Wrap a single node as a group."""
     inputs = tuple(Value(i, graph.types[i]) for i in dict.fromkeys(filter(None, node.inputs)))
     results = tuple(Result(o, o) for o in node.outputs if o)
     return Graph(node.op, inputs, results, (node,))
 
 
 class _Stages:
-    """Collects the stages of all nodes of a body, over its value names."""
+    """The collector of the stages of all nodes of a body, over its value names."""
 
     def __init__(self, body: Graph, operand_constants: Mapping[str, Constant]) -> None:
         self.body = body
@@ -205,7 +206,7 @@ class _Stages:
             renamed[local] = value
             operands.append(k.input(local, self.types[value].logical, self._known(value)))
         if not operator.schema.variadic:
-            # Operands left out at the end: facets take every operand of the signature.
+            # Facets take every operand of the signature, also omitted trailing ones.
             operands += [None] * (len(operator.schema.operands) - len(operands))
         outputs = []
         for position, (value, t) in enumerate(zip(node.outputs, node.types, strict=True)):
@@ -225,7 +226,7 @@ class _Stages:
         self.stages += [_rename_tensors(s, renamed) for s in k.stages]
 
     def largest(self, value: str) -> float:
-        """The largest size of a constant's elements; infinite where that is not known."""
+        """Return the largest magnitude in a constant; infinite if unknown."""
         c = self.constants.get(value)
         if c is None or not c.type.dtype.is_float or c.type.n_elements > SCALES_LIMIT:
             return math.inf
@@ -238,7 +239,7 @@ class _Stages:
 
 
 def _number(c: Constant) -> Number | None:
-    """A constant that is one number everywhere."""
+    """Return the number of a splat constant, else None."""
     if c.type.dtype is DType.string or not (c.is_splat or c.type.n_elements == 1):
         return None
     return (
@@ -247,7 +248,7 @@ def _number(c: Constant) -> Number | None:
 
 
 def _with_numbers(stage: Stage | Routine, stages: _Stages) -> Stage | Routine:
-    """Reads of constants that are one number become that number, but for factors of products."""
+    """Replace reads of splat constants by numbers, except factors of products."""
     numbers = stages.numbers
     if isinstance(stage, Routine):
         return Routine(
@@ -290,7 +291,7 @@ def _named(
     outputs: list[str],
     known: Mapping[str, Constant],
 ) -> Lowered:
-    """The computation under readable names that depend only on its structure."""
+    """Rename a computation's tensors and indices by its structure alone, readably."""
     read = {t for s in stages for t in s.read_tensors}
     names: dict[str, str] = {}
     for inner in body.nodes:
@@ -310,7 +311,7 @@ def _named(
     if node.op != "fusion":
         results = {o: o for o in node.outputs if o}
     for value in results.values():
-        if value not in names:  # a result without elements, which no stage fills
+        if value not in names:  # an empty result, without a stage
             names[value] = _unique("Y", names)
     renamed = tuple(_rename_tensors(s, names) for s in stages)
     tensor_types = {
@@ -340,9 +341,9 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """The factors of sums that fill one tensor together, each under a name of its own.
+    """Rename the factors of sums that store parts of one tensor, each separately.
 
-    They can be packed differently then: each sum reads what it needs in its own order.
+    Each sum can then pack its factor in its own order.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()
@@ -383,7 +384,7 @@ def _unique(label: str, taken: Mapping[str, str]) -> str:
 
 
 def computation_name(node: Node) -> str:
-    """The operators inside, joined: what a kernel is called."""
+    """Name a kernel after the operators of a node, joined."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     words: list[str] = []
     for n in inner:

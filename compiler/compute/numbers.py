@@ -1,4 +1,4 @@
-"""The numpy meaning of scalar functions, conversions and data-dependent reads."""
+"""The numpy semantics of scalar functions, conversions and data-dependent reads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 LEAST_NORMAL = np.float32(2.0**-126)
-"""The smallest f32 with all its digits."""
+"""The smallest normal f32."""
 
 
 def fetched(source: Array, places: Sequence[Array]) -> Array:
-    """The elements at computed indices, each brought into its axis; 0 from an empty tensor."""
+    """Return the elements at computed indices, clamped to the axes; 0 from an empty tensor."""
     if source.size == 0:
         shape = np.broadcast_shapes(*(np.shape(i) for i in places))
         return np.zeros(shape, source.dtype)
@@ -27,7 +27,7 @@ def fetched(source: Array, places: Sequence[Array]) -> Array:
 
 
 def neutral(combine: str, dtype: DType) -> Any:
-    """The element that changes nothing when combined by one of `scalar.COMBINERS`."""
+    """Return the identity element of one of `scalar.COMBINERS`."""
     if combine == "add":
         return dtype.numpy.type(0)
     if combine == "mul":
@@ -41,9 +41,9 @@ def neutral(combine: str, dtype: DType) -> Any:
 
 
 def convert(x: Array, dtype: DType) -> Array:
-    """Another element type: floats are cut off towards zero, bool is `!= 0`.
+    """Convert the element type: floats truncate towards zero, bool is `!= 0`.
 
-    Types that numbers are only kept in are left by way of the one that is computed with.
+    Storage-only types convert by way of their type in arithmetic.
     """
     source = DType.from_numpy(x.dtype)
     if source.is_storage and source is not dtype:
@@ -56,9 +56,9 @@ def convert(x: Array, dtype: DType) -> Array:
 
 
 def _towards_odd(x: Array) -> Array:
-    """f64 as f32 cut off towards zero, with the last bit set when something was cut off.
+    """Round f64 to f32 by round-to-odd: truncate, and set the last bit if inexact.
 
-    Rounding that again is as good as rounding once; ml_dtypes rounds to f32 first.
+    A second rounding then equals a single one; ml_dtypes rounds to f32 first.
     """
     nearest = x.astype(np.float32)
     back = nearest.astype(np.float64)
@@ -67,20 +67,20 @@ def _towards_odd(x: Array) -> Array:
 
 
 def erf(x: Array) -> Array:
-    """The error function, which numpy does not have."""
+    """Compute the error function, which numpy lacks."""
     x = np.asarray(x)
     return np.asarray(_erf(x.astype(np.float64)), np.float64).astype(x.dtype)
 
 
 def normal_cdf(x: Array) -> Array:
-    """The probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
+    """Compute the probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
     x = np.asarray(x)
     tail = _erfc(x.astype(np.float64) * -math.sqrt(0.5))
     return np.asarray(tail, np.float64).astype(x.dtype) * x.dtype.type(0.5)
 
 
 def normal_cdf_tanh(x: Array) -> Array:
-    """Its approximation: (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2."""
+    """Approximate normal_cdf by (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2."""
     x = np.asarray(x)
     wide = x.astype(np.float64)
     exponent = -2 * math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
@@ -92,7 +92,7 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def divide(a: Array, b: Array) -> Array:
-    """Division; of integers rounded towards zero, and 0 where the divisor is 0."""
+    """Divide; integers truncate towards zero, and give 0 for a divisor of 0."""
     if a.dtype.kind not in "iu":
         return np.true_divide(a, b)
     quotient, remainder = np.floor_divide(a, b), np.remainder(a, b)
@@ -101,10 +101,10 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def power(a: Array, b: Array) -> Array:
-    """a to the power b; of integers it wraps, and a negative power is 1/a rounded towards zero."""
+    """Compute a to the power b; integers wrap, and negative powers are 1/a truncated."""
     if a.dtype.kind not in "iu":
         return np.power(a, b)
-    # An even and an odd exponent keep the signs of 1 and -1; all else becomes 0.
+    # For 1 and -1 the parity of the exponent decides the sign; other bases give 0.
     inverse = np.where(np.abs(a) == 1, np.power(a, b & 1), np.zeros_like(a))
     return np.where(b < 0, inverse, np.power(a, np.where(b < 0, np.zeros_like(b), b)))
 
@@ -139,4 +139,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "flush": lambda x: np.where(np.abs(x) < LEAST_NORMAL, np.copysign(np.float32(0), x), x),
     "select": np.where,
 }  # fmt: skip
-"""The numpy meaning of every function of `compiler.compute.scalar.FUNCTIONS`."""
+"""The numpy semantics of every function of `compiler.compute.scalar.FUNCTIONS`."""

@@ -1,7 +1,7 @@
-"""Producers put into their consumers: fewer stages, and fewer values that go through memory.
+"""Substitution of producers into consumers: fewer stages and less memory traffic.
 
-Elementwise producers stand inside the expressions of their consumers, and an elementwise consumer
-is applied to the value of a reduction where it is made.
+Elementwise producers are inlined into the expressions of their consumers; an elementwise consumer
+of a reduction becomes its epilogue.
 """
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""A producer read several times is substituted while copies times size stay within this."""
+"""The limit of copies times operations for substituting a producer with several reads."""
 
 REPEAT_LIMIT = 256
-"""The same for one that is only read at the point that its one consumer computes."""
+"""The same limit for a producer with one consumer that reads it only at its own point."""
 
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
 )
-"""Functions of dozens of instructions: storing a value and reading it again costs less."""
+"""Functions of dozens of instructions: storing and loading a value is cheaper."""
 
 NEAR_BYTES = 1 << 20
-"""The cache of a core: values of expensive functions are stored while they fit into it."""
+"""Bytes of a core's cache: values of expensive functions are stored while they fit."""
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
-    """Put producers into their consumers wherever that is one expression per point.
+    """Substitute producers into their consumers wherever the result is one expression per point.
 
-    A sum that several stages read has one reader once those stand in each other: hard-swish of a
-    convolution reads it as a factor and as what the other factor is made of. So all are gone
-    through again until none moves.
+    A sum with several readers may have one once these are substituted into each other: hard-swish
+    of a convolution reads it in both factors. The search therefore repeats until nothing changes.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -43,7 +42,7 @@ def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> li
 
 
 def _substituted_once(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
-    """The stages with each producer put into its consumers, in order, where it can be now."""
+    """Substitute each producer into its consumers once, in order, where possible."""
     stages = list(stages)
     position = 0
     while position < len(stages):
@@ -75,7 +74,7 @@ def _substituted_once(stages: list[Stage | Routine], outputs: set[str]) -> list[
 def _finished_together(
     first: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
 ) -> list[Stage | Routine] | None:
-    """The stages with the only consumer of what several sums fill computed where each ends."""
+    """Make the only consumer of a tensor that several sums store the epilogue of each."""
     if isinstance(first, Routine) or first.target in outputs:
         return None
     parts = [s for s in stages if first.target in s.stored_tensors]
@@ -96,14 +95,14 @@ def _finished_together(
     if len(sums) < len(parts) or all(p.reduce is None for p in sums):
         return None
     made = {id(p): _finished(p, consumer) for p in sums}
-    # What else the consumer reads is there when it runs: the sums run at its place.
+    # The sums run at the position of the consumer, so its other operands are available.
     kept = [s for s in stages if id(s) not in made]
     at = next(i for i, s in enumerate(kept) if s is consumer)
     return [*kept[:at], *made.values(), *kept[at + 1 :]]
 
 
 def _finished(part: Stage, consumer: Stage) -> Stage:
-    """The consumer at the places of one part."""
+    """Restrict the consumer to the places of one part."""
     value = substitute(consumer.value, dict(zip(consumer.axes, part.index, strict=True)))
 
     def change(s: Scalar) -> Scalar | None:
@@ -115,9 +114,9 @@ def _finished(part: Stage, consumer: Stage) -> Stage:
 def _is_movable(
     producer: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
 ) -> bool:
-    """Whether a stage may leave its place, as far as other stages go.
+    """Whether dependences on other stages allow a stage to move.
 
-    What a routine reads, and what is read at a computed index, has to lie in memory.
+    Operands of routines, and operands read at computed indices, must be in memory.
     """
     if isinstance(producer, Routine) or producer.target in outputs:
         return False
@@ -144,7 +143,7 @@ def _is_sole_definition(producer: Stage, stages: list[Stage | Routine]) -> bool:
 def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
     n_reads = sum(r.tensor == producer.target for c in consumers for r in c.reads)
     if producer.reduce is not None:
-        # However often its value is read at the end, the reduction itself runs once.
+        # The reduction runs once, for any number of reads of its result.
         return len(consumers) == 1
     size = sum(1 for _ in walk(producer.value))
     if len(consumers) == 1 and _is_read_at_one_place(producer, consumers[0]):
@@ -155,9 +154,9 @@ def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
 
 
 def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
-    """Whether a consumer reads it several times where it computes the same point, and only there.
+    """Whether a consumer reads a producer several times, but only at the consumer's own point.
 
-    Machine code computes what is written twice there once.
+    Code generation then computes the common subexpression once.
     """
     found = [r.index for r in consumer.reads if r.tensor == producer.target]
     if consumer.reduce is not None or len(found) < 2 or len(set(found)) > 1:
@@ -167,9 +166,9 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
-    """Whether storing values is cheaper than computing them twice: expensive ones in a cache.
+    """Whether storing values is cheaper than recomputing them: expensive ones that fit a cache.
 
-    Where a consumer sums over some axes and all share the others, a schedule keeps one row of it.
+    Where a consumer sums over some axes and all share the others, a schedule stores one row.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False
@@ -186,7 +185,7 @@ def _merge(producer: Stage, consumer: Stage) -> Stage | None:
 
 
 def into_consumer(producer: Stage, consumer: Stage) -> Stage:
-    """A stage that computes what another makes wherever it would read it."""
+    """Substitute the producer's value for its reads in the consumer."""
 
     def change(s: Scalar) -> Scalar | None:
         if isinstance(s, Read) and s.tensor == producer.target:
@@ -198,7 +197,7 @@ def into_consumer(producer: Stage, consumer: Stage) -> Stage:
 
 
 def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
-    """The consumer computed where the producer's reduction ends; None when points do not match."""
+    """Make the consumer the epilogue of the producer's reduction; None if points do not match."""
     if consumer.reduce is not None or not consumer.is_identity_indexed():
         return None
     found = [r for r in consumer.reads if r.tensor == producer.target]
@@ -215,7 +214,7 @@ def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
         if symbol in rename or consumer.extents[symbol] != sizes[own]:
             return None
         rename[symbol] = affine.symbol(own)
-    # Axes of one element are read at 0 by broadcasting; they pair up in order.
+    # Broadcasting reads axes of one element at 0; these axes match in order.
     once = [a for a, s in zip(producer.axes, symbols, strict=True) if s is None]
     left = [a for a in consumer.axes if a not in rename]
     if len(left) > len(once) or any(consumer.extents[a] != 1 for a in left):

@@ -1,4 +1,4 @@
-"""What numbers an expression can be, by how it is written."""
+"""Interval analysis of scalar expressions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from compiler.compute.scalar import Apply, Convert, Number, Read, Scalar
 from compiler.dataclass import dataclass
 
 Largest = Callable[[str], float]
-"""The largest size of a tensor's elements; infinite where they are not known, or no numbers."""
+"""Returns the largest magnitude of a tensor's elements; infinite if unknown or NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The smallest and largest number, and whether it certainly is one."""
+    """The smallest and largest value, and whether NaN is excluded."""
 
     low: float
     high: float
@@ -22,18 +22,18 @@ class Range:
 
     @property
     def is_finite(self) -> bool:
-        """Whether it certainly is a finite number."""
+        """Whether the value is provably finite."""
         return self.is_number and math.isfinite(self.low) and math.isfinite(self.high)
 
 
 ANYTHING = Range(-math.inf, math.inf, is_number=False)
 
 FAR = 2.0**120
-"""Beyond this a float may have become infinite, and what is made of it no number."""
+"""The bound beyond which a float may be infinite, and results NaN."""
 
 
 def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
-    """What an expression of floats can be, but for how its operations round."""
+    """Return the range of a float expression, without rounding errors."""
     match s:
         case Number(value):
             return ANYTHING if math.isnan(value) else Range(float(value), float(value))
@@ -61,7 +61,7 @@ def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
 
 
 def _integers(s: Scalar) -> Range:
-    """What a whole number can be; what wraps can be all that its type holds."""
+    """Return the range of an integer expression; one that may wrap has the range of its type."""
     bits, signed = s.dtype.bits, s.dtype.label.startswith("i")
     top = float(1 << (bits - signed))
     whole = Range(-top if signed else 0.0, top)

@@ -1,4 +1,4 @@
-"""What statements mean, one after the other: the oracle for routines, schedules and machine code.
+"""The statement interpreter: the slow oracle for routines, schedules and machine code.
 
 Slow. Only a vector loop is run at once, with an array per index: it promises that its iterations do
 not depend on each other, and lanes that store to one place are an error. Each statement becomes a
@@ -38,7 +38,7 @@ Place = Callable[[Any], tuple[Any, ...]]
 
 
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
-    """Run statements on arrays by buffer name, which change in place.
+    """Run statements on arrays by buffer name, in place.
 
     Errors: AssertionError when an index leaves its buffer or lanes collide.
     """

@@ -1,7 +1,7 @@
-"""Scalar expressions: what one point of a computation is made of.
+"""Scalar expressions: the value of one point of a computation.
 
-Indices are integer expressions (`compiler.ir.affine`); values are these. Expressions are immutable
-and compare by structure. One `Reduce` may stand in a stage's value, as often as it is read.
+Indices are integer expressions (`compiler.ir.affine`), values are scalar expressions. Expressions
+are immutable and compare by structure. A stage's value may contain one `Reduce`, several times.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ FUNCTIONS: dict[str, int] = {
     "flush": 1, "within": 2,
     "select": 3,  # condition, then, otherwise
 }  # fmt: skip
-"""`max` and `min` give NaN when an operand is NaN; `larger` is its second operand where that is
-larger than the first, else the first: as a reduction it passes over NaN. `round` is half to even;
-`mod` has the divisor's sign, `fmod` the dividend's; integer `div` truncates. `decay` is exp of a
-number that certainly is NaN or at most 0, and the rounded difference of two: its error may grow by
-3e-9 |x|, a tenth of what that rounding did. `expm1` is exp(x)-1 and `log1p` log(1+x), both without
-loss near 0; `normal_cdf` is the probability that a normal variable is smaller than x,
-`normal_cdf_tanh` the approximation of it by tanh that GELU may use. `flush` makes an f32 that is
-denormal 0, of the same sign. `within` is its first operand, a number whose size certainly is no
-larger than the second, a literal."""
+"""`max` and `min` propagate NaN; `larger` gives its second operand if larger than the first, else
+the first, so as a reduction it ignores NaN. `round` rounds halves to even; `mod` has the sign of
+the divisor, `fmod` that of the dividend; integer `div` truncates. `decay` is exp of a rounded
+difference that is NaN or at most 0: its error may grow by 3e-9 |x|, a tenth of the rounding error
+of the operand. `expm1` is exp(x)-1 and `log1p` log(1+x), both accurate near 0. `normal_cdf` is the
+probability that a normal variable is smaller than x, `normal_cdf_tanh` its approximation by tanh in
+GELU. `flush` flushes denormal f32 to 0 of the same sign. `within` is its first operand, whose
+magnitude is at most the second, a literal."""
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
 COMBINERS = {"add", "mul", "max", "min", "larger"}
 
 
 class _Arithmetic:
-    """Python's operators on scalars; plain numbers take the other operand's type."""
+    """Python's operators on scalars; plain numbers take the type of the other operand."""
 
     __slots__ = ()
 
@@ -89,10 +88,10 @@ class Read(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Fetch(_Arithmetic):
-    """The element of a tensor at a computed index, one i64 an axis.
+    """The element of a tensor at a computed index, one i64 per axis.
 
-    An index outside its axis counts as the nearest inside, so no address is ever wrong; lowerings
-    that need another answer ask for it with `select`.
+    Indices are clamped to their axes, so every address is valid; lowerings with other semantics
+    add a `select`.
     """
 
     tensor: str
@@ -116,7 +115,7 @@ class Number(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class IndexValue(_Arithmetic):
-    """An index as a number."""
+    """A loop index converted to a number."""
 
     expr: Expr
     dtype: DType
@@ -139,7 +138,7 @@ class Apply(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Convert(_Arithmetic):
-    """A scalar as another element type. Floats become integers by truncation, bool by `!= 0`."""
+    """A conversion to another element type. Floats truncate to integers; bool is `!= 0`."""
 
     arg: Scalar
     dtype: DType
@@ -150,7 +149,7 @@ class Convert(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Bits(_Arithmetic):
-    """The bits of a scalar in memory as a number of another element type of that size."""
+    """A bitcast to another element type of the same size in memory."""
 
     arg: Scalar
     dtype: DType
@@ -161,7 +160,7 @@ class Bits(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Inside(_Arithmetic):
-    """`then` where every `0 <= expr < extent` holds, else `otherwise`; reads in `then` are safe."""
+    """`then` where every `0 <= expr < extent` holds, else `otherwise`; guards reads in `then`."""
 
     tests: tuple[tuple[Expr, Expr], ...]
     then: Scalar
@@ -179,7 +178,7 @@ class Inside(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Reduce(_Arithmetic):
-    """Combine `body` over all points of some axes, by one of `COMBINERS`."""
+    """The combination of `body` over all points of some axes, by one of `COMBINERS`."""
 
     combine: str
     axes: tuple[str, ...]
@@ -196,7 +195,7 @@ class Reduce(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Accumulated(_Arithmetic):
-    """What a stage's reduction gave: stands for it where a schedule has split the stage."""
+    """The result of a stage's reduction, where a schedule has split the stage."""
 
     dtype: DType
 
@@ -208,7 +207,7 @@ Scalar = Read | Fetch | Number | IndexValue | Apply | Convert | Bits | Inside | 
 
 
 def apply(fn: str, *args: Any) -> Apply:
-    """A function applied to scalars and plain numbers, which take the type of the first scalar."""
+    """Apply a function to scalars and plain numbers, which take the type of the first scalar."""
     assert FUNCTIONS.get(fn) == len(args), f"{fn} does not take {len(args)} operands"
     typed = args[1:] if fn == "select" else args
     dtype = next(cast(Scalar, a).dtype for a in typed if isinstance(a, _Arithmetic))
@@ -221,19 +220,19 @@ def apply(fn: str, *args: Any) -> Apply:
 
 
 def number(value: float | int | bool | affine.Affine, dtype: DType) -> Number | IndexValue:
-    """A number of an element type; one that depends on open sizes is an index as a number."""
+    """Make a literal, or the `IndexValue` of an expression of open sizes."""
     if isinstance(value, affine.Affine):
         return IndexValue(value, dtype)
     return Number(value, dtype)
 
 
 def convert(arg: Scalar, dtype: DType) -> Scalar:
-    """The scalar as another element type; itself when it has that type."""
+    """Convert a scalar to another element type, unless it has that type."""
     return arg if arg.dtype is dtype else Convert(arg, dtype)
 
 
 def children(s: Scalar) -> tuple[Scalar, ...]:
-    """The scalars directly inside."""
+    """Return the direct operands."""
     match s:
         case Apply(_, args):
             return args
@@ -253,7 +252,7 @@ _LEAVES = (Read, Number, IndexValue, Accumulated)
 
 
 def walk(s: Scalar) -> Iterator[Scalar]:
-    """The scalar and everything inside."""
+    """Yield the scalar and all nested scalars."""
     pending = [s]
     while pending:
         top = pending.pop()
@@ -263,7 +262,7 @@ def walk(s: Scalar) -> Iterator[Scalar]:
 
 
 def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
-    """Replace parts, outermost first: where `change` gives a scalar it stands as it is."""
+    """Replace parts, outermost first; a scalar returned by `change` is not traversed."""
     changed = change(s)
     if changed is not None:
         return changed
@@ -292,9 +291,9 @@ NO_NAMES: Mapping[str, str] = {}
 def substitute(
     s: Scalar, values: Mapping[str, Expr], tensors: Mapping[str, str] = NO_NAMES
 ) -> Scalar:
-    """Replace index symbols everywhere; reduction axes must be replaced by plain symbols.
+    """Substitute index symbols; those of reduction axes by plain symbols only.
 
-    Tensors that have a new name get it.
+    `tensors` renames tensors.
     """
 
     def change(part: Scalar) -> Scalar | None:
@@ -328,28 +327,28 @@ def substitute(
 
 
 def reads(s: Scalar) -> list[Read]:
-    """Every read inside, left to right."""
+    """Return all reads, left to right."""
     found = [part for part in walk(s) if isinstance(part, Read)]
     return found[::-1]
 
 
 def fetches(s: Scalar) -> list[Fetch]:
-    """Every data-dependent read inside."""
+    """Return all data-dependent reads."""
     return [part for part in walk(s) if isinstance(part, Fetch)]
 
 
 def renamed_tensors(s: Scalar, names: Mapping[str, str]) -> Scalar:
-    """Every access under the tensor's new name; tensors without one keep theirs."""
+    """Rename tensors in all accesses."""
     return substitute(s, {}, names)
 
 
 def reduction(s: Scalar) -> Reduce | None:
-    """The reduction inside, if there is one."""
+    """Return the reduction in a scalar, if any."""
     return next((part for part in walk(s) if isinstance(part, Reduce)), None)
 
 
 def index_symbols(value: Scalar) -> set[str]:
-    """The symbols in all indices, bounds and numbers made of indices inside."""
+    """Return the symbols in all indices, bounds and index values."""
     found: set[str] = set()
     for part in walk(value):
         if isinstance(part, Read):

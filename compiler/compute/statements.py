@@ -1,4 +1,4 @@
-"""Statements: what is done in a stated order. Loop IR is made of them, and so are routines.
+"""Statements, the ordered operations of Loop IR and routines.
 
     for i in 0..4 {
       if lt(X[i], f32(0.0)) { N[] = add(N[], i64(1)) }
@@ -23,14 +23,14 @@ LoopKind = Literal["for", "unroll", "vector", "parallel", "dot", "tile"]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Run the body for `start <= var < stop`.
+    """A loop over `start <= var < stop`.
 
-    `unroll` and `dot` loops have numbers as bounds. A vector loop begins at a number, and may end
-    where only a run tells; it holds no other loop than unrolled ones and dot steps, and at most
-    one vector loop is open at a time. A `dot` loop
-    sums products of a few neighbouring elements of a small type into each lane: one instruction
-    where the machine has it. A `tile` loop runs over the rows of a block of sums, with one loop of
-    steps, the lanes and a dot step inside: one instruction where the machine has matrix tiles.
+    `unroll` and `dot` loops have constant bounds. A vector loop has a constant start and may have
+    an open end; it contains only unrolled loops and dot steps, and vector loops do not nest. A
+    `dot` loop sums products of consecutive elements of a small type into each lane, by one
+    instruction if the target has it. A `tile` loop runs over the rows of a block of sums, with one
+    loop of reduction steps, the lanes and a dot step inside: one instruction on targets with matrix
+    tiles.
     """
 
     var: str
@@ -41,7 +41,7 @@ class Loop:
 
     @property
     def extent(self) -> int:
-        """Number of iterations, when the bounds are numbers apart."""
+        """The trip count, if it is a number."""
         n = self.stop - self.start
         assert isinstance(n, int), f"the extent of {self.var} is not a number"
         return n
@@ -49,10 +49,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`buffer[index] = value`; with `stream`, past the caches where lanes fill whole lines.
+    """`buffer[index] = value`; with `stream`, non-temporal where lanes fill whole cache lines.
 
-    That is for results larger than the caches, which nobody reads soon: the lines they lie in are
-    not fetched first. Such a buffer begins at a cache line.
+    Streaming is for results larger than the caches: their lines are not fetched before the store.
+    The buffer is aligned to cache lines.
     """
 
     buffer: str
@@ -63,7 +63,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class ScatterStore:
-    """Store at a computed index, one i64 an axis; nothing is stored when it lies outside."""
+    """A store at a computed index, one i64 per axis; out-of-bounds stores are ignored."""
 
     buffer: str
     index: tuple[Scalar, ...]
@@ -72,7 +72,7 @@ class ScatterStore:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Run the body if the condition holds."""
+    """A conditional block."""
 
     condition: Scalar
     body: tuple[Statement, ...]
@@ -80,7 +80,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Run the body as long as the condition, tested before each iteration, holds."""
+    """A loop while a condition, tested before each iteration, holds."""
 
     condition: Scalar
     body: tuple[Statement, ...]
@@ -88,7 +88,7 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """Ask for the cache line of an element; never faults, may lie outside the buffer."""
+    """A prefetch of an element's cache line; it never faults, even out of bounds."""
 
     buffer: str
     index: tuple[Expr, ...]
@@ -98,7 +98,7 @@ Statement = Loop | Store | ScatterStore | If | While | Prefetch
 
 
 def statement_lines(s: Statement) -> Iterator[str]:
-    """The text of one statement."""
+    """Yield the text of one statement."""
     match s:
         case Loop(var, start, stop, body, kind):
             yield from _block(f"{kind} {var} in {start}..{stop}", body)
@@ -125,7 +125,7 @@ _WITH_BODY = (Loop, If, While)
 
 
 def walk_statements(body: Iterable[Statement]) -> Iterator[Statement]:
-    """Every statement, outer before inner, in order."""
+    """Yield every statement in pre-order."""
     pending = [*body][::-1]
     while pending:
         s = pending.pop()
@@ -135,7 +135,7 @@ def walk_statements(body: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def values_of(s: Statement) -> tuple[Scalar, ...]:
-    """The scalars of one statement itself, not of those inside."""
+    """Return the scalars of one statement, without nested statements."""
     match s:
         case Store():
             return (s.value,)
@@ -148,12 +148,12 @@ def values_of(s: Statement) -> tuple[Scalar, ...]:
 
 
 def stored_buffers(body: Iterable[Statement]) -> set[str]:
-    """The buffers that statements store to."""
+    """Return the buffers that statements store to."""
     return {s.buffer for s in walk_statements(body) if isinstance(s, Store | ScatterStore)}
 
 
 def read_buffers(body: Iterable[Statement]) -> set[str]:
-    """The buffers that statements read."""
+    """Return the buffers that statements read."""
     return {
         part.tensor
         for s in walk_statements(body)
@@ -169,7 +169,7 @@ def rewrite_statements(
     scalar: Callable[[Scalar], Scalar],
     buffer: Callable[[str], str] = str,
 ) -> tuple[Statement, ...]:
-    """The statements with every bound and index, every scalar and every buffer name replaced."""
+    """Rewrite every bound and index, every scalar and every buffer name in statements."""
 
     def one(s: Statement) -> Statement:
         match s:
@@ -195,14 +195,14 @@ def rewrite_statements(
 def substitute_statements(
     body: Iterable[Statement], values: Mapping[str, Expr]
 ) -> tuple[Statement, ...]:
-    """Replace index symbols in statements."""
+    """Substitute index symbols in statements."""
     return rewrite_statements(
         body, lambda e: affine.substitute(e, values), lambda s: substitute(s, values)
     )
 
 
 def rename_buffers(body: Iterable[Statement], names: Mapping[str, str]) -> tuple[Statement, ...]:
-    """The statements over buffers under other names; those without a new one keep theirs."""
+    """Rename buffers in statements."""
     return rewrite_statements(
         body,
         lambda e: e,

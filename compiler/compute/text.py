@@ -1,4 +1,4 @@
-"""Reads the text of scalar expressions and computations back; the inverse of their `str`.
+"""The parser of scalar expressions and computations; the inverse of their `str`.
 
     computation softmax(X: f32[4,10]) -> Y: f32[4,10] {
       temporary T: f32[4]
@@ -6,7 +6,7 @@
       Y[i, j] = exp(sub(X[i, j], T[i]))  for i<4, j<10
     }
 
-The text of a read has no element type: it comes from the declaration of the tensor.
+The text of a read has no element type; the declaration of the tensor has it.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _NUMBER = re.compile(
 _SPACE = re.compile(r"(?:\s|//[^\n]*)*")
 _KINDS: tuple[LoopKind, ...] = get_args(LoopKind)
 MAX_DEPTH = 200
-"""Expressions nested deeper than this are refused, before Python's own stack is."""
+"""The deepest nesting of expressions, below Python's recursion limit."""
 
 
 class Cursor:
-    """A place in a text, and readers of the pieces that computations and kernels are made of."""
+    """A position in a text, with parsers for the parts of computations and kernels."""
 
     def __init__(self, text: str, dtypes: Mapping[str, DType] | None = None) -> None:
         self.text = text
@@ -69,7 +69,7 @@ class Cursor:
         self.skip()
 
     def fail(self, needed: str, at: int | None = None) -> CompileError:
-        """The error that says what was needed here."""
+        """Make the error for a missing token at this position."""
         at = self.at if at is None else at
         line = self.text.count("\n", 0, at) + 1
         column = at - (self.text.rfind("\n", 0, at) + 1) + 1
@@ -81,12 +81,12 @@ class Cursor:
         )
 
     def skip(self) -> None:
-        """Move over white space and comments."""
+        """Skip white space and comments."""
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
     def take(self, token: str) -> bool:
-        """Move over a token if it is next."""
+        """Consume a token if it is next; return whether it was."""
         if not self.text.startswith(token, self.at):
             return False
         self.at += len(token)
@@ -94,17 +94,17 @@ class Cursor:
         return True
 
     def word(self, token: str) -> bool:
-        """Move over a word if it is next, not over the beginning of a longer one."""
+        """Consume a whole word if it is next; return whether it was."""
         found = NAME.match(self.text, self.at)
         return bool(found and found.group() == token) and self.take(token)
 
     def expect(self, token: str) -> None:
-        """Move over a token. Errors: E-TEXT-SYNTAX when something else is next."""
+        """Consume a token. Errors: E-TEXT-SYNTAX for another token."""
         if not self.take(token):
             raise self.fail(repr(token))
 
     def match(self, pattern: re.Pattern[str], needed: str) -> str:
-        """Move over what a pattern matches. Errors: E-TEXT-SYNTAX."""
+        """Consume and return a match of a pattern. Errors: E-TEXT-SYNTAX."""
         found = pattern.match(self.text, self.at)
         if not found:
             raise self.fail(needed)
@@ -113,11 +113,11 @@ class Cursor:
         return found.group()
 
     def name(self) -> str:
-        """A name."""
+        """Parse a name."""
         return self.match(NAME, "a name")
 
     def until(self, *stops: str) -> str:
-        """The text up to the first of some tokens outside brackets; they stay."""
+        """Consume the text before the first of some tokens outside brackets."""
         depth, at = 0, self.at
         while at < len(self.text):
             if depth == 0 and self.text.startswith(stops, at):
@@ -130,7 +130,7 @@ class Cursor:
         raise self.fail(" or ".join(map(repr, stops)), at)
 
     def expr(self, *stops: str) -> Expr:
-        """An integer expression up to one of some tokens."""
+        """Parse an integer expression up to one of some tokens."""
         before = self.at
         try:
             return affine.parse(self.until(*stops))
@@ -138,7 +138,7 @@ class Cursor:
             raise e.at(self.fail("", before).where) from e
 
     def items(self, close: str, item: Callable[[], T]) -> tuple[T, ...]:
-        """Items with commas between, and the closing token after them."""
+        """Parse comma-separated items and the closing token."""
         found: list[T] = []
         while not self.take(close):
             if found:
@@ -147,25 +147,25 @@ class Cursor:
         return tuple(found)
 
     def index(self) -> tuple[Expr, ...]:
-        """Indices in brackets."""
+        """Parse indices in brackets."""
         self.expect("[")
         return self.items("]", lambda: self.expr(",", "]"))
 
     def dtype(self, label: str) -> DType:
-        """The element type of a short name."""
+        """Return the element type of a short name."""
         if label not in DType.__members__:
             raise self.fail("an element type")
         return DType[label]
 
     def end(self) -> None:
-        """Errors: E-TEXT-SYNTAX unless the text is at its end."""
+        """Check for the end of the text. Errors: E-TEXT-SYNTAX."""
         if self.at < len(self.text):
             raise self.fail("the end of the text")
 
     # Scalars
 
     def scalar(self) -> Scalar:
-        """A scalar expression."""
+        """Parse a scalar expression."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.fail(f"an expression nested at most {MAX_DEPTH} deep")
@@ -251,7 +251,7 @@ class Cursor:
     # Statements
 
     def block(self) -> tuple[Statement, ...]:
-        """Statements in braces."""
+        """Parse statements in braces."""
         self.expect("{")
         self._depth += 1
         if self._depth > MAX_DEPTH // 2:
@@ -263,7 +263,7 @@ class Cursor:
         return tuple(found)
 
     def statement(self) -> Statement:
-        """A loop, a condition or a store."""
+        """Parse a loop, a condition or a store."""
         for kind in _KINDS:
             if self.word(kind):
                 return self._loop(kind)
@@ -303,7 +303,7 @@ class Cursor:
     # Computations
 
     def declaration(self) -> tuple[str, TensorType]:
-        """`name: type`, remembered for the reads that follow."""
+        """Parse `name: type`, and record the type for later reads."""
         before = self.at
         name = self.name()
         self.expect(":")
@@ -325,7 +325,7 @@ class Cursor:
         return name, t
 
     def stage(self) -> Stage:
-        """`target[index] = value  for i<4, j<10`."""
+        """Parse `target[index] = value  for i<4, j<10`."""
         target = self.name()
         index = self.index()
         self.expect("=")
@@ -345,7 +345,7 @@ class Cursor:
         return Stage(target, index, value, extents)
 
     def computation(self) -> Computation:
-        """A whole computation."""
+        """Parse a computation."""
         self.expect("computation")
         name = self.name()
         self.expect("(")
@@ -367,7 +367,7 @@ class Cursor:
 
 
 def parse_scalar(text: str, dtypes: Mapping[str, DType]) -> Scalar:
-    """The scalar expression that prints as this text; `dtypes` are the tensors' element types.
+    """Parse a scalar expression; `dtypes` are the tensors' element types.
 
     Errors: E-TEXT-SYNTAX.
     """
@@ -378,7 +378,7 @@ def parse_scalar(text: str, dtypes: Mapping[str, DType]) -> Scalar:
 
 
 def parse_computation(text: str) -> Computation:
-    """The computation that prints as this text; its origins are not part of it.
+    """Parse a computation; the text does not contain its origins.
 
     Errors: E-TEXT-SYNTAX.
     """

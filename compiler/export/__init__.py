@@ -1,4 +1,4 @@
-"""From a graph back to an ONNX model, the standard's own operators throughout."""
+"""The export of graphs to ONNX models of standard operators."""
 
 from compiler.export.model import OPSET, to_onnx
 

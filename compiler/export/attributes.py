@@ -1,4 +1,4 @@
-"""Attributes of the nodes that `export` facets describe, as messages."""
+"""Conversion of attributes of `export` facets to AttributeProtos."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.ops import protos
 
 
 def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
-    """The AttributeProtos of a standard node, in the kinds that its schema states.
+    """Convert the attributes of a standard node to AttributeProtos of the kinds in its schema.
 
-    Those with their default value are left out: ONNX Runtime's fusions hand on what is written, and
-    some of its own operators do not take all of it.
-    Errors: E-EXPORT-OPSET for an attribute that this version of the operator has not.
+    Default values are omitted: ONNX Runtime's fusions copy written attributes, and some of its own
+    operators reject them.
+    Errors: E-EXPORT-OPSET for an attribute that this version of the operator lacks.
     """
     made: list[Any] = []
     for name, value in attrs.items():
@@ -35,7 +35,7 @@ def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> lis
 
 
 NEUTRAL = {"dilations": 1, "strides": 1, "pads": 0}
-"""What each number of a list is where the attribute is absent; schemas say this in words only."""
+"""The default element of a list attribute, which schemas state only in prose."""
 
 
 def _is_default(proto: Any, value: Any, stated: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A scale and a shift of each channel, as the normalisation that the standard has for both."""
+"""The export of a scale and shift per channel as one BatchNormalization."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def normalised(work: Work, node: Node) -> None:
-    """A sum with a constant behind a product with one: BatchNormalization of mean 0, variance 1.
+    """Combine a product with a constant and a sum with one: mean 0 and variance 1.
 
-    One walk over the image, where two operators are two.
+    This reads the image once instead of twice.
     """
     out = work.type(node.output)
     if out is None or out.shape is None or out.rank < 3 or out.dtype is not DType.f32:
@@ -39,7 +39,7 @@ def normalised(work: Work, node: Node) -> None:
 
 
 def _by_channel(work: Work, value: str, of: TensorType) -> Array | None:
-    """The numbers of a constant that differs along the second axis at most; one a channel."""
+    """Return a constant that varies only along the second axis, as one number per channel."""
     known, n = work.known(value), of.dims[1]
     if known is None or not isinstance(n, int) or n < 2 or known.type.rank > of.rank:
         return None

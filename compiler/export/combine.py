@@ -1,7 +1,7 @@
-"""Nodes that the standard has one operator for, put together before a graph is written.
+"""Recombination of nodes to single standard operators before export.
 
-What was taken apart when a model was read, so that passes see its parts, becomes a foreign node
-again: Gemm, quantized products, and searches whose results have as many rows as they find.
+Operators that the import decomposed for passes become foreign nodes again: Gemm, quantized
+products, and searches whose results have as many rows as found elements.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from compiler.ir.types import DType, TensorType
 
 
 def combined(graph: Graph, scope: Scope) -> Graph:
-    """The graph with operators of the standard in the place of their parts.
+    """Replace groups of nodes by standard operators.
 
-    The scope in which it will be written knows the values that it takes from around it.
+    `scope` of the future export has the captured values.
     """
     graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)
@@ -53,7 +53,7 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
 
 def _without(graph: Graph, loose: set[str]) -> Graph:
-    """The graph without those of these values that nobody reads any more."""
+    """Remove the nodes of unread values among `loose`."""
     unread = {
         n.output
         for n in graph.nodes
@@ -69,29 +69,29 @@ def _without(graph: Graph, loose: set[str]) -> Graph:
 
 @dataclass
 class Work:
-    """A graph, and what has been put together in it so far."""
+    """A graph, and the combinations in it so far."""
 
     graph: Graph
     scope: Scope
     made: dict[str, Node] = field(default_factory=dict)
-    """Foreign nodes by the first output of the node in whose place they stand."""
+    """Foreign nodes by the first output of the replaced node."""
     taken: set[str] = field(default_factory=set)
-    """First outputs of the nodes that have been put together."""
+    """The first outputs of the combined nodes."""
     loose: set[str] = field(default_factory=set)
-    """Values that have lost a reader."""
+    """The values that lost a reader."""
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
-        """The type of a value, when it is a tensor."""
+        """Return the type of a tensor value, else None."""
         t = self.graph.types.get(value) or self.scope.type_around(value)
         return t if isinstance(t, TensorType) else None
 
     def known(self, value: str) -> Constant | None:
-        """The constant of this name, here or around."""
+        """Return the constant of this name, here or in an enclosing graph."""
         return self.graph.constants.get(value) or self.scope.constant(value)
 
     def inner(self, value: str, op: str) -> Node | None:
-        """The node of this operator that gives a value read only once, and is no result."""
+        """Return the node of this operator that defines a single-use value, not a result."""
         node = self.graph.producers.get(value)
         reads = [i for user in self.graph.users.get(value, ()) for i in user.reads if i == value]
         alone = len(reads) == 1 and value not in self.graph.result_values
@@ -107,7 +107,7 @@ class Work:
         attrs: Mapping[str, Attribute],
         outputs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Let one node of the standard do the work of several; `outputs` are names and types."""
+        """Replace several nodes by one standard node; `outputs` are names and types."""
         given = outputs if outputs is not None else dict(zip(at.outputs, at.types, strict=True))
         trimmed = list(inputs)
         while not trimmed[-1]:
@@ -124,19 +124,19 @@ class Work:
         )
 
     def set_version(self, at: Node, version: int) -> None:
-        """Say of which version of its own domain a node is."""
+        """Set the opset version of a node's domain."""
         made = self.made[at.output]
         self.made[at.output] = replace(made, attrs={**made.attrs, "opset": version})
 
     def constant(self, like: str, values: Any) -> str:
-        """The name of a new constant for a part that has gone."""
+        """Add a constant for a removed part; return its name."""
         name = f"{like}%{len(self.constants)}"
         self.constants[name] = Constant.of(values)
         return name
 
 
 def _sum(work: Work, node: Node) -> None:
-    """What is added to a product, of matrices or with a constant, or to other sums."""
+    """Match a sum with a matrix product, a product with a constant, or another sum."""
     _variadic(work, node)
     if node.output in work.taken:
         return
@@ -148,13 +148,13 @@ def _sum(work: Work, node: Node) -> None:
 
 
 VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
-"""The standard's operators of any number of operands, by ours of two."""
+"""Maps binary operators to the variadic operators of the standard."""
 
 
 def _variadic(work: Work, node: Node) -> None:
-    """A chain that one node became when the model was read; chains of several stay apart.
+    """Recombine the chain of one variadic node of the model; other chains stay binary.
 
-    Runtimes fuse sums of two with what is before and after them.
+    Runtimes fuse binary sums with adjacent nodes.
     """
     t, parts, operands = work.type(node.output), [node], list(node.inputs)
     if any(_is_next(work, node, user) for user in work.graph.users.get(node.output, ())):
@@ -170,14 +170,14 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Whether `user` is the next link of the chain that one node of the model became."""
+    """Whether `user` is the next link of the chain of one model node."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same
 
 
 def _gemm(work: Work, node: Node) -> None:
-    """A product of matrices and a sum that broadcasts to it."""
+    """Combine a matrix product and a sum that broadcasts to it to Gemm."""
     out = work.type(node.output)
     if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
@@ -202,12 +202,12 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator of ours with room for all it could find, and the one of ONNX without."""
+    """An operator with results of maximal size, and its ONNX counterpart of exact size."""
 
     op_type: str
     count: int
     cut: Mapping[int, Callable[[Node], int]]
-    """The outputs that are cut to what was found, and along which axis."""
+    """The outputs sliced to the found elements, and the axes of the slices."""
     attrs: Callable[[Node], dict[str, Attribute]]
 
 
@@ -233,7 +233,7 @@ _SEARCHES = {
 
 
 def _search(work: Work, node: Node) -> None:
-    """A search all of whose results are cut to what it found."""
+    """Combine a search with the slices of all its results."""
     search, graph = _SEARCHES[node.op], work.graph
     count = node.outputs[search.count]
     outputs: dict[str, Any] = {}
@@ -274,9 +274,9 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """The classes of a forest's scores, which are no NaN when its weights are numbers.
+    """Recombine a forest and the class of its best score; scores of finite weights are not NaN.
 
-    An operand that is NaN goes one way at every branch, and finite weights add up to no NaN.
+    A NaN operand takes a defined branch everywhere, and sums of finite weights are not NaN.
     """
     scores, labels = node.inputs
     forest, known = work.graph.producers.get(scores), work.known(labels)
@@ -302,4 +302,4 @@ _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
         **dict.fromkeys(_SEARCHES, _search),
     },
 )
-"""What takes the most nodes comes first."""
+"""The combinations, largest first."""

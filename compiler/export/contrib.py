@@ -1,4 +1,4 @@
-"""An LSTM with quantized weights, as the operator of ONNX Runtime that it was read from."""
+"""The export of an LSTM with quantized weights as ONNX Runtime's operator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Weights:
 
 
 def quantized_lstm(work: Work, node: Node) -> None:
-    """No operator of the standard rounds the state of every step."""
+    """Recombine a quantized LSTM: no standard operator rounds the state of every step."""
     x = _rounded_input(work, node.inputs[0])
     w, r = (_weights(work, i) for i in node.inputs[1:3])
     if not node.attrs["rounded_states"] or node.attrs["layout"] or not (x and w and r):
@@ -62,7 +62,7 @@ def quantized_lstm(work: Work, node: Node) -> None:
 
 @dataclass(frozen=True)
 class _Input:
-    """What is rounded to bytes and back, which the operator does itself, and what turns it then."""
+    """An input that is quantized and dequantized, as the operator does, and then transposed."""
 
     source: str
     parts: tuple[Node, ...]
@@ -83,7 +83,7 @@ def _rounded_input(work: Work, value: str) -> _Input | None:
 
 
 def _weights(work: Work, value: str) -> _Weights | None:
-    """The stored bytes of weights that are dequantized when the model runs."""
+    """Return the stored bytes of weights that are dequantized at run time."""
     parts: list[Node] = []
 
     def step(op: str, at: str) -> Node | None:
@@ -119,7 +119,7 @@ def _weights(work: Work, value: str) -> _Weights | None:
 
 
 def _by_direction(values: Array, weights: Array) -> Array | None:
-    """Numbers for each direction [D], or for each of its columns [D, 4H]."""
+    """Return numbers per direction [D], or per direction and column [D, 4H]."""
     n, columns = weights.shape[0], weights.shape[2]
     if values.size == n * columns:
         return values.reshape(n, columns)

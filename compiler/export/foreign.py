@@ -1,4 +1,4 @@
-"""Foreign nodes, back as they came; those of old operator sets by the package's converter."""
+"""The export of foreign nodes, unchanged or by onnx's version converter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_foreign(
 ) -> None:
     """Write a foreign node with its regions as subgraphs.
 
-    Errors: E-EXPORT-OPSET when its operator means something else in the version that is written.
+    Errors: E-EXPORT-OPSET if the semantics of its operator differ in the exported version.
     """
     import onnx
 
@@ -45,23 +45,24 @@ def write_foreign(
 
 
 def _means_the_same(model: Model, node: Node) -> bool:
-    """Whether the operator has not changed between the node's version and the written one."""
+    """Whether the operator is the same in the node's version and the exported one."""
     domain, op_type = protos.split_name(node.op)
     opset = protos.opset_of(node)
     if domain:
         return _one_version(model, domain, op_type, opset)
     if node.op in CONTROL_FLOW:
-        # Newer versions take more types; only Scan had another form, with a batch of its own.
+        # Newer versions accept more types; only Scan had another form, with a batch axis.
         return node.op != "onnx.Scan" or not is_batched(node)
     return _since(op_type, "", opset) == _since(op_type, "", model.opset)
 
 
 def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
-    """Errors: E-EXPORT-OPSET when other nodes of the domain are of another version."""
+    """Check the version of a domain against its other nodes. Errors: E-EXPORT-OPSET."""
     found = model.domains.setdefault(domain, opset)
     if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
         raise CompileError(
-            "E-EXPORT-OPSET", f"{op_type} of {domain} {opset} beside nodes of version {found}"
+            "E-EXPORT-OPSET",
+            f"{op_type} of {domain} {opset} conflicts with nodes of version {found}",
         )
     return True
 
@@ -72,7 +73,7 @@ def _since(op_type: str, domain: str, opset: int) -> int:
 
 
 def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Nodes of the written version in the place of one of an older one."""
+    """Replace a node of an older version by nodes of the exported one."""
     model = _alone(scope, node)
     target = scope.model.opset
     try:
@@ -82,7 +83,7 @@ def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequenc
     except RuntimeError as e:
         raise CompileError(
             "E-EXPORT-OPSET",
-            f"{node.op} of opset {node.attrs.get('opset')} cannot be written in opset {target}",
+            f"{node.op} of opset {node.attrs.get('opset')} cannot be exported to opset {target}",
             notes=[str(e)[:200]],
         ) from e
     names = {f"i{k}": i for k, i in enumerate(inputs)}
@@ -108,7 +109,7 @@ def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequenc
 
 
 def _alone(scope: Scope, node: Node) -> Any:
-    """A model of this node alone, with the elements of constants that adapters may look at."""
+    """Make a model of this node alone, with the constants that version adapters may read."""
     import onnx
 
     opset = protos.opset_of(node)
@@ -132,4 +133,4 @@ def _alone(scope: Scope, node: Node) -> Any:
 
 
 SMALL = 1024
-"""Elements of a constant that may be a parameter, such as axes or scales."""
+"""The most elements of a constant that may be a parameter, such as axes or scales."""

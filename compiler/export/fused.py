@@ -1,4 +1,4 @@
-"""Fusions as functions of the model: one call for each kernel."""
+"""The export of fusions as model-local functions: one call per kernel."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WriteBody = Callable[[Scope, Graph, Sequence[tuple[str, str]]], None]
 
 
 class _ByPosition(Names):
-    """Names that say nothing about the place of a fusion, so that equal ones are equal in bytes."""
+    """Position-independent names, so that equal fusions have equal bytes."""
 
     def fresh(self, hint: str) -> str:
         return super().fresh(f"v{len(self._taken)}")
 
 
 def call_function(scope: Scope, node: Node, outputs: Sequence[str], write_body: WriteBody) -> None:
-    """Write a fusion as a call of a function, which is written too unless an equal one was."""
+    """Write a fusion as a call of a function, shared by equal fusions."""
     import onnx
 
     body = node.regions["body"]

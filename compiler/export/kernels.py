@@ -1,7 +1,7 @@
-"""Element types without a kernel in ONNX Runtime's CPU provider, and equal nodes that have one.
+"""Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
 
-The standard takes these types, but a model with such a node does not load. Rewrites may make such
-nodes of others that load, for example Relu of Max. Read off ONNX Runtime 1.31: the slow test
+The standard accepts these types, but a model with such a node does not load. Rewrites may produce
+such nodes from ones that load, for example Relu from Max. Source: ONNX Runtime 1.31; the slow test
 `test_samples_load_where_the_peer_has_a_way` runs every sample in every element type.
 """
 
@@ -30,7 +30,7 @@ LACKING: Mapping[str, frozenset[DType]] = {
     "NonZero": _types("i8 i16 u16 u32 u64 f64"),
     "PRelu": _types("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
     "Pow": _types("i8 i16 u8 u16 u32"),
-    # The kernels of i64 cut elements to 32 bits, so that nothing may be widened to it.
+    # The kernels of i64 truncate elements to 32 bits, so no type may be widened to it.
     **dict.fromkeys(("ReduceMax", "ReduceMin"), _types("u16 u32 u64 i64")),
     "TopK": _types("u16 u32 u64"),
     **dict.fromkeys(
@@ -53,7 +53,7 @@ LACKING: Mapping[str, frozenset[DType]] = {
         _types("f64"),
     ),
 }  # fmt: skip
-"""By operator of the standard: of its results, or of its first operand where they have others."""
+"""By standard operator: types of its results, or of its first operand where they differ."""
 
 
 def _relu(s: Standard, number: Callable[[float], Any]) -> Standard:
@@ -126,7 +126,7 @@ def _expm1(x: Operand, number: Callable[[float], Any]) -> Standard:
 
 
 def _gemm(s: Standard, number: Callable[[float], Any]) -> Standard:
-    """The product of two matrices with their transposes, without a sum."""
+    """Return the product of two matrices, with transposes and without a sum."""
     a, b = s.args
     turned = [
         standard("Transpose", x, perm=(1, 0)) if s.attrs.get(flag) else x
@@ -149,16 +149,16 @@ INSTEAD: Mapping[str, Callable[[Standard, Callable[[float], Any]], Standard]] = 
     "Softsign": _softsign,
     "ThresholdedRelu": _thresholded_relu,
 }
-"""Equal nodes with kernels, given a node and how to write a number in its element type."""
+"""Builders of equivalent nodes with kernels, given a node and a constructor of literals."""
 
 
 def lacks(op_type: str, dtype: DType) -> bool:
-    """Whether ONNX Runtime has no kernel for a type that the standard takes."""
+    """Whether ONNX Runtime lacks a kernel for a type that the standard accepts."""
     return dtype in LACKING.get(op_type, ())
 
 
 def instead(s: Standard, dtype: DType | None) -> Standard | None:
-    """Equal nodes that ONNX Runtime has kernels for; None for a node that needs no other."""
+    """Return equivalent nodes with kernels in ONNX Runtime; None if the node has one."""
     if dtype is None or s.domain or not lacks(s.op_type, dtype) or s.op_type not in INSTEAD:
         return None
     return INSTEAD[s.op_type](s, lambda value: np.asarray(value, dtype.numpy))

@@ -1,4 +1,4 @@
-"""A graph as an ONNX model that the checker accepts and any runtime reads."""
+"""The export of a graph as an ONNX model that passes onnx's checker."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from compiler.ir.graph import Graph, all_nodes
 __all__ = ["LARGEST_BYTES", "OPSET", "to_onnx"]
 
 LARGEST_BYTES = (1 << 31) - (1 << 20)
-"""Bytes of weights that fit into one protobuf message, with a little room for the nodes."""
+"""The most bytes of weights in one protobuf message, with a reserve for the nodes."""
 
 
 def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
-    """The graph as an ONNX model in the standard's own operators.
+    """Export a graph as an ONNX model of standard operators.
 
-    Fusions are written as the operators in them, or with `fused` each as one call of a function of
-    the model. Memory layouts vanish; names of nodes, values, inputs and results stay.
-    Errors: E-EXPORT-*, naming the node that has no counterpart and why.
+    Fusions are inlined, or with `fused` become calls of model-local functions. Memory layouts are
+    dropped; names of nodes, values, inputs and results stay.
+    Errors: E-EXPORT-*, with the node that has no counterpart and the reason.
     """
     _check_size(graph)
     *older, newest = opsets_for(graph)
@@ -36,7 +36,7 @@ def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
 
 
 def _written(graph: Graph, opset: int, fused: bool) -> bytes:
-    """The model in one version of the standard. Errors: E-EXPORT-*."""
+    """Export to one version of the standard. Errors: E-EXPORT-*."""
     import onnx
 
     taken = {*(v.name for v in graph.inputs), *(r.name for r in graph.results)}
@@ -53,7 +53,7 @@ def _written(graph: Graph, opset: int, fused: bool) -> bytes:
 
 
 def _check_size(graph: Graph) -> None:
-    """Errors: E-EXPORT-SIZE."""
+    """Check the size of the weights. Errors: E-EXPORT-SIZE."""
     graphs = [graph, *(g for n in all_nodes(graph) for g in n.regions.values())]
     constants = [c for g in graphs for c in g.constants.values()]
     total = sum(c.type.nbytes for c in constants if not c.is_splat)
@@ -62,16 +62,16 @@ def _check_size(graph: Graph) -> None:
 
 
 def _ir_version(opset: int) -> int:
-    """The format's version that came with a version of the operator set."""
+    """Return the IR version released with a version of the operator set."""
     from onnx import helper
 
     return int(helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
 
 
 def _tell_result_types(proto: Any) -> None:
-    """Take from onnx's inference the types of results that are known only to the file's readers.
+    """Complete unknown types of results by onnx's shape inference.
 
-    Errors: E-EXPORT-TYPE when it knows them no better.
+    Errors: E-EXPORT-TYPE if a type stays unknown.
     """
     import onnx
 
@@ -82,5 +82,5 @@ def _tell_result_types(proto: Any) -> None:
     for k in silent:
         found = inferred.graph.output[k]
         if not found.type.WhichOneof("value"):
-            raise CompileError("E-EXPORT-TYPE", f"nothing is known of the result {found.name!r}")
+            raise CompileError("E-EXPORT-TYPE", f"the type of the result {found.name!r} is unknown")
         proto.graph.output[k].CopyFrom(found)

@@ -1,4 +1,4 @@
-"""Names in the written model: each value has one, in subgraphs too, and inputs keep theirs."""
+"""Unique names of values in the exported model and its subgraphs; inputs keep theirs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 
 class Names:
-    """The names that are taken; subgraphs see those of the graphs around them."""
+    """The names in use; subgraphs see those of the enclosing graphs."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
 
     def take(self, names: Iterable[str]) -> None:
-        """Keep names from being given to anything else."""
+        """Reserve names."""
         self._taken.update(names)
 
     def fresh(self, hint: str) -> str:
-        """The hint itself, or with a number behind it when it is taken."""
+        """Return an unused name: the hint, or the hint with a numeric suffix."""
         name, i = hint or "value", 1
         while name in self._taken:
             i += 1

@@ -1,4 +1,4 @@
-"""Fusions that are opened before a graph is written, since what is one operator lies in several."""
+"""Inlining of fusions before export, where the parts of one operator are in several fusions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from compiler.ir.graph import Graph, Node
 from compiler.ops.fusion import body_names
 
 AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
-"""Operators that compute what a zero point amounts to."""
+"""Operators that compute zero point corrections."""
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """The graph with fusions opened that make an operand of a layer that is to be put together.
+    """Inline the fusions that contain parts of an operator to be recombined.
 
-    Where fusions are functions of the model (`fused`), only those of a quantized LSTM are.
+    Where fusions become functions (`fused`), only those of a quantized LSTM are inlined.
     """
     wanted = _of_layers(graph) | (set() if fused else _of_zero_points(graph))
     if not wanted:
@@ -40,7 +40,7 @@ def opened(graph: Graph, *, fused: bool) -> Graph:
 
 
 def _of_layers(graph: Graph) -> set[str]:
-    """Fusions that only make an operand of a quantized LSTM."""
+    """Return the fusions that only compute an operand of a quantized LSTM."""
     layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
     operands = {i for n in layers for i in n.inputs[:3]}
     return {
@@ -53,7 +53,7 @@ def _of_layers(graph: Graph) -> set[str]:
 
 
 def _of_zero_points(graph: Graph) -> set[str]:
-    """Fusions that subtract what a zero point amounts to, and those that compute it."""
+    """Return the fusions that subtract or compute zero point corrections."""
     wanted: set[str] = set()
     for node in graph.nodes:
         if node.op != "fusion":
@@ -69,7 +69,7 @@ def _of_zero_points(graph: Graph) -> set[str]:
 
 
 def _amounts(graph: Graph, fusion: Node) -> set[str]:
-    """The fusions that compute what zero points amount to, some of them scaled outside."""
+    """Return the fusions that compute zero point corrections, some scaled outside."""
     makers = [graph.producers.get(i) for i in fusion.inputs]
     scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
     return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}

@@ -1,4 +1,4 @@
-"""The versions of operator sets that models are written in."""
+"""The operator set versions of exported models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from compiler.ir.graph import Graph, all_nodes
 from compiler.ops import protos
 
 OPSET = 26
-"""The newest version of the standard that onnx 1.23 and ONNX Runtime 1.31 both read."""
+"""The newest version of the standard that onnx 1.23 and ONNX Runtime 1.31 support."""
 
 NEWEST = {"ai.onnx.ml": 5}
-"""The versions of other domains whose operators stand for operators of ours."""
+"""The versions of other domains of exported operators."""
 
 
 LEFT_BEHIND = {
@@ -22,7 +22,7 @@ LEFT_BEHIND = {
     "RandomUniformLike",
     "RoiAlign",
 }
-"""Operators whose kernels in ONNX Runtime 1.31 know the standard up to version 21 only."""
+"""Operators whose kernels in ONNX Runtime 1.31 support the standard only up to version 21."""
 
 BEFORE_LEFT_BEHIND = 21
 
@@ -34,10 +34,10 @@ _WRITTEN_AS = {
 
 
 def opsets_for(graph: Graph) -> tuple[int, ...]:
-    """The versions to try to write a graph in, the best first.
+    """Return the versions to try for the export of a graph, the best first.
 
-    An older one where a runtime would have no kernel in the newest; a newer one only where a
-    foreign node came after `OPSET`.
+    An older one where the runtime lacks a kernel in the newest; a newer one only where a foreign
+    node is newer than `OPSET`.
     """
     needed, behind = OPSET, False
     for node in all_nodes(graph):

@@ -1,7 +1,7 @@
-"""Products of quantized numbers: sums of codes become the standard's operators again.
+"""The export of quantized products: sums of codes become standard operators again.
 
-Passes take zero points out of sums of products of bytes, and add what they amount to as a constant.
-Here it is told apart from the bias, so that one operator subtracts zero points, sums and rounds.
+Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
+export separates it from the bias, so that one operator subtracts zero points, sums and rounds.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = ("conv_codes", "conv_integer")
 MOST_STEPS = 1e30
-"""Scales of more steps to one are no normal numbers."""
+"""The largest inverse of a scale that is a normal number."""
 PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of codes less their zero points, and of a bias for each channel."""
+    """Sums of products of codes minus zero points, plus a bias per channel."""
 
     product: Node
     added: Node | None
@@ -44,7 +44,7 @@ class _Sums:
 
 
 def requantized(work: Work, node: Node) -> None:
-    """A product of bytes, brought back to bytes by one scale."""
+    """Recombine a product of bytes requantized by one scale."""
     value, scale, *rest = node.inputs
     zero = work.type(rest[0]) if rest else None
     t, factors = work.type(value), work.known(scale)
@@ -77,7 +77,7 @@ def requantized(work: Work, node: Node) -> None:
 
 
 def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -> bool:
-    """A product of matrices with a bias, where the model had one operator for it."""
+    """Recombine a matrix product with a bias, where the model had one operator for it."""
     x, w = sums.product.inputs[:2]
     one_node = len(node.origins) == 1 and all(p.origins == node.origins for p in sums.parts)
     t, weights = work.type(x), work.type(w)
@@ -98,9 +98,9 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Floats times one over a scale, as they were quantized before that was a product.
+    """Recombine quantization by a factor to quantization by a scale.
 
-    Only a number half way between two codes may round to the other one.
+    Only a number half way between two codes may round differently.
     """
     factor = factors.array().reshape(-1)[:1].astype(np.float32)
     if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
@@ -115,7 +115,7 @@ def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
 
 
 def lifted_constant(work: Work, node: Node) -> None:
-    """Sums to which something is added for a zero point, which the standard's product takes."""
+    """Recombine a sum with a constant zero point correction."""
     sums = _sums(work, node.output, node)
     if sums is None or sums.product.op == "conv_integer" or not sums.zeros[0].any():
         return
@@ -131,7 +131,7 @@ def lifted_constant(work: Work, node: Node) -> None:
 
 
 def lifted_number(work: Work, node: Node) -> None:
-    """Sums from which is subtracted what a zero point amounts to that only a run tells."""
+    """Recombine a sum with the correction of a zero point known only at run time."""
     product, rows = _inner_product(work, node.inputs[0]), None
     if product is None:
         rows = rows_of(work, node.inputs[0])
@@ -165,7 +165,7 @@ def lifted_number(work: Work, node: Node) -> None:
 
 
 def scaled_sums(work: Work, node: Node) -> None:
-    """Sums as the numbers that they stand for."""
+    """Recombine sums of codes with their dequantization."""
     for value, scale in (node.inputs, node.inputs[::-1]):
         cast, factors = work.inner(value, "cast"), work.known(scale)
         if cast is None or factors is None or factors.type.dtype is not DType.f32:
@@ -185,7 +185,7 @@ def scaled_sums(work: Work, node: Node) -> None:
 
 
 def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -> None:
-    """Write a product whose results are sums in i32."""
+    """Write a product with i32 sums as results."""
     product = parts[0]
     if product.op in CONVOLUTIONS:
         work.combine(at, parts, "ConvInteger", inputs, _window(product))
@@ -194,7 +194,7 @@ def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -
 
 
 def _sums(work: Work, value: str, added: Node | None) -> _Sums | None:
-    """The product behind a value, with the zero points that the constant added to it holds."""
+    """Match a product and the zero points in the constant added to it."""
     product = _inner_product(work, value)
     if product is not None:
         return _told_apart(work, product, None, None)
@@ -226,7 +226,7 @@ def _told_apart(
 
 
 def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
-    """What lies around the image is its zero point; any would do where nothing lies around."""
+    """Match a product of codes; padding is its zero point, arbitrary without padding."""
     x, w = (work.type(i) for i in product.inputs[:2])
     around, totals = int(product.attrs["around"]), _totals(work, product)
     if x is None or w is None or (around and totals is None):
@@ -241,7 +241,7 @@ def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | Non
 def _of_columns(
     work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
 ) -> _Sums:
-    """The one zero point that amounts to what is added to the columns; else that is a bias."""
+    """Return the zero point whose correction is added to the columns; else that is a bias."""
     x, totals = work.type(product.inputs[0]), _totals(work, product)
     kept = _Sums(product, added, zeros, listed if listed.any() else None)
     if x is None or totals is None or any(product.inputs[2:]) or not totals.any():
@@ -260,7 +260,7 @@ def _inner_product(work: Work, value: str) -> Node | None:
 
 
 def _origin(work: Work, value: str, most: int = 2) -> Node | None:
-    """The product that is behind a value, with so many sums between them at most."""
+    """Return the product that defines a value, through at most `most` sums."""
     node = work.graph.producers.get(value)
     if node is None or node.op in PRODUCTS:
         return node
@@ -269,7 +269,7 @@ def _origin(work: Work, value: str, most: int = 2) -> Node | None:
 
 
 def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | None:
-    """A constant as one number for each filter or column; None when it has others."""
+    """Return a constant as one number per filter or column; None for other shapes."""
     w, array = work.type(product.inputs[1]), constant.array()
     if w is None or not w.is_static or w.rank < 2 or array.ndim > rank:
         return None
@@ -283,7 +283,7 @@ def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | N
 
 
 def _totals(work: Work, product: Node) -> Array | None:
-    """The sums of known weights over what is summed, in i32; None where they are not known."""
+    """Return the sums of constant weights over the reduced axes, in i32, else None."""
     w = work.known(product.inputs[1])
     if w is None:
         return None
@@ -297,7 +297,7 @@ def _totals(work: Work, product: Node) -> Array | None:
 
 
 def _borders(product: Node) -> bool:
-    """Whether a convolution reads what lies around its image."""
+    """Whether a convolution reads padding."""
     if product.op not in CONVOLUTIONS:
         return False
     pads = product.attrs["pads"]
@@ -317,7 +317,7 @@ def _window(conv: Node) -> dict[str, Attribute]:
 
 
 def _zeros(work: Work, product: Node) -> tuple[Array, Array] | None:
-    """The zero points of both operands, which are one constant number each; 0 for one left out."""
+    """Return the zero points of both operands, constant scalars; 0 if omitted."""
     made: list[Array] = []
     points = [*product.inputs[2:], "", ""]
     for operand, point in zip(product.inputs[:2], points, strict=False):
@@ -330,6 +330,6 @@ def _zeros(work: Work, product: Node) -> tuple[Array, Array] | None:
 
 
 def _single(work: Work, node: Node, value: str) -> str:
-    """A constant of one element without axes."""
+    """Return the name of a constant of one element, reshaped to rank 0."""
     c = work.known(value)
     return value if c is None else work.constant(node.output, c.array().reshape(()))

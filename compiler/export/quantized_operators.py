@@ -1,7 +1,7 @@
-"""ONNX Runtime's operators on codes, which were taken apart when a model was read.
+"""The export of ONNX Runtime's quantized operators, which the import decomposes.
 
-That a model had such an operator shows on the nodes it became: all come from the one. What another
-model computes with floats between codes stays in the standard's operators.
+Nodes of such an operator have the same origin. Computations on dequantized floats of other models
+stay standard operators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Attributes = Callable[[Node], dict[str, Attribute] | None]
 
 @dataclass(frozen=True)
 class _Operator:
-    """An operator on codes, and its attributes; None where it has none that mean the same."""
+    """A quantized operator and its attributes; None where none are equivalent."""
 
     op_type: str
     attrs: Attributes = lambda n: {}
@@ -63,13 +63,13 @@ OPERATORS: Mapping[str, _Operator] = {
     "average_pool": _Operator("QLinearAveragePool", _pool),
     "reduce_mean": _Operator("QLinearGlobalAveragePool", _mean),
 }
-"""Not QLinearSoftmax, whose attribute `opset` a foreign node has no room for."""
+"""Without QLinearSoftmax, whose attribute `opset` collides with that of foreign nodes."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:
-    """Put what ends in the quantizing node together, if it was one; whether it did.
+    """Recombine the operator that ends in a quantize node, if it was one; return whether it was.
 
-    `scale` is the one of the codes that the node makes.
+    `scale` is that of the node's codes.
     """
     made = work.graph.producers.get(node.inputs[0])
     known = OPERATORS.get(made.op) if made is not None else None
@@ -98,7 +98,7 @@ def on_codes(work: Work, node: Node, scale: Array) -> bool:
 
 
 def _codes(work: Work, value: str) -> Node | None:
-    """What dequantizes bytes by one scale and zero point."""
+    """Match a node that dequantizes bytes by one scale and zero point."""
     node = work.graph.producers.get(value)
     if node is None or node.op != "dequantize" or node.output in work.taken:
         return None
@@ -129,7 +129,7 @@ def _zero(work: Work, codes: Node, t: TensorType) -> Array | None:
 
 
 def _one(work: Work, point: str, node: Node) -> Array | None:
-    """The zero point of what a node makes, as one number."""
+    """Return the zero point of a node's output as one number."""
     dtype = node.attrs["to"]
     assert isinstance(dtype, DType), f"{node.name} makes {dtype}"
     if dtype not in BYTES:
@@ -141,7 +141,7 @@ def _one(work: Work, point: str, node: Node) -> Array | None:
 
 
 def quantized(work: Work, node: Node) -> None:
-    """Floats that become codes."""
+    """Recombine a quantization."""
     scale = work.known(node.inputs[1])
     if scale is not None and scale.type.n_elements == 1 and scale.type.dtype is DType.f32:
         on_codes(work, node, scale.array().reshape(()))

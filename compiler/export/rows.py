@@ -1,4 +1,4 @@
-"""Sums of rows that stand for the zero point of weights, which no signed byte could be less by."""
+"""Row sums for weight zero points that int8 cannot express."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product to which each row's sum is added as often as the zero point is below 0."""
+    """A matrix product plus multiples of the row sums, for a zero point below 0."""
 
     product: Node
     parts: Sequence[Node]
-    """The nodes that do so."""
+    """The nodes of the correction."""
     loose: Sequence[str]
-    """What others may read too: the sums, and what is summed."""
+    """The row sums and their operand, which may have other readers."""
     stored: Array
-    """The zero point, or one for each column, in the weights' type."""
+    """The zero point, or one per column, in the weights' type."""
     n_terms: int
-    """How many products each sum has."""
+    """The number of products per sum."""
 
 
 def rows_of(work: Work, value: str) -> Rows | None:
-    """The product behind a value, and the sums of its rows that are added."""
+    """Match a product and its added row sums."""
     added = work.inner(value, "add")
     for one, other in () if added is None else (added.inputs, added.inputs[::-1]):
         product, scaled = work.inner(one, "matmul_integer"), work.inner(other, "mul")
@@ -51,7 +51,7 @@ def rows_of(work: Work, value: str) -> Rows | None:
 
 
 def _summed(work: Work, product: Node, value: str) -> Sequence[str] | None:
-    """The values that sum the rows of a product's operand; None where this is no such sum."""
+    """Return the values of the row sums of a product's operand, else None."""
     total = work.graph.producers.get(value)
     x = work.type(product.inputs[0])
     if total is None or total.op != "reduce_sum" or x is None or x.shape is None:

@@ -1,4 +1,4 @@
-"""A graph or function that is being written: nodes, stored tensors, and what values are called."""
+"""The scope of an exported graph or function: nodes, stored tensors and names of values."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from compiler.ir.types import TensorType, Type
 from compiler.ops import protos
 
 LARGE_SPLAT_BYTES = 1 << 20
-"""A tensor of one number repeated is made at run time when it would fill as much of the file."""
+"""The size from which a splat is computed at run time instead of stored. Units: bytes."""
 
 
 @dataclass
 class Model:
-    """What all graphs of one written model share."""
+    """The shared state of all graphs of one exported model."""
 
     names: Names
     opset: int
     fused: bool = False
     node_names: Names = field(default_factory=Names)
     domains: dict[str, int] = field(default_factory=dict)
-    """Versions of the operator sets that are used besides the standard's own."""
+    """The versions of used operator sets other than the standard."""
     functions: dict[bytes, Any] = field(default_factory=dict)
-    """The FunctionProtos of fusions by their content: equal fusions share one."""
+    """The FunctionProtos of fusions by content: equal fusions share one."""
     stored_bytes: int = 0
 
 
 @dataclass
 class Scope:
-    """One graph that is being written; subgraphs look values up in the graphs around them.
+    """One graph during export; subgraphs look up values in enclosing graphs.
 
-    Constants are stored where they are first read, so that those that nobody reads are not there.
+    Constants are stored at their first read, so unread ones are not stored.
     """
 
     model: Model
@@ -47,15 +47,15 @@ class Scope:
     nodes: list[Any] = field(default_factory=list)
     stored: list[Any] = field(default_factory=list)
     types: dict[str, Type] = field(default_factory=dict)
-    """Types of values by their written names."""
+    """The types of values by exported name."""
     written: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
-    """The outputs of nodes that are written, by what they compute."""
+    """The outputs of exported nodes, by their computation."""
     _written: dict[str, str] = field(default_factory=dict)
     _constants: dict[str, Constant] = field(default_factory=dict)
     _literals: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     def inner(self) -> Scope:
-        """A scope of other names in the same graph, for a body that is written in place."""
+        """Return a scope of other names in the same graph, for an inlined body."""
         return Scope(
             self.model,
             self,
@@ -67,18 +67,18 @@ class Scope:
         )
 
     def define(self, value: str, written: str, t: Type, constant: Constant | None = None) -> None:
-        """Say what a value of the graph is called in the model, and what its elements are."""
+        """Define the exported name of a value, and its elements if constant."""
         self._written[value] = written
         self.types[written] = t
         if constant is not None:
             self._constants[value] = constant
 
     def constants(self, constants: Mapping[str, Constant]) -> None:
-        """Constants that may be read."""
+        """Declare constants, stored on first read."""
         self._constants.update(constants)
 
     def value(self, name: str) -> str:
-        """The written name of a value; "" for one left out."""
+        """Return the exported name of a value; "" if omitted."""
         if not name:
             return ""
         found = self._written.get(name)
@@ -92,7 +92,7 @@ class Scope:
         return self.around.value(name)
 
     def identity(self, name: str) -> Any:
-        """What tells a value from others: its written name, or a constant's elements."""
+        """Return the identity of a value: its exported name, or a constant's elements."""
         if not name:
             return ""
         if name in self._written:
@@ -104,7 +104,7 @@ class Scope:
         return self.around.identity(name)
 
     def constant(self, name: str) -> Constant | None:
-        """The constant of this name here or around."""
+        """Return the constant of this name, here or in an enclosing graph."""
         if name in self._constants:
             return self._constants[name]
         if name in self._written or self.around is None:
@@ -112,14 +112,14 @@ class Scope:
         return self.around.constant(name)
 
     def type_of(self, written: str) -> Type | None:
-        """The type of a value by its written name; None where it is not known."""
+        """Return the type of a value by its exported name; None if unknown."""
         found = self.types.get(written)
         if found is None and self.around is not None:
             return self.around.type_of(written)
         return found
 
     def type_around(self, name: str) -> Type | None:
-        """The type of a value by its name in the graph; None where it is not defined yet."""
+        """Return the type of a value by its name in the graph; None if not yet defined."""
         if name in self._constants:
             return self._constants[name].type
         if name in self._written:
@@ -127,12 +127,12 @@ class Scope:
         return None if self.around is None else self.around.type_around(name)
 
     def known(self, name: str) -> Array | None:
-        """The elements of a constant."""
+        """Return the elements of a constant."""
         c = self.constant(name)
         return None if c is None else c.array()
 
     def literal(self, values: Array, hint: str) -> str:
-        """A small array of a node's own; equal ones are stored once."""
+        """Store a small array; equal ones are stored once."""
         array = np.asarray(values)
         key = (
             array.dtype.str,
@@ -144,7 +144,7 @@ class Scope:
         return self._literals[key]
 
     def store(self, c: Constant, hint: str) -> str:
-        """Keep a constant in the model; its written name."""
+        """Store a constant in the model; return its exported name."""
         name = self.model.names.fresh(hint)
         self.types[name] = c.type
         if c.is_splat and c.type.nbytes >= LARGE_SPLAT_BYTES and not self.in_function:
@@ -175,7 +175,7 @@ class Scope:
         origins: Sequence[str] = (),
         attributes: Sequence[Any] = (),
     ) -> None:
-        """Write a node; its name gets a number when another has it."""
+        """Write a node; a duplicate name gets a numeric suffix."""
         import onnx
 
         name = self.model.node_names.fresh(name or op_type)
@@ -188,13 +188,13 @@ class Scope:
         self.nodes.append(proto)
 
     def tensor_type(self, written: str) -> TensorType | None:
-        """The type of a value when it is known to be a tensor."""
+        """Return the type of a value if it is known to be a tensor."""
         t = self.type_of(written)
         return t if isinstance(t, TensorType) else None
 
 
 ORIGINS = "origins"
-"""The metadata key of a node under which the names of the nodes it comes from are kept."""
+"""The metadata key of a node's origins."""
 
 
 def _joined(origins: Sequence[str]) -> str:

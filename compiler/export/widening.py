@@ -1,7 +1,7 @@
-"""Element types that the standard does not take: computed in a wider type, and narrowed again.
+"""The export of unsupported element types: computed in a wider type, then narrowed.
 
-Our operators compute on short floats in f32 and round once, so that a cast before and one after
-give the same numbers; whole numbers wrap alike in every width.
+Operators compute short floats in f32 and round once, so casts before and after give the same
+numbers; integers wrap alike in every width.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from compiler.ir.types import DType
 
 @dataclass(frozen=True)
 class Wide:
-    """The types to cast operands to, and those to cast outputs back to; None for neither."""
+    """The types for casts of operands, and of outputs; None for no cast."""
 
     inputs: Sequence[DType | None]
     outputs: Sequence[DType | None]
 
 
 def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | None:
-    """The casts that a node needs; None where it takes its operands as they are.
+    """Return the casts that a node needs, or None.
 
-    A type without a kernel in ONNX Runtime becomes a wider one with a kernel, if there is one.
-    Errors: E-EXPORT-TYPE when no wider type is taken either.
+    A type without a kernel in ONNX Runtime becomes a wider one with a kernel, if possible.
+    Errors: E-EXPORT-TYPE if no wider type is accepted either.
     """
     formals = [_formal(schema.inputs, k) for k in range(len(dtypes))]
     deciding = _deciding(schema)
@@ -57,7 +57,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
 
 
 def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> list[DType | None]:
-    """The element types of outputs that have those of operands; None for others."""
+    """Return the element types of outputs that equal those of operands; None for others."""
     known = {
         _formal(schema.inputs, k).type_str: dtype
         for k, dtype in enumerate(dtypes)
@@ -67,7 +67,7 @@ def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> l
 
 
 def _deciding(schema: Any) -> str:
-    """The type parameter that kernels differ in: that of the first result, or operand."""
+    """Return the type parameter that selects the kernel: that of the first result, or operand."""
     made = [f.type_str for f in schema.outputs[:1]]
     given = [f.type_str for f in schema.inputs]
     return next((t for t in (*made, *given) if t in given), "")
@@ -92,7 +92,7 @@ def _dtypes(allowed: tuple[str, ...]) -> frozenset[DType]:
 def _wider(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType:
     wider = _first_wider(dtype, accepted)
     if wider is None:
-        raise CompileError("E-EXPORT-TYPE", f"{op_type} of ONNX takes no {dtype}")
+        raise CompileError("E-EXPORT-TYPE", f"{op_type} of ONNX does not accept {dtype}")
     return wider
 
 
@@ -104,14 +104,14 @@ def _first_wider(dtype: DType, accepted: frozenset[DType]) -> DType | None:
 
 
 CHOOSING = frozenset({"MaxPool"})
-"""Operators whose results are elements of their operands, or where those lie: floats will do."""
+"""Operators whose results are elements of operands or their positions: floats are exact."""
 
 EXACT_BITS = 16
-"""Whole numbers of so few bits are numbers of f32."""
+"""The most bits of integers that f32 represents exactly."""
 
 
 def _float_of_all(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType | None:
-    """f32 for whole numbers that it has all of, where nothing is computed with them."""
+    """Return f32 for integers that it represents exactly, for operators without arithmetic."""
     exact = op_type in CHOOSING and dtype.is_integer and dtype.bits <= EXACT_BITS
     return DType.f32 if exact and DType.f32 in accepted else None
 
@@ -160,4 +160,4 @@ def _names() -> dict[DType, str]:
 
 
 ONNX_NAMES = _names()
-"""What the standard's signatures call our element types."""
+"""The names of element types in the standard's signatures."""

@@ -1,4 +1,4 @@
-"""Nodes of ours as standard nodes: through `export` facets, decompositions, or as they are."""
+"""The export of nodes: by `export` facets, by decompositions, or unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from compiler.ops import protos
 
 
 def write_nodes(scope: Scope, graph: Graph, targets: Mapping[str, str]) -> None:
-    """Write all nodes of a graph into a scope; `targets` are names that values have to get.
+    """Write all nodes of a graph into a scope; `targets` are required names of values.
 
     Errors: E-EXPORT-*, each naming its node.
     """
@@ -48,7 +48,7 @@ def write_nodes(scope: Scope, graph: Graph, targets: Mapping[str, str]) -> None:
 
 
 def _without_unread(node: Node, read: Container[str]) -> Node:
-    """The node without results that nothing reads: what only they are made of is not written."""
+    """Omit the unread results of a node, so that their computation is not exported."""
     if node.op not in OPERATORS or len(node.outputs) == 1:
         return node
     kept = (o if i == 0 or o in read else "" for i, o in enumerate(node.outputs))
@@ -84,23 +84,23 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 
 
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
-    """Whether an equal node that is there already can stand for this one.
+    """Whether an equal node that is already written can replace this one.
 
-    Fusions repeat what is cheap in each of several kernels; opened, they need it once.
+    Fusions recompute cheap values in several kernels; inlined, one node suffices.
     """
     drawn = node.op.startswith("random_")
     return node.op in OPERATORS and not drawn and not any(o in targets for o in node.outputs)
 
 
 def _key(scope: Scope, node: Node) -> tuple[Any, ...]:
-    """What a node computes, in the names of the model."""
+    """Return the computation of a node over exported names, as a key."""
     attrs = tuple((k, repr(v)) for k, v in sorted(node.attrs.items()))
     outputs = tuple(bool(o) for o in node.outputs)
     return (node.op, tuple(map(scope.identity, node.inputs)), attrs, outputs)
 
 
 def _through_facet(scope: Scope, node: Node, outputs: Sequence[str]) -> None:
-    """Errors: E-EXPORT-OPERATOR when the operator has no way to ONNX with these operands."""
+    """Write a node by its `export` facet. Errors: E-EXPORT-OPERATOR if it has no result."""
     operator = OPERATORS[node.op]
     types = {i: _tensor_type(scope, i) for i in node.inputs if i}
     operands = [Tensor(i, types[i], scope.known(i)) if i else None for i in node.inputs]
@@ -108,7 +108,7 @@ def _through_facet(scope: Scope, node: Node, outputs: Sequence[str]) -> None:
     if made is None and operator.decompose_fn is not None:
         made = operator.decompose_fn(*operands, **node.attrs)
     if made is None:
-        raise CompileError("E-EXPORT-OPERATOR", f"{node.op} cannot be written in ONNX here")
+        raise CompileError("E-EXPORT-OPERATOR", f"{node.op} has no ONNX form for these operands")
     if _is_standard(made):
         _Expression(scope, node, outputs).write(made)
         return
@@ -131,7 +131,7 @@ def _is_standard(made: Operand | tuple[Operand, ...]) -> bool:
 def inline(
     scope: Scope, body: Graph, operands: Sequence[str], results: Sequence[tuple[str, str]]
 ) -> None:
-    """Write the nodes of a body in place; its inputs are these operands, its results get names."""
+    """Inline a body with these operands as inputs and these names of results."""
     inner = scope.inner()
     for v, operand in zip(body.inputs, operands, strict=True):
         inner.define(v.name, scope.value(operand), logical(v.type), scope.constant(operand))
@@ -139,7 +139,7 @@ def inline(
 
 
 def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) -> None:
-    """Write the nodes of a body whose inputs have their names; its results get these."""
+    """Write the nodes of a body with named inputs; rename its results."""
     body = combined(body, scope)
     scope.constants(body.constants)
     targets: dict[str, str] = {}
@@ -152,14 +152,14 @@ def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) ->
 
 
 def source_of(graph: Graph, value: str) -> str:
-    """The value that copies into other memory layouts were made of."""
+    """Return the source of copies into other memory layouts."""
     while (node := graph.producers.get(value)) is not None and node.op == "relayout":
         value = node.inputs[0]
     return value
 
 
 def give_names(scope: Scope, results: Iterable[tuple[str, str]]) -> None:
-    """Copy the values that are not yet called what they have to be called."""
+    """Write copies of values that lack their required names."""
     for value, name in results:
         found = scope.value(value)
         if found != name:
@@ -167,7 +167,7 @@ def give_names(scope: Scope, results: Iterable[tuple[str, str]]) -> None:
 
 
 def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
-    """A graph as GraphProto; one with another around it is a subgraph, whose names may change.
+    """Convert a graph to a GraphProto; a subgraph (with `around`) may be renamed.
 
     Errors: E-EXPORT-*.
     """
@@ -193,7 +193,7 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
 
 
 def _handed_on(scope: Scope, graph: Graph, results: Sequence[str]) -> list[str]:
-    """The results of a subgraph, whose names mean nothing: by those of inputs and constants."""
+    """Name the results of a subgraph; inputs and constants keep their exported names."""
     own = {v.name for v in graph.inputs} | set(graph.constants)
     made: list[str] = []
     for r, name in zip(graph.results, results, strict=True):
@@ -207,7 +207,7 @@ def _check_names(results: Sequence[str], values: Sequence[str], inputs: Sequence
         require(
             name not in inputs or name == value,
             "E-EXPORT-NAME",
-            f"the result {name!r} is {value!r}, while an input has its name",
+            f"the result {name!r} of {value!r} has the name of an input",
         )
 
 
@@ -236,7 +236,7 @@ def _info(name: str, t: Type) -> Any:
 
 
 def has_opaque(t: Type) -> bool:
-    """Whether something about a type is not known that ONNX wants to be told."""
+    """Whether a type lacks information that ONNX requires."""
     match t:
         case OpaqueType():
             return True
@@ -248,17 +248,17 @@ def has_opaque(t: Type) -> bool:
 
 @dataclass
 class _Expression:
-    """What an `export` facet gives for one node, being written."""
+    """The emitter of the expression that an `export` facet returns for one node."""
 
     scope: Scope
     node: Node
     outputs: Sequence[str]
     _done: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)
     _dtypes: dict[str, DType] = field(default_factory=dict)
-    """Element types of what nodes inside of the expression give."""
+    """The element types of the outputs of nested nodes."""
 
     def write(self, made: Operand | tuple[Operand, ...]) -> None:
-        """Write nodes that give the outputs."""
+        """Write the nodes of the outputs."""
         parts = made if isinstance(made, tuple) else (made,)
         if len(parts) == 1 and isinstance(parts[0], Standard):
             parts = tuple(Out(parts[0], i) for i in range(len(self.outputs)))
@@ -289,7 +289,7 @@ class _Expression:
             case Out(Standard() as call, index):
                 return self._standard(call, wanted)[index]
             case _:
-                raise TypeError(f"{part!r} is no operand of a standard node")
+                raise TypeError(f"{part!r} cannot be an operand of a standard node")
 
     def _standard(self, s: Standard, wanted: Mapping[int, Mapping[int, str]]) -> list[str]:
         if id(s) not in self._done:
@@ -315,7 +315,7 @@ class _Expression:
         return self._done[id(s)][1]
 
     def _dtype(self, value: str) -> DType | None:
-        """The element type of a written value, where it is known."""
+        """Return the element type of an exported value, if known."""
         t = self.scope.tensor_type(value) if value else None
         return self._dtypes.get(value) if t is None else t.dtype
 
@@ -381,7 +381,7 @@ class _Expression:
 
 
 def _told_apart(attribute: Any) -> Any:
-    """What tells an attribute from others; long arrays are not printed in full."""
+    """Return a hashable key of an attribute; repr() would abbreviate long arrays."""
     if isinstance(attribute, np.ndarray):
         return (str(attribute.dtype), attribute.shape, attribute.tobytes())
     return repr(attribute)

@@ -1,4 +1,4 @@
-"""From an ONNX file to a graph, under limits that hold for files from strangers."""
+"""The import of ONNX files to graphs, with limits for untrusted files."""
 
 from compiler.frontend.load import load
 from compiler.limits import UPLOAD_LIMITS, Limits

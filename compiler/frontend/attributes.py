@@ -1,4 +1,4 @@
-"""Attributes of ONNX nodes as plain values, and what an operator's schema demands of a node."""
+"""Attributes of ONNX nodes as Python values, and checks of nodes against operator schemas."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from compiler.frontend.tensors import TensorReader
 from compiler.ops import protos
 
 Bindings = Mapping[str, Any]
-"""AttributeProtos that a function call gives to references inside the function."""
+"""The AttributeProtos of a function call, for references inside the function."""
 
 
 def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
-    """The AttributeProtos of a node by name, references to a function's attributes replaced.
+    """Return the AttributeProtos of a node by name; resolve references to function attributes.
 
     Errors: E-MODEL-ATTRIBUTE for a repeated name.
     """
@@ -31,7 +31,7 @@ def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
 
 
 def kind_of(a: Any) -> int:
-    """The attribute's kind; early files do not state it, so the field that is set decides."""
+    """Return the kind of an attribute; in early files without it, the set field decides."""
     if a.type:
         return int(a.type)
     kinds = type(a)
@@ -53,7 +53,7 @@ def kind_of(a: Any) -> int:
 
 
 def value_of(a: Any, key: str, tensors: TensorReader, read_type: Callable[[Any], Any]) -> Any:
-    """The value of an attribute that is no graph. Errors: E-MODEL-ATTRIBUTE and the tensor's."""
+    """Return the value of an attribute other than a graph. Errors: E-MODEL-ATTRIBUTE, tensor's."""
     import onnx
 
     kinds = onnx.AttributeProto
@@ -93,10 +93,9 @@ def _text(value: bytes) -> str | bytes:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a schema demands: numbers of operands and outputs, and attributes (kind, required).
+    """The requirements of a schema: numbers of operands and outputs, attributes (kind, required).
 
-    `required` has the places of operands that cannot be left out, `rest` that from which on none
-    can be.
+    `required` has the positions of required operands; from position `rest` on, all are required.
     """
 
     min_inputs: int
@@ -110,7 +109,7 @@ class Demands:
 
 @lru_cache(maxsize=2048)
 def demands(op_type: str, domain: str, opset: int) -> Demands | None:
-    """The schema's demands; None when the onnx package knows no such operator."""
+    """Return the requirements of a schema; None for an operator unknown to the onnx package."""
     schema = protos.schema_of(op_type, domain, opset)
     if schema is None:
         return None
@@ -130,7 +129,7 @@ def _is_variadic(formals: Any) -> bool:
 
 
 def check_node(node: Any, needs: Demands, attributes: Mapping[str, Any]) -> None:
-    """Errors: E-MODEL-INVALID for a wrong number of operands, E-MODEL-ATTRIBUTE."""
+    """Check a node against its schema. Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE."""
     for what, n, low, high in (
         ("operands", len(node.input), needs.min_inputs, needs.max_inputs),
         ("outputs", len(node.output), needs.min_outputs, needs.max_outputs),
@@ -144,7 +143,7 @@ def check_node(node: Any, needs: Demands, attributes: Mapping[str, Any]) -> None
     for place in places:
         if place < len(node.input) and not node.input[place]:
             raise CompileError(
-                "E-MODEL-INVALID", f"operand {place} of {node.op_type} cannot be left out"
+                "E-MODEL-INVALID", f"operand {place} of {node.op_type} cannot be omitted"
             )
     for key, a in attributes.items():
         expected = needs.attributes.get(key)

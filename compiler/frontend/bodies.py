@@ -1,8 +1,7 @@
-"""Function bodies that the standard gives: an operator in terms of others, where those are ours.
+"""Function bodies of the ONNX standard: operators decomposed into declared ones.
 
-An operator without a declaration of ours, or one that its declaration leaves alone, need not be
-foreign when the onnx package says what it is made of. Its body then takes its place, as that of a
-function of the model would.
+An operator without a declaration, or with one that rejects the node, is inlined instead of kept
+foreign if the onnx package has its function body.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.facets import facet_key
 
 DEEPEST = 4
-"""Bodies that call operators with bodies; the standard's own need two."""
+"""The deepest nesting of bodies; the standard needs two."""
 
 
 def body_of(
     node: Any, attributes: Mapping[str, Any], opset: int, types: Sequence[Type | None]
 ) -> Any | None:
-    """The function that says what a node means for operands of these types.
+    """Return the function body of a node for operands of these types.
 
-    None when the standard has none, or when it would itself need an operator that is not ours. A
-    body with control flow is no better than a declaration of ours that waits for a parameter.
+    None if the standard has none, or if the body needs an undeclared operator. A body with control
+    flow is no better than a declaration that waits for a parameter.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
@@ -44,7 +43,7 @@ def body_of(
         return None
     named = {normal_domain(o.domain) for o in function.opset_import}
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
-        # Bodies of preview operators do not say for which opset they are written.
+        # Bodies of preview operators do not state their opset.
         function.opset_import.add(domain=domain, version=newest(domain))
     if any(map(_is_wide, types)):
         function = _widened(function, types)
@@ -60,7 +59,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """The body in the schema, or the one it builds for this node; None when it builds none."""
+    """Return the body in the schema, or the one that it builds for this node, else None."""
     import onnx
 
     if schema.has_function:
@@ -76,7 +75,7 @@ def _stated(
         made = schema.get_context_dependent_function(
             asking.SerializeToString(), [t.SerializeToString() for t in given]
         )
-    except Exception:  # the package's C++ raises several kinds for what it cannot express
+    except Exception:  # the package's C++ raises several kinds of errors
         return None
     return onnx.FunctionProto.FromString(made) if made else None
 
@@ -86,9 +85,9 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """The body with casts of f64 to f64 in place of f32: ReduceL2 would lose half of the digits.
+    """Keep f64 where a body casts to f32: ReduceL2 would lose half of its precision.
 
-    As it was where that mixes types, or gives results of another type.
+    Return the body unchanged where that mixes types or changes the type of results.
     """
     import onnx
 
@@ -109,9 +108,9 @@ def _widened(function: Any, types: Sequence[Type | None]) -> Any:
 
 
 def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
-    """Whether the body's operators take what flows into them when the operands are integers.
+    """Whether the body's operators accept their operands' types, for integer operands.
 
-    Some bodies were written with floats in mind: that of ReduceLogSum takes Log of integers.
+    Some bodies assume floats: that of ReduceLogSum would apply Log to integers.
     """
     if not any(isinstance(t, TensorType) and t.dtype.is_integer for t in types):
         return True
@@ -123,9 +122,9 @@ def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
 def _element_types(
     function: Any, types: Sequence[Type | None], checked: bool = False
 ) -> dict[str, int]:
-    """The element types of a body's values as the onnx package codes them, where it finds them.
+    """Return the element types of a body's values, in ONNX's encoding, where inferred.
 
-    `checked` raises onnx's InferenceError where operands have types that do not go together.
+    `checked` raises onnx's InferenceError for incompatible operand types.
     """
     import onnx
 
@@ -159,7 +158,7 @@ def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> 
 
 
 def _is_ours(function: Any, depth: int) -> bool:
-    """Whether each node has a declaration of ours, or a body of which that can be said."""
+    """Whether each node has a declaration, or recursively a body of declared operators."""
     versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
     return all(_is_known(n, versions, depth) for n in walk(function.node))
 
@@ -182,6 +181,6 @@ def _is_control_flow(node: Any) -> bool:
 
 @cache
 def _fixed_body(op_type: str, domain: str, opset: int) -> Any | None:
-    """The body of an operator that has the same one for all operands."""
+    """Return the body of an operator if it does not depend on the operands."""
     schema = protos.schema_of(op_type, domain, opset)
     return schema.function_body if schema is not None and schema.has_function else None

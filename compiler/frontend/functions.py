@@ -1,4 +1,4 @@
-"""Model-local functions: found by name, and measured before any is put in place of its calls."""
+"""Model-local functions: lookup by name, and a size check before inlining."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Key = tuple[str, str, str]
 
 
 def normal_domain(domain: str) -> str:
-    """The standard domain has two spellings."""
+    """Normalise a domain: the standard one has two spellings."""
     return "" if domain == "ai.onnx" else domain
 
 
 def key_of(node: Any) -> Key:
-    """What a node calls, if it calls a function."""
+    """Return the key of the function that a node may call."""
     return normal_domain(node.domain), node.op_type, node.overload
 
 
 class Functions:
     """The functions of a model. Errors: E-MODEL-NAME for two of one name, E-MODEL-CYCLE,
 
-    E-MODEL-SIZE when calls of calls would give too many nodes or nest too deeply.
+    E-MODEL-SIZE when inlining would give too many nodes or nest too deeply.
     """
 
     def __init__(self, model: Any, limits: Limits) -> None:
@@ -41,11 +41,11 @@ class Functions:
         self._measure(self._count(model.graph.node), limits)
 
     def __getitem__(self, node: Any) -> Any | None:
-        """The function that a node calls; None when it is an operator."""
+        """Return the function that a node calls; None for an operator."""
         return self._found.get(key_of(node)) if self._found else None
 
     def _count(self, nodes: Iterable[Any]) -> tuple[Counter[Key], int]:
-        """How often a list of nodes calls each function, and how many nodes it has."""
+        """Count the calls of each function in a list of nodes, and its nodes."""
         calls: Counter[Key] = Counter()
         total = 0
         for node in walk(nodes):
@@ -64,10 +64,10 @@ class Functions:
             depths[key] = 1 + max((depths[c] for c in calls), default=0)
         calls, own = main
         total = own + sum(n * sizes[c] for c, n in calls.items())
-        limits.check("nodes after putting functions in place", total, limits.n_nodes)
+        limits.check("nodes after inlining functions", total, limits.n_nodes)
         check_bytes(total * NODE_BYTES, f"a model of {total:,} nodes")
         depth = max((depths[c] for c in calls), default=0)
-        limits.check("functions calling each other in depth", depth, limits.nested_regions)
+        limits.check("nested calls of functions", depth, limits.nested_regions)
 
     def _inner_first(self) -> Iterator[Key]:
         done: set[Key] = set()
@@ -90,7 +90,7 @@ class Functions:
 
 
 def walk(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Nodes, and the nodes of their subgraphs."""
+    """Yield nodes, and the nodes of their subgraphs."""
     pending = [iter(nodes)]
     while pending:
         node = next(pending[-1], None)

@@ -1,4 +1,4 @@
-"""From a parsed ONNX model to a graph: scopes, functions in place, one node after the other."""
+"""The import of a parsed ONNX model: scopes, inlined functions, nodes in order."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from compiler.ops.reshape import identity
 
 
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
-    """The graph of a parsed model. Errors: E-MODEL-*, each naming its node or value.
+    """Import a parsed model. Errors: E-MODEL-*, each naming its node or value.
 
-    Open sizes of one name may have several values: where shapes then seem not to fit, a name
-    stands for another size in each place. Open sizes that operators leave no choice about become
-    numbers: weights for 64 channels take images of 64 channels.
+    One name of an open size may have several values: where shapes conflict otherwise, each
+    occurrence of the name is a separate size. Open sizes that operators determine become numbers:
+    weights of 64 channels require images of 64 channels.
     """
     names = DimNames(limits)
     try:
@@ -70,7 +70,7 @@ class GraphImporter:
         depth: int,
         verbatim: bool = False,
     ) -> None:
-        """`verbatim` carries every node as it is, for operators that need their ONNX subgraph."""
+        """`verbatim` keeps every node foreign, for operators that need their ONNX subgraph."""
         model.limits.check("subgraphs in depth", depth, model.limits.nested_regions)
         self.model, self.proto, self.scope, self.depth = model, proto, scope, depth
         self.verbatim = verbatim
@@ -86,7 +86,7 @@ class GraphImporter:
         prefix: str,
         input_types: Sequence[Type | None] = (),
     ) -> Graph:
-        """The graph. `prefix` is for nodes without a name; `input_types` for untyped inputs."""
+        """Import the graph; `prefix` names unnamed nodes, `input_types` types untyped inputs."""
         g = self.proto
         self._declare(g)
         stored = self._initialisers(g)
@@ -123,7 +123,7 @@ class GraphImporter:
         self.scope.define(name, self.editor.add_constant(c, hint or name))
 
     def _inputs(self, g: Any, stored: set[str], given: Sequence[Type | None]) -> None:
-        """Graph inputs; one with a stored value is just a constant (IR version 3 lists both)."""
+        """Add graph inputs; one with a stored value is a constant (IR version 3 lists both)."""
         position = 0
         for v in g.input:
             if v.name in stored:
@@ -157,16 +157,16 @@ class GraphImporter:
             self.editor.results.append(Result(v.name, value))
 
     def _handed_on(self, value: str) -> str:
-        """A captured value as one of the region's own, so that the region knows its type."""
+        """Import a captured value into the region, so that its type is known there."""
         t = self.editor.type(value)
         if isinstance(t, TensorType):
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
         return value
 
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
-        """Unique names: the file's own first, then `OpType_position` for nodes without one.
+        """Return unique names: the file's own first, then `OpType_position` for unnamed nodes.
 
-        Both begin with a prefix of their own, which says where nodes of a subgraph stand.
+        Both have a prefix, which shows the position of a subgraph.
         """
         names = [""] * len(nodes)
         for named in (True, False):
@@ -187,7 +187,7 @@ class GraphImporter:
     def region(
         self, proto: Any, frame: Frame, prefix: str, given: Sequence[Type | None], verbatim: bool
     ) -> Graph:
-        """A subgraph of one of this graph's nodes."""
+        """Import a subgraph of one of this graph's nodes."""
         importer = GraphImporter(
             self.model,
             proto,
@@ -218,19 +218,19 @@ class GraphImporter:
             except CompileError as e:
                 raise e.at(Where(node=frame.origin or name)) from e.__cause__
             except (ArithmeticError, LookupError, ValueError) as e:
-                # Numbers that no size, axis or scale can be: numpy refuses to work with them.
+                # numpy rejects numbers that are invalid as a size, axis or scale.
                 where = Where(node=frame.origin or name)
-                reason = f"{node.op_type} cannot be given these numbers: {e}"[:300]
+                reason = f"{node.op_type} does not accept these numbers: {e}"[:300]
                 raise CompileError("E-MODEL-INVALID", reason, where=where) from e
 
     def _call(self, frame: Frame, node: Any, name: str, function: Any) -> Frame:
-        """A function's body as nodes in place of a call."""
+        """Inline the body of a function."""
         n_in, n_out = len(function.input), len(function.output)
         fits = len(node.input) <= n_in and len(node.output) <= n_out
         require(
             fits,
             "E-MODEL-INVALID",
-            f"the function {function.name!r} takes {n_in} operands and gives {n_out} values",
+            f"the function {function.name!r} has {n_in} operands and {n_out} outputs",
         )
         scope = Scope()
         given = [*node.input, *[""] * (n_in - len(node.input))]
@@ -258,14 +258,14 @@ class GraphImporter:
         )
 
     def _import(self, frame: Frame, node: Any, name: str) -> Any | None:
-        """Import a node that calls no function of the model; or the function that it stands for."""
+        """Import a node that calls no function of the model, or return its standard body."""
         domain = normal_domain(node.domain)
         require(bool(node.op_type), "E-MODEL-INVALID", "a node has no operator type")
         require(any(node.output), "E-MODEL-INVALID", f"{node.op_type} has no outputs")
         opset = frame.opsets.get(domain)
         if opset is None:
             raise CompileError(
-                "E-MODEL-OPSET", f"the model names no version of the operator set {domain!r}"
+                "E-MODEL-OPSET", f"the model states no version of the operator set {domain!r}"
             )
         attributes = bound(node.attribute, frame.attributes)
         needs = demands(node.op_type, domain, opset)
@@ -278,20 +278,20 @@ class GraphImporter:
 
 
 OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""What ONNX Runtime's optimiser writes into ONNX's own domain, whatever the opset of the model."""
+"""Operators that ONNX Runtime's optimiser writes into ONNX's own domain, at any opset."""
 
 
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
-    """Errors: E-MODEL-OPERATOR unless an operator without a schema is one that we can compute."""
+    """Check that an operator without a schema has a declaration. Errors: E-MODEL-OPERATOR."""
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
-        hint = f"it came with opset {came}: export for that one" if came else ""
+        hint = f"opset {came} introduced it: export the model for that opset" if came else ""
         found = key in OF_ANY_OPSET
     else:
         hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)
     if not found:
         raise CompileError(
             "E-MODEL-OPERATOR",
-            f"{node.op_type!r} is no operator of {domain or 'ai.onnx'} {opset}",
+            f"{node.op_type!r} is not an operator of {domain or 'ai.onnx'} {opset}",
             hint=hint,
         )

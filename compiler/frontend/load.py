@@ -1,4 +1,4 @@
-"""Opening a model: bytes checked, parsed without its large weights, and made a graph."""
+"""Model loading: check the bytes, parse without large weights, import."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from compiler.ir.graph import Graph
 from compiler.limits import MESSAGE_BYTES, NODE_BYTES, OWN_LIMITS, Limits, check_bytes, limited
 
 MAPPED_BYTES = 64 << 20
-"""Larger files are mapped instead of read: most of their bytes are weights nobody looks at yet."""
+"""The size from which files are memory-mapped: most of their bytes are weights read later."""
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) -> Graph:
-    """The graph of an ONNX model: a file, or its bytes.
+    """Load an ONNX model from a file or bytes as a graph.
 
-    A file whose name ends in .ir or .py is a written model: see written/.
-    Large weights stay in the file and are read when needed; no other file is ever opened.
-    Errors: E-MODEL-*, each with the place in the model and what to do about it; of written models
-    E-TEXT-*, E-WRITE-* and what operators raise, at line and column. E-LIMIT-* beyond `limits`.
+    A file with the extension .ir or .py is a written model: see written/.
+    Large weights stay in the file until read; no other file is opened.
+    Errors: E-MODEL-*, each with its position in the model and a remedy; for written models,
+    E-TEXT-*, E-WRITE-* and errors of operators, at line and column. E-LIMIT-* beyond `limits`.
     """
     with limited(limits):
         return _load_any(source, limits)
@@ -52,11 +52,11 @@ def _load_any(source: str | os.PathLike[str] | bytes, limits: Limits) -> Graph:
 
 
 def _contents(path: str, limits: Limits) -> Any:
-    """The bytes of a regular file. Errors: E-MODEL-FILE, E-MODEL-SIZE."""
+    """Return the bytes of a regular file. Errors: E-MODEL-FILE, E-MODEL-SIZE."""
     try:
         status = os.stat(path)
-        # A pipe or a device could block for ever, or never end.
-        require(stat.S_ISREG(status.st_mode), "E-MODEL-FILE", f"{path!r} is no file")
+        # A pipe or a device could block or be infinite.
+        require(stat.S_ISREG(status.st_mode), "E-MODEL-FILE", f"{path!r} is not a regular file")
         limits.check("bytes", status.st_size, limits.file_bytes)
         with open(path, "rb") as f:
             if status.st_size > MAPPED_BYTES:
@@ -88,7 +88,7 @@ _OTHER_KINDS = (
 
 
 def _check_kind(head: bytes) -> None:
-    """Refuse at once what is plainly something else. Errors: E-MODEL-PROTOBUF."""
+    """Refuse other file formats by their first bytes. Errors: E-MODEL-PROTOBUF."""
     for magic, kind, hint in _OTHER_KINDS:
         if head.startswith(magic):
             raise CompileError("E-MODEL-PROTOBUF", f"this is a {kind} file, not ONNX", hint=hint)

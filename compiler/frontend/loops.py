@@ -1,4 +1,4 @@
-"""Bodies of loops whose inputs are declared otherwise than the loop's operands say."""
+"""Corrections of loop bodies whose declared inputs contradict the loop's operands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compiler.ir.types import TensorType, Type
 
 
 def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
-    """The body of a Loop with a scalar step number and condition, as the standard has them.
+    """Make the step number and condition of a Loop's body scalars, as in the standard.
 
-    TorchScript's exporter declares `int64[1]` where the trip count is such a list, and ONNX Runtime
-    gives what is declared. Here a Reshape inside the body makes the list.
+    TorchScript's exporter declares `int64[1]` for a trip count of that shape, and ONNX Runtime
+    follows the declaration. Here a Reshape inside the body makes the list.
     """
     lists = [v for v in body.input[:2] if _is_list(v)]
     if not lists:
@@ -39,9 +39,9 @@ def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
 def with_open_states(
     body: onnx.GraphProto, states: Sequence[Type | None], dims: DimNames
 ) -> onnx.GraphProto:
-    """The body of a Loop without sizes of states that depend on the sizes of the model's inputs.
+    """Open the sizes of a Loop's states that depend on the sizes of the model's inputs.
 
-    Their record was made for one set of inputs. ONNX Runtime goes by what a loop starts with.
+    The recorded sizes are those of one set of inputs. ONNX Runtime uses the initial states.
     """
     wrong = [
         (n, k)
@@ -58,7 +58,7 @@ def with_open_states(
 
 
 def _wrong_axes(v: onnx.ValueInfoProto, state: Type | None, dims: DimNames) -> list[int]:
-    """The axes whose size is a number on record and depends on sizes of inputs in fact."""
+    """Return the axes with a recorded number whose actual size depends on input sizes."""
     stated = v.type.tensor_type.shape.dim
     if not isinstance(state, TensorType) or state.shape is None or len(stated) != state.rank:
         return []

@@ -1,4 +1,4 @@
-"""One ONNX node as nodes of ours: through its operator's facet, or foreign, as it is."""
+"""The import of one ONNX node, by its operator's facet or as a foreign node."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
 
 UNREAD_MAY_GO = {"Dropout", "MaxPool", "LayerNormalization"}
-"""Operators whose further outputs, when nobody reads them, change nothing by being left out."""
+"""Operators whose unread optional outputs may be omitted."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """What all graphs of one model share."""
+    """The shared state of all graphs of one model."""
 
     functions: Functions
     tensors: TensorReader
@@ -47,7 +47,7 @@ class Model:
 
 @dataclass
 class NodeImporter:
-    """Imports one node that is no function call."""
+    """The importer of one node other than a function call."""
 
     graph: GraphImporter
     frame: Frame
@@ -57,9 +57,9 @@ class NodeImporter:
     protos: Mapping[str, Any]
 
     def run(self, key: str) -> Any | None:
-        """Add what the node becomes to the graph; `key` is its name in the ONNX registry.
+        """Add the imported node to the graph; `key` is its operator in the ONNX registry.
 
-        A function, when one is given back, is to take the node's place instead.
+        If a function is returned, the caller must inline it instead.
         """
         if key == "Constant":
             self._constant()
@@ -89,11 +89,11 @@ class NodeImporter:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The file's node that this work is for: the call, inside a function."""
+        """The origin in the file: the calling node, inside a function."""
         return (self.frame.origin or self.name,)
 
     def _inputs(self) -> list[str]:
-        """Operands; those at the end that are left out go, where the schema does not count them."""
+        """Return the operands without omitted trailing ones, where the schema allows that."""
         found = [self.frame.scope.value(i) for i in self.node.input]
         needs = demands(self.node.op_type, self.node.domain, self.opset)
         least = 0 if needs is None else needs.min_inputs
@@ -102,7 +102,7 @@ class NodeImporter:
         return found
 
     def _outputs(self) -> list[str]:
-        """ONNX names of the outputs; those at the end that are left out, or not read, go."""
+        """Return the ONNX names of the outputs, without omitted or unread trailing ones."""
         found = list(self.node.output)
         unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
         while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph.read)):
@@ -142,7 +142,7 @@ class NodeImporter:
         self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
 
     def _gradient(self) -> None:
-        """Differentiate the graph so far: the node names values, and gives others to take there."""
+        """Differentiate the graph so far at the values that the node names."""
         attrs = {
             k: value_of(a, k, self.graph.model.tensors, lambda _: None)
             for k, a in self.protos.items()
@@ -153,7 +153,7 @@ class NodeImporter:
         require(
             isinstance(attrs.get("y"), str) and len(given) == len(independent),
             "E-MODEL-ATTRIBUTE",
-            f"Gradient names {len(independent)} values and is given {len(given)}",
+            f"Gradient names {len(independent)} values but has {len(given)} operands",
         )
         at = {scope.value(n): v for n, v in zip(independent, given, strict=True)}
         xs = [scope.value(n) for n in attrs["xs"]]
@@ -165,7 +165,7 @@ class NodeImporter:
     def _through_facet(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Build what the operator's facet makes of the node; False when it is to stay foreign."""
+        """Build the call that the operator's facet returns; False for a foreign node."""
         try:
             values = through_facet(
                 self.graph.editor,
@@ -179,7 +179,7 @@ class NodeImporter:
                 self.origins,
             )
         except CompileError as e:
-            # A branch that is wrong for these sizes may be the one that is never taken.
+            # A branch that is illegal for these sizes may never be taken.
             may_not_run = self.graph.depth > 0 and e.code in DEPENDS_ON_OPERANDS
             open_ = e.code == "E-SHAPE-OPEN"
             if open_ or may_not_run or self._is_legal(inputs, attrs, outputs):
@@ -193,7 +193,7 @@ class NodeImporter:
         return True
 
     def _define(self, output: str, value: str) -> None:
-        """Give an ONNX name its value, and the value's type what the model knows better."""
+        """Bind an ONNX name to a value, and refine its type by the model's record."""
         self.frame.scope.define(output, value)
         declared = self.frame.scope.declared.get(output)
         editor = self.graph.editor
@@ -211,7 +211,7 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Whether the onnx package finds no fault with a node that our operator refuses."""
+        """Whether the onnx package accepts a node that the declaration refuses."""
         node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None
@@ -274,12 +274,12 @@ class NodeImporter:
 
 
 def _region_inputs(node: Node, types: Sequence[Type | None]) -> Iterator[Type | None]:
-    """Types of a region's inputs as far as the operands decide them."""
+    """Yield the types of a region's inputs that the operands determine."""
     if node.op == "onnx.Loop":
         yield TensorType(DType.i64, ())
         yield TensorType(DType.bool, ())
         for t in types[2:]:
-            # The sizes of a state may change from step to step.
+            # The sizes of a state may change between steps.
             yield TensorType(t.dtype, None) if isinstance(t, TensorType) else t
     elif node.op == "onnx.Scan":
         yield from scan_body_inputs(node, types)

@@ -1,4 +1,4 @@
-"""Which versions of which operator sets a model asks for, and which can be read."""
+"""The operator set versions that a model imports, and those supported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.frontend.functions import normal_domain
 
 
 def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
-    """Version of each operator set that a model or function names. Errors: E-MODEL-OPSET."""
+    """Return the version of each imported operator set. Errors: E-MODEL-OPSET."""
     found: dict[str, int] = {}
     for entry in imports:
         domain, version = normal_domain(entry.domain), int(entry.version)
@@ -21,7 +21,7 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
             raise CompileError(
                 "E-MODEL-OPSET",
                 f"operator set {domain or 'ai.onnx'} {version}; "
-                f"versions 1 to {newest(domain)} can be read",
+                f"versions 1 to {newest(domain)} are supported",
             )
     if not found:
         require(ir_version < 3, "E-MODEL-OPSET", "the model names no operator set")
@@ -31,7 +31,7 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
 
 @cache
 def newest(domain: str) -> int:
-    """The newest known version of an operator set; of one that is not known any will do."""
+    """Return the newest known version of an operator set; any version of an unknown one."""
     return _ranges()[domain][1] if is_standard(domain) else (1 << 63) - 1
 
 

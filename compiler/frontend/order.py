@@ -1,4 +1,4 @@
-"""Putting a graph's nodes into an order in which each value is defined before it is read."""
+"""Topological sorting of a graph's nodes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def in_order(
     taken: Container[str],
     is_defined: Callable[[str], bool],
 ) -> list[int]:
-    """Positions of the nodes in a stable topological order; the given one where it is one.
+    """Return the nodes' positions in a stable topological order, the given one if valid.
 
-    `names` label the nodes; `taken` are names that have a value before any node runs, to which
-    `is_defined` adds those of the graphs around.
+    `names` label the nodes; `taken` are names defined before all nodes, to which `is_defined` adds
+    those of enclosing graphs.
     Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
     """
     producer: dict[str, int] = {}
@@ -27,7 +27,7 @@ def in_order(
                 other = f"{names[producer[output]]!r}" if output in producer else "an input"
                 raise CompileError(
                     "E-MODEL-NAME",
-                    f"{output!r} is defined twice, by {other} as well",
+                    f"{output!r} is defined twice, also by {other}",
                     where=Where(node=names[i]),
                 )
             producer[output] = i
@@ -44,7 +44,7 @@ def _needs(
     is_defined: Callable[[str], bool],
     names: Sequence[str],
 ) -> list[int]:
-    """Positions of the nodes whose outputs a node reads."""
+    """Return the positions of the nodes whose outputs a node reads."""
     found: list[int] = []
     for name in reads(node):
         if name in producer:
@@ -52,7 +52,7 @@ def _needs(
         elif not is_defined(name):
             raise CompileError(
                 "E-MODEL-NAME",
-                f"{name!r} is read but defined nowhere",
+                f"{name!r} is read but not defined",
                 where=Where(node=names[i]),
             )
     return found
@@ -85,14 +85,14 @@ def _sorted(needs: list[list[int]], names: Sequence[str]) -> list[int]:
 
 
 def reads(node: Any) -> Iterator[str]:
-    """Every name a node depends on: its operands, and what its subgraphs capture."""
+    """Yield all names that a node reads: its operands, and the captures of its subgraphs."""
     yield from filter(None, node.input)
     for g in subgraphs(node):
         yield from captured(g)
 
 
 def subgraphs(node: Any) -> Iterator[Any]:
-    """The graphs among a node's attributes."""
+    """Yield the graphs among a node's attributes."""
     for a in node.attribute:
         if a.HasField("g"):
             yield a.g
@@ -100,7 +100,7 @@ def subgraphs(node: Any) -> Iterator[Any]:
 
 
 def captured(graph: Any) -> dict[str, None]:
-    """Names that a subgraph reads from the graph around it."""
+    """Return the names that a subgraph captures from the enclosing graph."""
     defined = {v.name for v in graph.input} | {t.name for t in graph.initializer}
     defined |= {t.values.name for t in graph.sparse_initializer}
     defined |= {o for n in graph.node for o in n.output}

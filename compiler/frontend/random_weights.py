@@ -1,8 +1,8 @@
-"""Random weights for models whose weights are all one number: such weights hide errors.
+"""Random weights for models with splat weights, which hide errors.
 
-The light models of the onnx package have their structure but no trained weights: every weight is a
-splat, so that swapping two channels, or forgetting half of them, changes no result. This writes an
-ordinary ONNX model in which they are random numbers of sizes that keep activations in range.
+The light models of the onnx package have no trained weights: every weight is a splat, so swapping
+or dropping channels changes no result. `random_weights` writes an ordinary ONNX model with random
+weights whose variances keep activations in range.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.errors import CompileError
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _THROUGH = {"Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Cast"}
-"""What stands between a weight and the node that uses it."""
+"""Operators between a weight and its use."""
 
 _RECTIFIERS = {"Relu", "LeakyRelu", "PRelu", "Clip", "HardSwish"}
 _KEEP_SIGN = _THROUGH | {"Transpose", "MaxPool", "AveragePool", "Concat", "Dropout", "Pad"}
@@ -32,7 +32,7 @@ _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLO
 
 
 def random_weights(model: str | PathLike[str] | bytes, seed: int) -> bytes:
-    """The model with every splat weight replaced by random numbers; other weights stay.
+    """Replace every splat weight of a model by random numbers; keep other weights.
 
     Convolution and matrix weights are normal with variance 1/fan-in, twice that behind a rectifier
     (He et al. 2015, arXiv:1502.01852); variances positive, scales near 1, biases and means near 0.
@@ -73,7 +73,7 @@ def _read(model: str | PathLike[str] | bytes) -> onnx.ModelProto:
 
 
 def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
-    """Weights that are one number throughout, by name, as views without memory of their own."""
+    """Return the splat weights by name, as views of one element."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:
@@ -95,7 +95,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Stored parameters of normalisations behind splat weights, which fit trained weights only."""
+    """Return the parameters of normalisations after splats, which fit trained weights only."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:
@@ -108,7 +108,7 @@ def _normalisations(
 
 
 Use = tuple[onnx.NodeProto, int]
-"""A node and the position at which it reads a value."""
+"""A node and the operand position at which it reads a value."""
 
 
 def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
@@ -120,7 +120,7 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
 
 
 def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
-    """The nodes that use a weight, also behind a change of shape."""
+    """Yield the uses of a weight, also after changes of shape."""
     for node, position in readers.get(name, ()):
         if node.op_type in _THROUGH and position == 0:
             yield from _roles(node.output[0], readers)
@@ -129,7 +129,7 @@ def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
 
 
 def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
-    """Whether about half of a value's elements were set to zero on the way."""
+    """Whether a rectifier has set about half of a value's elements to 0."""
     seen = 0
     while value in producers and seen < 20:
         node = producers[value]
@@ -142,9 +142,9 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 
 
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
-    """Outputs of scaling nodes that are added to another activation.
+    """Return the outputs of scaling nodes that are added to another activation.
 
-    A third as large, they keep a chain of residual blocks in range: each block would else double
+    A scale of a third keeps a chain of residual blocks in range: otherwise, each block would double
     the variance.
     """
     constant = {t.name for t in graph.initializer}
@@ -165,7 +165,7 @@ def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[s
 
 
 def _values(splat: Array, use: Use, chance: np.random.Generator) -> Array | None:
-    """Random numbers for a weight in its role; None where the role is not known."""
+    """Draw random numbers for a weight by its role; None for an unknown role."""
     node, position = use
     shape = splat.shape
     match node.op_type, position:
@@ -174,7 +174,7 @@ def _values(splat: Array, use: Use, chance: np.random.Generator) -> Array | None
         case "ConvTranspose", 1:
             return _normal(shape, 1 / max(shape[0], 1), chance)
         case ("Gemm" | "MatMul", 0 | 1):
-            # Half the gain of a convolution: scores that saturate a softmax would hide errors.
+            # Half the gain of a convolution: a saturated softmax would hide errors.
             return _normal(shape, 0.5 / max(_contracted(node, position, shape), 1), chance)
         case ("LSTM" | "GRU" | "RNN", 1 | 2):
             return _normal(shape, 1 / max(shape[-1], 1), chance)
@@ -203,7 +203,7 @@ def _normal(shape: tuple[int, ...], variance: float, chance: np.random.Generator
 
 
 def _contracted(node: onnx.NodeProto, position: int, shape: tuple[int, ...]) -> int:
-    """The size of the axis of a matrix that is summed over."""
+    """Return the size of the reduced axis of a matrix."""
     if len(shape) < 2:
         return prod(shape)
     flag = "transA" if position == 0 else "transB"
@@ -218,7 +218,7 @@ def _replace(proto: onnx.ModelProto, made: dict[str, onnx.TensorProto]) -> None:
     ]
     read = {i for n in kept_nodes for i in n.input} | {o.name for o in graph.output}
     kept = [t for t in graph.initializer if t.name not in made and t.name in read]
-    # Listed as an input, a weight could be overridden, and runtimes must not fold it.
+    # A weight listed as an input can be overridden, so runtimes must not fold it.
     stored = {t.name for t in graph.initializer}
     inputs = [v for v in graph.input if v.name not in stored]
     graph.ClearField("node")
@@ -227,5 +227,5 @@ def _replace(proto: onnx.ModelProto, made: dict[str, onnx.TensorProto]) -> None:
     graph.initializer.extend([*kept, *made.values()])
     graph.ClearField("input")
     graph.input.extend(inputs)
-    # Before version 4 of the format every stored weight had to be an input as well.
+    # Before IR version 4, every stored weight had to be an input too.
     proto.ir_version = max(proto.ir_version, 4)

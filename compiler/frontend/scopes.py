@@ -1,4 +1,4 @@
-"""Which of our values an ONNX name means, at each place of a model."""
+"""The scopes of ONNX names, which map them to values of the graph."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from compiler.errors import CompileError
 
 @dataclass(slots=True)
 class Scope:
-    """Names of one graph or function body; a subgraph also sees the scope around it."""
+    """The names of one graph or function body; a subgraph also sees the enclosing scope."""
 
     outer: Scope | None = None
     names: dict[str, str] = field(default_factory=dict)
     declared: dict[str, Any] = field(default_factory=dict)
-    """TypeProtos that the model records for names."""
+    """The TypeProtos recorded for names."""
 
     def find(self, name: str) -> str | None:
-        """Our value for a name; None when it has none (yet)."""
+        """Return the value of a name, or None."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -29,16 +29,16 @@ class Scope:
         return None
 
     def value(self, name: str) -> str:
-        """Our value for an operand; "" for one left out. Errors: E-MODEL-NAME."""
+        """Return the value of an operand; "" if omitted. Errors: E-MODEL-NAME."""
         if not name:
             return ""
         found = self.find(name)
         if found is None:
-            raise CompileError("E-MODEL-NAME", f"{name!r} is read but defined nowhere")
+            raise CompileError("E-MODEL-NAME", f"{name!r} is read but not defined")
         return found
 
     def define(self, name: str, value: str) -> None:
-        """Give a name its value. Errors: E-MODEL-NAME when this scope has defined it before."""
+        """Bind a name to a value. Errors: E-MODEL-NAME if this scope already defines it."""
         if name in self.names:
             raise CompileError("E-MODEL-NAME", f"{name!r} is defined twice")
         self.names[name] = value
@@ -46,26 +46,26 @@ class Scope:
 
 @dataclass(slots=True)
 class Frame:
-    """A list of nodes being imported: a graph's, or a function's in place of a call."""
+    """A list of nodes during import: a graph, or an inlined function."""
 
     nodes: Iterator[tuple[Any, str]]
     """Nodes with their unique names."""
     scope: Scope
     opsets: Mapping[str, int]
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """AttributeProtos that references inside a function stand for."""
+    """The AttributeProtos for references inside a function."""
     prefix: str = ""
-    """What names of the function's values begin with; "" in a graph."""
+    """The name prefix of the function's values; "" in a graph."""
     origin: str = ""
-    """The node of the file that called the function; "" in a graph."""
+    """The calling node in the file; "" in a graph."""
     value_names: Mapping[str, str] = field(default_factory=dict)
-    """What outputs of the function are called outside."""
+    """The names of the function's outputs outside."""
     returns: Mapping[str, str] = field(default_factory=dict)
-    """Names of the calling scope, and which names of the function give them."""
+    """Maps names of the calling scope to names of the function."""
     caller: Scope | None = None
 
     def finish(self) -> None:
-        """Hand a function's outputs to the scope that called it. Errors: E-MODEL-NAME."""
+        """Define a function's outputs in the calling scope. Errors: E-MODEL-NAME."""
         if self.caller is not None:
             for outside, inside in self.returns.items():
                 self.caller.define(outside, self.scope.value(inside))

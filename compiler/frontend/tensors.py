@@ -1,4 +1,4 @@
-"""Stored tensors of a model file as constants: sizes are checked before any memory is taken."""
+"""The import of stored tensors as constants, with size checks before allocation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from compiler.limits import Limits
 
 @dataclass(frozen=True)
 class TensorReader:
-    """Makes constants of TensorProtos of one model.
+    """The reader of one model's TensorProtos.
 
-    `path` names the file when there is one: large weights then stay in it.
+    `path` is the model file, if any, in which large weights stay.
     """
 
     data: Any
@@ -28,7 +28,7 @@ class TensorReader:
     limits: Limits
 
     def constant(self, proto: Any, origins: tuple[str, ...] = (), name: str = "") -> Constant:
-        """A TensorProto as a constant.
+        """Convert a TensorProto to a constant.
 
         Errors: E-MODEL-TENSOR, E-MODEL-TYPE, E-MODEL-SIZE, E-MODEL-EXTERNAL; they name the tensor.
         """
@@ -41,7 +41,7 @@ class TensorReader:
     def _constant(self, proto: Any, origins: tuple[str, ...]) -> Constant:
         t = self._type(proto)
         if proto.external_data or proto.data_location:
-            raise CompileError("E-MODEL-EXTERNAL", "its data lie in another file")
+            raise CompileError("E-MODEL-EXTERNAL", "its data are in another file")
         require(not proto.HasField("segment"), "E-MODEL-TENSOR", "it is one segment of several")
         if not proto.HasField("raw_data"):
             return _stored(_from_fields(proto, t), t, origins)
@@ -79,7 +79,7 @@ class TensorReader:
         return _stored(_from_raw(bytes(self.data[cut.start : cut.end]), t), t, origins)
 
     def sparse(self, proto: Any, origins: tuple[str, ...] = ()) -> Constant:
-        """A SparseTensorProto as a dense constant; a large one is refused, never written out.
+        """Convert a SparseTensorProto to a dense constant; refuse a large one.
 
         Errors: E-MODEL-TENSOR, E-MODEL-SIZE, E-MODEL-TYPE.
         """
@@ -98,13 +98,13 @@ class TensorReader:
 
 
 def _flat_places(indices: Array, dims: tuple[int, ...], n: int) -> Array:
-    """Row-major places from linear indices [n], or coordinates [n, rank]."""
+    """Convert linear indices [n] or coordinates [n, rank] to row-major offsets."""
     linear = indices.ndim == 1
     fits = indices.dtype == np.int64 and indices.shape == ((n,) if linear else (n, len(dims)))
     require(fits, "E-MODEL-TENSOR", f"indices of shape {list(indices.shape)} for {n} values")
     bound = np.array([int(np.prod(dims, dtype=object))] if linear else dims, np.int64)
     inside = bool(((indices >= 0) & (indices < bound)).all())
-    require(inside, "E-MODEL-TENSOR", "a sparse index lies outside the tensor")
+    require(inside, "E-MODEL-TENSOR", "a sparse index is out of bounds")
     if linear:
         return indices
     strides = np.array([int(np.prod(dims[i + 1 :], dtype=object)) for i in range(len(dims))])
@@ -120,7 +120,7 @@ def _check_only_raw(proto: Any) -> None:
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Where the format keeps elements of a type; entries per so many elements."""
+    """Return the field of elements of a type, and its entries per number of elements."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):
@@ -135,7 +135,7 @@ def _field_of(dtype: DType) -> tuple[str, int, int]:
 
 
 def _from_fields(proto: Any, t: TensorType) -> Array:
-    """Elements kept as numbers, or none at all where the shape has no elements."""
+    """Read elements from typed fields; none for an empty shape."""
     from onnx import numpy_helper
 
     name, entries, per = _field_of(t.dtype)
@@ -182,7 +182,7 @@ def _little(dtype: DType) -> np.dtype[Any]:
 
 
 def _stored(array: Array, t: TensorType, origins: tuple[str, ...]) -> Constant:
-    """The cheapest storage: one number where all elements have the same bits."""
+    """Choose the cheapest storage: a splat if all elements have the same bits."""
     if array.size <= LITERAL_LIMIT:
         return Constant(t, Literal(np.array(array, t.dtype.numpy)), origins)
     flat = array.reshape(-1)

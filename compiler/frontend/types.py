@@ -1,4 +1,4 @@
-"""Declared types of values, and names of open sizes made into words."""
+"""The import of declared types, and of the names of open sizes."""
 
 from __future__ import annotations
 
@@ -18,31 +18,30 @@ from compiler.ops.implied_sizes import Implied
 
 
 class DimNames:
-    """Sizes as a model writes them: numbers, names, or nothing at all.
+    """The sizes of a model: numbers, names, or unknown.
 
-    Equal names are equal sizes among the inputs, and wherever else a name of theirs stands. Other
-    names are an exporter's notes: TorchScript gives all results of SequenceAt the same three. They
-    are equal within one value only. A size without a name gets one of its own, made from the
-    value's name and the axis.
+    Equal names of inputs are equal sizes, wherever they occur. Other names are unreliable:
+    TorchScript gives all results of SequenceAt the same three, so they are equal within one value
+    only. A size without a name gets a unique one from the value's name and the axis.
     """
 
     def __init__(
         self, limits: Limits, apart: bool = False, sizes: Mapping[str, int] = MappingProxyType({})
     ) -> None:
-        """`apart` takes each size for one of its own, whatever its name.
+        """`apart` makes each size a separate symbol, regardless of its name.
 
-        `sizes` are the numbers that some of the symbols stand for.
+        `sizes` are the numbers of some symbols.
         """
         self._limits, self._apart, self._sizes = limits, apart, sizes
         self._words: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self.declared: set[str] = set()
-        """Symbols of the graph's inputs: those that a caller decides."""
+        """The symbols of the graph's inputs, which the caller decides."""
         self.shared: set[str] = set()
-        """Symbols that stand for two sizes of the inputs."""
+        """The symbols shared by two sizes of the inputs."""
 
     def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
-        """Reads the sizes of the value with this name. Errors: E-MODEL-SIZE."""
+        """Return a reader of the sizes of a value. Errors: E-MODEL-SIZE."""
         return lambda dim, position: self._read(dim, base, position, is_input)
 
     def _read(self, dim: Any, base: str, position: int, is_input: bool) -> Dim:
@@ -50,7 +49,7 @@ class DimNames:
             self._limits.check("the size of an axis", dim.dim_value, self._limits.dim)
             return int(dim.dim_value)
         name = dim.dim_param if dim.HasField("dim_param") else ""
-        # "?", "-1" and the like stand for no name.
+        # "?", "-1" etc. mean no name.
         if not re.search(r"[^\W\d_]", name, re.ASCII) or name == "None":
             return self._size(self._fresh(f"{identifier(base)}_d{position}"))
         if self._apart:
@@ -67,9 +66,9 @@ class DimNames:
         return self._sizes[word] if word in self._sizes else symbol(word)
 
     def decided(self, implied: Implied) -> dict[str, int]:
-        """The input sizes that operators leave no choice about.
+        """Return the input sizes that operators determine.
 
-        Names that inputs share stay open: runtimes do not ask that their sizes are equal.
+        Names shared by inputs stay open: runtimes do not require equal sizes.
         """
         names = implied.keys() & self.declared - self.shared
         return {name: min(implied[name]) for name in sorted(names) if len(implied[name]) == 1}
@@ -84,16 +83,16 @@ class DimNames:
         return name
 
     def type(self, proto: Any, base: str, *, is_input: bool = False) -> Type:
-        """A declared type. Errors: E-MODEL-TYPE, E-MODEL-SIZE."""
+        """Convert a declared type. Errors: E-MODEL-TYPE, E-MODEL-SIZE."""
         depth = protos.type_depth(proto, self._limits.nested_types)
-        self._limits.check("types inside each other", depth, self._limits.nested_types)
+        self._limits.check("nested types", depth, self._limits.nested_types)
         t = protos.from_type_proto(proto, self.reader(base, is_input=is_input))
         if isinstance(t, TensorType) and t.shape is not None:
             self._limits.check("axes", len(t.shape), self._limits.rank)
         return t
 
     def input_type(self, proto: Any, base: str) -> Type:
-        """The declared type of a graph input; its symbols count as given by the caller."""
+        """Convert the declared type of a graph input, whose symbols the caller decides."""
         require(bool(proto.WhichOneof("value")), "E-MODEL-TYPE", f"the input {base!r} has no type")
         if proto.WhichOneof("value") == "tensor_type":
             stated = proto.tensor_type.elem_type != 0
@@ -108,14 +107,14 @@ class DimNames:
         return t
 
     def depends_on_inputs(self, size: Dim) -> bool:
-        """Whether a size follows from open sizes of the graph's inputs."""
+        """Whether a size depends on open sizes of the graph's inputs."""
         return bool(symbols(size) & self.declared)
 
 
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
-    """Our inferred type, with what it leaves open taken from the model's own record.
+    """Refine an inferred type by the model's recorded one where it is open.
 
-    Sizes that depend on the inputs' sizes stay: a record may have been made for other inputs.
+    Sizes that depend on input sizes stay: the record may be that of other inputs.
     """
     if isinstance(ours, OpaqueType):
         return dims.type(proto, base)

@@ -1,8 +1,8 @@
-"""A walk over the bytes of a protobuf message before the protobuf library sees them.
+"""A pre-scan of a protobuf message before the protobuf library parses it.
 
-It follows tags and lengths without trusting them and builds nothing, so that a hostile file is
-refused before it costs memory. On the way it finds where large weights lie: those are cut out of
-what the library parses, and stay in the file.
+The scan checks all tags and lengths and builds nothing, so that a hostile file is refused before it
+takes memory. It also locates large weights, which are cut out of the parsed message and stay in the
+file.
 Source: the protobuf encoding, protobuf.dev/programming-guides/encoding.
 """
 
@@ -20,16 +20,16 @@ from compiler.errors import CompileError
 from compiler.limits import Limits, check
 
 LARGE_BYTES = 64 << 10
-"""Weights of at least this many bytes stay where they are."""
+"""The size from which weights stay in the file. Units: bytes."""
 
 CHECK_EVERY = 1 << 16
-"""Fields between two looks at the clock."""
+"""The fields between two checks of the time limit."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SCALAR, _STRING, _TEXT, _MESSAGE, _RAW_DATA, _EXTERNAL, _LOCATION = range(7)
 
 Table = dict[int, tuple[int, "Table"]]
-"""Field number to what it is, and for messages their own table."""
+"""Maps a field number to its kind, and for messages to their table."""
 
 
 @dataclass(slots=True)
@@ -39,12 +39,12 @@ class Cut:
     start: int
     end: int
     enclosing: tuple[tuple[int, int, int], ...]
-    """The messages around, outermost first: where their length stands, they begin, they end."""
+    """The enclosing messages, outermost first: offsets of length, start and end."""
 
 
 @dataclass(slots=True)
 class Scanned:
-    """What a walk found."""
+    """The result of a scan."""
 
     cuts: list[Cut] = field(default_factory=list)
     n_messages: int = 0
@@ -55,17 +55,17 @@ class Scanned:
 
 
 def scan(data: Any, limits: Limits) -> Scanned:
-    """Walk over the bytes of a ModelProto.
+    """Scan the bytes of a ModelProto.
 
-    Errors: E-MODEL-PROTOBUF where they are no protobuf, E-MODEL-SIZE beyond a limit,
-    E-MODEL-EXTERNAL when a tensor anywhere says that its data lie elsewhere.
+    Errors: E-MODEL-PROTOBUF for invalid protobuf, E-MODEL-SIZE beyond a limit, E-MODEL-EXTERNAL for
+    a tensor with external data.
     """
     model = _tables()
     node, tensor = _special()
     found = Scanned()
     stack: list[tuple[int, Table, int, int]] = [(len(data), model, -1, 0)]
     n_strings = [0]
-    """For each message on the stack; those of a node are its operands and results, and few more."""
+    """The strings of each message on the stack: for a node, mainly its operands and outputs."""
     at = 0
     while stack:
         end, table, _, start = stack[-1]
@@ -92,7 +92,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
                 stack.append((stop, inner, length_at, at))
                 n_strings.append(0)
                 if len(stack) > limits.nested_messages:
-                    limits.check("messages nested in each other", len(stack), len(stack) - 1)
+                    limits.check("nested messages", len(stack), len(stack) - 1)
                 if found.n_messages > limits.n_messages:
                     limits.check("messages", found.n_messages, limits.n_messages)
                 continue
@@ -125,7 +125,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
 
 
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
-    """A number of up to 10 bytes, and where it ends."""
+    """Read a number of at most 10 bytes; return also its end."""
     if at >= end:
         raise _broken(at, "the end where a number should be")
     byte = data[at]
@@ -156,7 +156,7 @@ def _check_string(data: Any, at: int, stop: int, limits: Limits | None) -> None:
 
 
 def _around(stack: list[tuple[int, Table, int, int]], length_at: int) -> tuple[Any, ...]:
-    """The enclosing messages below the model, and the field itself last."""
+    """Return the enclosing messages below the model, and the field last."""
     outer = tuple((where, start, end) for end, _, where, start in stack[1:])
     return (*outer, (length_at, 0, 0))
 
@@ -166,7 +166,7 @@ def _broken(at: int, what: str) -> CompileError:
 
 
 def _external(data: Any, start: int, end: int) -> CompileError:
-    """The refusal, with the name of the tensor whose message spans these bytes."""
+    """Make the error for external data, with the name of the tensor in these bytes."""
     name, at = "", start
     while at < end:
         tag, at = _varint(data, at, end)
@@ -194,7 +194,7 @@ _TENSOR_NAME = 8
 
 @cache
 def _all_tables() -> dict[str, Table]:
-    """A table per message of the ONNX format, from the installed package's own description."""
+    """Build a table per message of the ONNX format from the installed package's descriptors."""
     import onnx
 
     tables: dict[str, Table] = {}
@@ -244,25 +244,25 @@ def _special() -> tuple[Table, Table]:
 
 
 class Tokens:
-    """Marks that stand for cut-out bytes in the message that is parsed; nobody can forge them."""
+    """Unforgeable placeholders for cut bytes in the parsed message."""
 
     def __init__(self, cuts: list[Cut]) -> None:
         self._secret = os.urandom(16)
         self._cuts = cuts
 
     def mark(self, index: int) -> bytes:
-        """What stands in the place of a cut."""
+        """Return the placeholder of a cut."""
         return self._secret + struct.pack("<I", index)
 
     def cut(self, raw: bytes) -> Cut | None:
-        """The cut that these bytes stand for; None when they are just bytes."""
+        """Return the cut of a placeholder; None for other bytes."""
         if len(raw) != 20 or not raw.startswith(self._secret):
             return None
         return self._cuts[struct.unpack("<I", raw[16:])[0]]
 
 
 def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
-    """The message with every cut replaced by its mark, and all lengths around it corrected."""
+    """Replace every cut by its placeholder, and correct the enclosing lengths."""
     if not cuts:
         return bytes(data)
     return b"".join(_pieces(data, 0, len(data), list(enumerate(cuts)), 0, tokens))
@@ -271,7 +271,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """The content of one message; `cuts` are those inside it, in order."""
+    """Yield the content of one message; `cuts` are those inside it, in order."""
     at = start
     while cuts:
         index, first = cuts[0]

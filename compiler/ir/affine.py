@@ -1,6 +1,6 @@
-"""What is done with integer expressions: substitution, simplification by ranges, reading text.
+"""Operations on integer expressions: substitution, simplification by ranges, parsing.
 
-Symbolic dimensions and loop indices are both such expressions (`compiler.ir.expressions`).
+Symbolic dimensions and loop indices are such expressions (`compiler.ir.expressions`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
-    """An expression with values for its names in order; None leaves a name as it is."""
+    """Substitute values for the names of an expression, in order; None keeps a name."""
     values = {n: v for n, v in zip(e.names, given, strict=True) if v is not None}
 
     def value(atom: Atom) -> Expr:
@@ -75,7 +75,7 @@ def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
 
 
 def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
-    """Replace atoms, compound ones as a whole, wherever they stand."""
+    """Replace atoms, compound ones as a whole, at any depth."""
     if isinstance(e, int):
         return e
 
@@ -90,18 +90,18 @@ def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
 
 
 def atoms(e: Expr) -> Iterator[Atom]:
-    """The symbols and quotients, remainders and extremes that an expression is a polynomial of."""
+    """Yield the atoms of a polynomial: symbols, quotients, remainders and extremes."""
     for atom, _ in e.terms if isinstance(e, Affine) else ():
         yield from factors(atom)
 
 
 def symbols(e: Expr) -> frozenset[str]:
-    """The names that an expression depends on."""
+    """Return the names in an expression."""
     return frozenset() if isinstance(e, int) else frozenset(e.names)
 
 
 def coefficient(e: Expr, var: str) -> int | None:
-    """The factor of a symbol in a sum; None when it also stands inside a division or extreme."""
+    """Return the factor of a symbol in a sum; None if it also occurs in a compound atom."""
     if isinstance(e, int):
         return 0
     factor = 0
@@ -114,14 +114,14 @@ def coefficient(e: Expr, var: str) -> int | None:
 
 
 ATOMS_LIMIT = 100
-"""Larger expressions are not worth following: a new symbol takes their place."""
+"""The most atoms of an expression; a new symbol replaces a larger one."""
 
 NUMBER_LIMIT = 1 << 62
-"""No size and no factor of one is beyond this."""
+"""The limit of sizes and of their factors."""
 
 
 def is_simple(e: Expr) -> bool:
-    """Whether an expression has few enough atoms, and no number beyond what a size can be."""
+    """Whether an expression has few enough atoms, and no number beyond the limit of sizes."""
     pending, n_atoms = [e], 0
     while pending:
         top = pending.pop()
@@ -141,35 +141,35 @@ def is_simple(e: Expr) -> bool:
 
 
 def identifier(name: str) -> str:
-    """Any name as a word that may stand in an expression."""
+    """Convert any name to an identifier for expressions."""
     word = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
     return f"_{word}" if word[0].isdigit() else word
 
 
 ASSUMED_SIZE = 64
-"""What a size is taken for where a choice has to be made before it is known."""
+"""The assumed value of an open size, for choices at compile time."""
 
 
 def assumed(e: Expr) -> int:
-    """The value of an expression over sizes when each of them is `ASSUMED_SIZE`."""
+    """Evaluate an expression with every size equal to `ASSUMED_SIZE`."""
     return bounds(e, {s: (ASSUMED_SIZE, ASSUMED_SIZE) for s in symbols(e)})[0]
 
 
 def assumed_size(d: Expr) -> int:
-    """The size of an axis when each open size is `ASSUMED_SIZE`, and that itself if it is below 1.
+    """Evaluate the size of an axis for open sizes of `ASSUMED_SIZE`; below 1, return that.
 
-    Many strides in a row shorten 64 samples to less than nothing.
+    A sequence of many strides would reduce 64 samples to a negative size.
     """
     return d if isinstance(d, int) else n if (n := assumed(d)) > 0 else ASSUMED_SIZE
 
 
 def last_of(extent: Expr) -> int:
-    """The largest index of an axis of this extent, whatever the sizes are."""
+    """Return the largest index of an axis of this extent, for any sizes."""
     return bounds(extent, {})[1] - 1
 
 
 def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
-    """The same value with divisions, remainders and extremes that the ranges decide removed."""
+    """Remove the divisions, remainders and extremes that the ranges decide."""
     if isinstance(e, int) or e.is_plain:
         return e
     return _simplified(e, tuple(ranges.get(n) for n in e.names))
@@ -177,7 +177,7 @@ def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
-    """An expression simplified by ranges of its names in order; None is that of a size."""
+    """Simplify an expression by the ranges of its names, in order; None is that of a size."""
     ranges = {n: r for n, r in zip(e.names, given, strict=True) if r is not None}
     decided = (
         (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges), c)
@@ -187,7 +187,7 @@ def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
 
 
 def recombine(e: Expr) -> Expr:
-    """Put quotient and remainder of one division together: `(a//b)*b*k + (a%b)*k` is `a*k`."""
+    """Combine quotient and remainder of one division: `(a//b)*b*k + (a%b)*k` is `a*k`."""
     if isinstance(e, int) or e.is_plain:
         return e
     for atom, c in e.terms:
@@ -207,7 +207,7 @@ def recombine(e: Expr) -> Expr:
 
 
 def _quotients(a: Expr, b: Expr) -> Iterator[Expr]:
-    """The forms that `a // b` may have been written in."""
+    """Yield the equivalent forms of `a // b`."""
     yield floordiv(a, b)
     if isinstance(a, Affine) and a.constant == 0 and len(a.terms) == 1:
         inner, c = a.terms[0]
@@ -224,7 +224,7 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
         if low >= 0:
             return b if atom.fn == "min" else a
     if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int) and b > 0:
-        # Multiples of b may leave; what stays often fits one interval of length b.
+        # Multiples of b leave the division; the rest often fits one interval of length b.
         whole, rest = split_multiples(a, b)
         low, high = bounds(rest, ranges)
         if low // b == high // b:
@@ -238,7 +238,7 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
 
 
 def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> Expr | None:
-    """(g*r + s) // (g*m) is r // m when 0 <= s < g: leave the fine part s out of the division."""
+    """(g*r + s) // (g*m) is r // m when 0 <= s < g: drop the fine part s from the division."""
     for g in sorted({c for _, c in a.terms if 1 < c < b and b % c == 0}, reverse=True):
         coarse = build({t: c // g for t, c in a.terms if c % g == 0}, a.constant // g)
         fine = build({t: c for t, c in a.terms if c % g}, a.constant % g)
@@ -251,7 +251,7 @@ def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> 
 
 
 def product(values: Iterable[Expr]) -> Expr:
-    """The product of expressions; 1 for none."""
+    """Multiply expressions; 1 for none."""
     total: Expr = 1
     for v in values:
         total = total * v
@@ -260,12 +260,12 @@ def product(values: Iterable[Expr]) -> Expr:
 
 @lru_cache(maxsize=4096)
 def row_major(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Elements between neighbours along each axis of an array that lies there row by row."""
+    """Return the strides of a row-major array, in elements."""
     return tuple(product(shape[d + 1 :]) for d in range(len(shape)))
 
 
 def parse(text: str) -> Expr:
-    """Read what `str` prints. Errors: E-TEXT-SYNTAX."""
+    """Parse the output of `str`. Errors: E-TEXT-SYNTAX."""
     try:
         return _from_ast(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as e:

@@ -1,4 +1,4 @@
-"""Open types closed by what has become known since they were inferred."""
+"""Refinement of open types by facts found after their inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.verify import refines
 
 
 def with_closed_types(graph: Graph) -> Graph:
-    """The graph with types closed that were open, and that elements known now decide."""
+    """Close the open types of a graph that known elements now decide."""
     if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
         return graph
     facts = Facts.of_graph(graph)
@@ -35,9 +35,9 @@ def with_closed_types(graph: Graph) -> Graph:
 
 
 def _closer(found: Type, old: Type, seen: frozenset[str]) -> Type:
-    """The old type with what is found, where that is more than a new name for a size.
+    """Refine the old type by the found one, except where the latter only renames a size.
 
-    Inference knows less than it did when a value that it looked at has gone into a kernel.
+    Inference knows less than before where a value that it evaluated has become part of a kernel.
     """
     if found == old or not refines(logical(found), logical(old)):
         return old

@@ -1,7 +1,7 @@
-"""Constant tensors that know how they are stored, so that big ones cost nothing until needed.
+"""Constant tensors with lazy storage: large ones take no memory until read.
 
-A splat of 400 MB is one number; a stored weight is the model's own memory or a range of its file.
-`Constant.array()` is a view wherever it can be.
+A splat of 400 MB is one number; a weight is the model's own memory or a range of its file.
+`Constant.array()` is a view where the storage allows it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from compiler.errors import CompileError
 from compiler.ir.types import DType, TensorType
 
 LITERAL_LIMIT = 16
-"""Constants of at most this many elements are printed in full."""
+"""The most elements of a constant printed in full."""
 
 SAMPLE_BYTES = 256
-"""About so many bytes of an array tell it from most others."""
+"""The number of sampled bytes that distinguishes most arrays."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splat:
-    """Every element is this one number (a numpy scalar of the constant's type).
+    """A constant of equal elements (a numpy scalar of the constant's type).
 
-    Equal are splats of the same bits: a NaN is itself, and the two zeros are different numbers.
+    Splats compare by bits: NaN equals itself, and the two zeros differ.
     """
 
     value: Any
 
     def read(self, t: TensorType) -> Array:
-        """A view without memory of its own (all strides are 0).
+        """Return a view of one element, with all strides 0.
 
         Errors: E-RUN-MEMORY for more bytes than numpy can count.
         """
@@ -59,16 +59,16 @@ class Splat:
 
 @dataclass(frozen=True)
 class Seeded:
-    """Normal numbers around 0 with this deviation, drawn from a seed: weights of written models.
+    """Normal numbers with mean 0 and this deviation, drawn from a seed: weights of written models.
 
-    Drawn when first read; the text form says them whole, however many there are.
+    They are drawn on first read; the text form is complete for any number of elements.
     """
 
     seed: int
     deviation: float
 
     def read(self, t: TensorType) -> Array:
-        """The numbers; the same ones for the same type wherever they are drawn."""
+        """Return the numbers; the type and the seed determine them."""
         drawn = self._drawn
         if t not in drawn:
             chance = np.random.default_rng(self.seed)
@@ -88,7 +88,7 @@ class Literal:
     values: Array
 
     def read(self, t: TensorType) -> Array:
-        """The array itself."""
+        """Return the array."""
         return self.values
 
     def __eq__(self, other: object) -> bool:
@@ -105,19 +105,19 @@ class Literal:
 
 @dataclass(frozen=True, eq=False)
 class Bytes:
-    """An array in memory; the text form names it by digest."""
+    """An array in memory; the text form refers to it by digest."""
 
     values: Array
 
     @cached_property
     def digest(self) -> str:
-        """Short content hash, by which the text form finds the bytes again in this process."""
+        """A short content hash, by which the text form finds the bytes in this process."""
         digest = hashlib.blake2b(_content(self.values), digest_size=12).hexdigest()
         _loaded[f"blob:{digest}"] = self
         return digest
 
     def read(self, t: TensorType) -> Array:
-        """The array itself, or its bytes as a tensor of another type: text finds it by content."""
+        """Return the array, reinterpreted if text refers to its bytes by another type."""
         dtype = t.dtype.numpy
         if (self.values.shape, self.values.dtype) == (t.shape, dtype):
             return self.values
@@ -134,17 +134,17 @@ class Bytes:
 
     @cached_property
     def _sample(self) -> tuple[int, bytes]:
-        """How many bytes there are, and some of them: what differs mostly differs here."""
+        """Return the number of bytes and a sample: a fast test for different arrays."""
         content = np.frombuffer(_content(self.values), np.uint8)
-        step = max(content.size // SAMPLE_BYTES, 1) | 1  # odd, to meet each byte of an element
+        step = max(content.size // SAMPLE_BYTES, 1) | 1  # odd, to sample each byte of an element
         return content.size, content[::step].tobytes()
 
 
 @dataclass(frozen=True, weakref_slot=True, slots=True)
 class FileRange:
-    """Bytes of the model file itself, mapped when read; little-endian, row-major.
+    """A range of the model file, memory-mapped on read; little-endian, row-major.
 
-    Units: offset and nbytes in bytes. Only an importer makes one; text can only name loaded ones.
+    Units: offset and nbytes in bytes. Only an importer makes one; text refers to loaded ones.
     """
 
     path: str
@@ -152,7 +152,7 @@ class FileRange:
     nbytes: int
 
     def read(self, t: TensorType) -> Array:
-        """A read-only map of the file. Errors: E-MODEL-FILE when it has gone or shrunk."""
+        """Map the file read-only. Errors: E-MODEL-FILE for a missing or truncated file."""
         try:
             flat = np.memmap(self.path, np.uint8, "r", self.offset, (self.nbytes,))
         except (OSError, ValueError) as e:
@@ -160,21 +160,21 @@ class FileRange:
         return flat.view(t.dtype.numpy.newbyteorder("<")).reshape(t.static_shape)
 
     def label(self) -> str:
-        """What the text form prints; registers the range so that parsing finds it."""
+        """Return the text form, and register the range for the parser."""
         key = f"{Path(self.path).name}:{self.offset}+{self.nbytes}"
         _loaded[f"file:{key}"] = self
         return key
 
 
 def _content(values: Array) -> bytes | memoryview:
-    """What decides whether two arrays are equal; strings are objects, whose bytes are addresses."""
+    """Return the content for comparison; strings are objects, whose bytes are only addresses."""
     if values.dtype == np.object_:
         return json.dumps([str(v) for v in values.reshape(-1)]).encode()
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
 
 
 def _equal(a: Array, b: Array) -> bool:
-    """Whether two arrays have the same bytes in order."""
+    """Whether two arrays have the same content."""
     x, y = np.frombuffer(_content(a), np.uint8), np.frombuffer(_content(b), np.uint8)
     return bool(np.array_equal(x, y))
 
@@ -185,7 +185,7 @@ _loaded: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def loaded_storage(kind: str, key: str) -> Storage:
-    """The storage that was printed under this key in this process. Errors: E-TEXT-STORAGE."""
+    """Return the storage printed under this key in this process. Errors: E-TEXT-STORAGE."""
     found = _loaded.get(f"{kind}:{key}")
     if found is None:
         raise CompileError("E-TEXT-STORAGE", f"{kind} {key[:80]!r} is not loaded in this process")
@@ -194,24 +194,24 @@ def loaded_storage(kind: str, key: str) -> Storage:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A tensor known at compile time: type, storage, and the ONNX nodes it came from."""
+    """A tensor known at compile time: type, storage, and ONNX nodes of origin."""
 
     type: TensorType
     storage: Storage
     origins: tuple[str, ...] = field(default=())
 
     def array(self) -> Array:
-        """The elements, as a view where the storage allows it; never write to it."""
+        """Return the elements, as a read-only view where the storage allows it."""
         return self.storage.read(self.type)
 
     @property
     def is_splat(self) -> bool:
-        """Whether every element is the same by construction."""
+        """Whether all elements are equal by construction."""
         return isinstance(self.storage, Splat)
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes that the storage itself holds: one element of a splat, none of a file or seed."""
+        """The bytes in memory: one element for a splat, none for a file or seed."""
         match self.storage:
             case Splat():
                 return self.type.dtype.nbytes
@@ -221,12 +221,12 @@ class Constant:
                 return values.nbytes
 
     def with_origins(self, origins: tuple[str, ...]) -> Constant:
-        """The same constant, from other nodes."""
+        """Return the constant with other origins."""
         return replace(self, origins=origins)
 
     @staticmethod
     def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
-        """The constant with these elements, in the cheapest storage that can be told at a glance.
+        """Make a constant of these elements, in the cheapest storage without a scan.
 
         An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
         """
@@ -245,5 +245,5 @@ class Constant:
 
     @staticmethod
     def splat(value: Any, t: TensorType, origins: tuple[str, ...] = ()) -> Constant:
-        """A constant of type t whose elements are all `value`."""
+        """Make a constant of type t whose elements are all `value`."""
         return Constant(t, Splat(np.asarray(value).astype(t.dtype.numpy)[()]), origins)

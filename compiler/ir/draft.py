@@ -1,4 +1,4 @@
-"""A graph as somebody writes it: types may be left out, and parts know their places."""
+"""A graph during editing: types are optional, and parts have source positions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.ir.types import OpaqueType
 
 @dataclass(frozen=True)
 class Draft:
-    """A graph whose outputs are `opaque` where the text states no type.
+    """A graph whose outputs are `opaque` where the text has no type.
 
-    `spans` says where parts stand, by what they are and whose: "output", "type" and "result" by
-    the name of the value, "operator" by that of the node, "operand" by node and operand or
-    attribute. A second one of the same has " again" behind what it is.
+    `spans` maps parts to positions: "output", "type" and "result" by the name of the value,
+    "operator" by that of the node, "operand" by node and operand or attribute. The suffix " again"
+    marks a second part of the same key.
     """
 
     source: str
@@ -26,15 +26,15 @@ class Draft:
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
     def where(self, *parts: tuple[str, str]) -> Where:
-        """The place of the first of these parts that is in the text."""
+        """Return the position of the first of these parts that is in the text."""
         found = next((self.spans[p] for p in parts if p in self.spans), (0, 0))
         return place(self.source, self.text, *found)
 
 
 def parse_draft(text: str, source: str = "text") -> Draft:
-    """Read `name = op(...)` as well as `name: type = op(...)`; nothing is verified or inferred.
+    """Parse `name = op(...)` as well as `name: type = op(...)`, without verification.
 
-    Errors: as `parse_graph`, which needs all types.
+    Errors: those of `parse_graph`, which requires all types.
     """
     parser = _DraftParser(text, source)
     return Draft(source, text, parsed(parser), parser.spans)

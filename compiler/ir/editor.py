@@ -1,7 +1,6 @@
-"""A mutable working copy of a graph with use lists, for use inside a pass or an importer.
+"""A mutable working copy of a graph with use lists, for passes and importers.
 
-Every node is found by its first output. Nodes that are not touched are shared with the graph
-before.
+The first output is the key of a node. The new graph shares unchanged nodes with the old one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from compiler.ir.verify import refines
 
 
 class Editor:
-    """Insert, replace and remove nodes; `graph()` gives the result in topological order."""
+    """An editor of nodes; `graph()` returns the result in topological order."""
 
     def __init__(self, graph: Graph, outer: Facts | None = None) -> None:
         self.name = graph.name
@@ -37,40 +36,40 @@ class Editor:
         self._facts = Facts.of_graph(graph, outer)
         self._names: set[str] = set(self._facts.types) | set(self._producer)
         for n in graph.nodes:
-            # A new name must not be captured by a region.
+            # A region must not capture a new name.
             self._names.update(name for g in n.regions.values() for name in names_inside(g))
         for n in graph.nodes:
             self._facts.types.update(zip(n.outputs, n.types, strict=True))
-        # A graph that is still empty is followed as it grows; any other when first asked.
+        # Facts of an empty graph are updated as it grows; those of others are computed on demand.
         self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
         self._built: dict[int, tuple[Call | Regioned, Node]] = {}
         self.made: list[Node] = []
-        """Nodes made since the list was last cleared; the ledger reads it."""
+        """Nodes made since the list was last cleared, for the ledger."""
         self.made_constants: list[str] = []
         """Constants added since the list was last cleared."""
 
     # Looking
 
     def nodes(self) -> list[Node]:
-        """The nodes now; in order as long as nothing was inserted."""
+        """Return the nodes, in topological order if none was inserted."""
         return list(self._nodes.values())
 
     def alive(self, node: Node) -> bool:
-        """Whether this very node is still part of the graph."""
+        """Whether this node object is still part of the graph."""
         return self._nodes.get(node.output) is node
 
     def producer(self, value: str) -> Node | None:
-        """The node that makes a value; None for inputs, constants and outer values."""
+        """Return the node that defines a value; None for inputs, constants and outer values."""
         key = self._producer.get(value)
         return None if key is None else self._nodes[key]
 
     def users(self, value: str) -> list[Node]:
-        """The nodes that read a value, each once."""
+        """Return the distinct nodes that read a value."""
         return [self._nodes[k] for k in self._users.get(value, ())]
 
     def n_uses(self, value: str) -> int:
-        """How many nodes and results read a value."""
+        """Count the nodes and results that read a value."""
         return len(self._users.get(value, ())) + sum(r.value == value for r in self.results)
 
     def is_result(self, value: str) -> bool:
@@ -78,17 +77,17 @@ class Editor:
         return any(r.value == value for r in self.results)
 
     def type(self, value: str) -> Type:
-        """The type of a value."""
+        """Return the type of a value."""
         return self._facts.types[value]
 
     def constant(self, value: str) -> Constant | None:
-        """The constant behind a value, if it is one."""
+        """Return the constant of a value, or None."""
         return self.constants.get(value)
 
     def tensor(self, value: str) -> Tensor:
-        """A value as an operand for calls, with its elements when they are known.
+        """Return a value as an operand of calls, with its elements if known.
 
-        Errors: E-OP-OPERANDS when it is no tensor.
+        Errors: E-OP-OPERANDS for a value that is not a tensor.
         """
         t = self._facts.types[value]
         if not isinstance(t, TensorType):
@@ -96,7 +95,7 @@ class Editor:
         return Tensor(value, t, self.known(value))
 
     def known(self, value: str) -> Array | None:
-        """The elements of a small value known at compile time (symbolic dimensions included)."""
+        """Return the compile-time elements of a small value, including symbolic dimensions."""
         if not self._known_done:
             for n in self.graph().nodes:
                 if n.output in self._nodes:
@@ -107,18 +106,18 @@ class Editor:
 
     @property
     def facts(self) -> Facts:
-        """Types and known elements so far: what a region inside sees of its surroundings."""
+        """Return the types and known elements so far, for regions inside."""
         self.known("")
         return self._facts
 
     def defines(self, value: str) -> bool:
-        """Whether a value is this graph's own, rather than one of the graph around it."""
+        """Whether this graph, not an enclosing one, defines a value."""
         if value in self._producer or value in self.constants:
             return True
         return any(v.name == value for v in self.inputs)
 
     def infer(self, node: Node) -> tuple[Type, ...]:
-        """The types that a node not yet added would give. Errors: what its type rule raises."""
+        """Infer the output types of a node not yet added. Errors: what its type rule raises."""
         types, known = self.facts.operands(node)
         return node_types(node, types, known, self.facts.types)[: len(node.outputs)]
 
@@ -131,11 +130,11 @@ class Editor:
         self._facts.types[value.name] = value.type
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep names for nodes that will be added as they are."""
+        """Reserve names for nodes that will be added unchanged."""
         self._names.update(names)
 
     def fresh(self, hint: str) -> str:
-        """A name that is not taken, equal to the hint where possible."""
+        """Return an unused name, equal to the hint where possible."""
         hint = hint or "v"
         name, i = hint, self._suffix.get(hint, 1)
         while name in self._names:
@@ -146,7 +145,7 @@ class Editor:
         return name
 
     def give_back(self, names: Iterable[str]) -> None:
-        """Let fresh names that nothing was given be taken again."""
+        """Release unused fresh names."""
         self._names.difference_update(n for n in names if n and n not in self._facts.types)
 
     def add_constant(
@@ -161,8 +160,8 @@ class Editor:
         return name
 
     def add(self, node: Node) -> Node:
-        """Add a node as it is; its outputs must be new names."""
-        assert node.output not in self._nodes, f"{node.output!r} is defined already"
+        """Add a node unchanged; its outputs must be new names."""
+        assert node.output not in self._nodes, f"{node.output!r} is already defined"
         self._nodes[node.output] = node
         for name, t in zip(node.outputs, node.types, strict=True):
             if name:
@@ -182,7 +181,7 @@ class Editor:
         name: str = "",
         outputs: Sequence[str] | None = None,
     ) -> str:
-        """Make nodes of a call (and of the calls inside it) and return the value's name.
+        """Make nodes of a call and its nested calls; return the name of the value.
 
         `outputs` names the outer call's outputs, `name` its node; arrays become constants.
         Errors: what the type rules raise.
@@ -197,7 +196,7 @@ class Editor:
             case Constant():
                 return self.add_constant(operand, hint or "c", origins)
             case Out(call, index):
-                assert isinstance(call, Call | Regioned), "nodes of the standard are for export"
+                assert isinstance(call, Call | Regioned), "standard nodes are for export only"
                 if id(call) not in self._built:
                     if isinstance(call, Regioned):
                         node = self._build_regioned(call, hint, origins)
@@ -238,7 +237,7 @@ class Editor:
         if len(outputs) > len(types):
             raise CompileError(
                 "E-OP-OPERANDS",
-                f"{call.op.name} gives {len(types)} values, {len(outputs)} are named",
+                f"{call.op.name} has {len(types)} outputs, but {len(outputs)} names were given",
             )
         types = types[: len(outputs)]
         node = replace(node, outputs=tuple(outputs), types=types)
@@ -269,10 +268,10 @@ class Editor:
         return self.add(node)
 
     def rename(self, node: Node, onto: Node) -> Node:
-        """Let an unread single-output node take over the place and the names of another.
+        """Replace a node by an unread single-output node, under the names of the former.
 
-        It must give the type of `onto`, or leave open what that states; the further outputs of
-        `onto` must be unread.
+        Its type must equal that of `onto` or be more open; further outputs of `onto` must be
+        unread.
         """
         a, b = logical(onto.type), logical(node.type)
         assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"
@@ -288,9 +287,9 @@ class Editor:
         return renamed
 
     def settle(self, node: Node, values: Sequence[Constant | None]) -> None:
-        """Let constants take the place of a node, under the names of its outputs.
+        """Replace a node by constants under the names of its outputs.
 
-        `values` has one constant per output; None where the output is left out.
+        `values` has one constant per output, None for an omitted output.
         """
         self._drop_uses(node)
         del self._nodes[node.output]
@@ -303,7 +302,7 @@ class Editor:
                 self.made_constants.append(name)
 
     def update(self, old: Node, new: Node) -> None:
-        """Put a changed version of a node in its place; the outputs must be the same names."""
+        """Replace a node by a changed version with the same output names."""
         assert old.outputs == new.outputs, f"{old.name}: an update keeps the outputs"
         self._drop_uses(old)
         self._nodes[old.output] = new
@@ -311,7 +310,7 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Give an output a fresh name; nodes read it by that name, results wait for a new `old`."""
+        """Rename an output in its readers; results keep referring to `old`, to be defined anew."""
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)
@@ -327,9 +326,9 @@ class Editor:
             self.update(reader, reader.with_inputs({old: new}))
 
     def replace(self, old: str, new: str) -> None:
-        """Let every reader of `old` read `new`; both must have the same type.
+        """Replace all uses of `old` by `new`, which must have the same type.
 
-        Results keep their public names. The node behind `old` stays until removed.
+        Results keep their public names. The node of `old` stays until removed.
         """
         a, b = logical(self.type(old)), logical(self.type(new))
         assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"
@@ -338,7 +337,7 @@ class Editor:
         self.results = [replace(r, value=new) if r.value == old else r for r in self.results]
 
     def remove(self, node: Node) -> None:
-        """Take a node out; nothing may read it any more."""
+        """Remove a node without uses."""
         node = self._nodes[node.output]
         for o in filter(None, node.outputs):
             assert not self.n_uses(o), f"{o!r} is still read"
@@ -347,7 +346,7 @@ class Editor:
         del self._nodes[node.output]
 
     def remove_unused(self, values: Iterable[str]) -> list[Node]:
-        """Remove the unread nodes behind these values, and what only they needed."""
+        """Remove the nodes of these values if unread, and the operands that become unread."""
         removed: list[Node] = []
         pending = [v for v in values if v]
         while pending:
@@ -362,7 +361,7 @@ class Editor:
     # Finishing
 
     def graph(self) -> Graph:
-        """The graph now: nodes in a stable topological order, unread constants left out.
+        """Return the graph: nodes in a stable topological order, without unread constants.
 
         Errors: E-GRAPH-CYCLE.
         """

@@ -1,9 +1,9 @@
-"""Integer expressions over named symbols, in one canonical form: what they are, and their bounds.
+"""Integer expressions over named symbols in canonical form, and their bounds.
 
-An expression is a sum of integer multiples of atoms and a constant, kept in one canonical form, so
-that equal sums compare equal. An atom is a symbol, or floor division, remainder, product, minimum
-or maximum of expressions. A result without atoms is a plain `int`, so code for static shapes never
-meets this class. `compiler.ir.affine` has what is done with them.
+An expression is a sum of integer multiples of atoms and a constant. In canonical form, equal sums
+compare equal. An atom is a symbol, or a floor division, remainder, product, minimum or maximum of
+expressions. A result without atoms is a plain `int`, so code for static shapes works on integers.
+`compiler.ir.affine` has the operations on expressions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.errors import CompileError
 
 
 class Undecided(TypeError):
-    """What is asked of a symbolic value depends on the sizes that it will have."""
+    """Raised where a decision depends on open sizes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Apply:
     fn: str
     a: Expr
     b: Expr
-    # Worked out when asked for, and once: expressions are keys everywhere.
+    # Computed lazily and cached: expressions are frequent keys.
     _hash: int = field(init=False, repr=False)
     _text: str = field(init=False, repr=False)
     _names: tuple[str, ...] = field(init=False, repr=False)
@@ -186,7 +186,7 @@ Expr = int | Affine
 
 
 def symbol(name: str) -> Affine:
-    """The expression that is one named symbol."""
+    """Return the expression that is one named symbol."""
     return Affine(((name, 1),))
 
 
@@ -199,7 +199,7 @@ def _factor(e: Expr) -> str:
 
 
 def of_atom(a: Atom) -> Affine:
-    """The expression that is one atom."""
+    """Return the expression that is one atom."""
     return Affine(((a, 1),))
 
 
@@ -212,7 +212,7 @@ def _term_key(term: tuple[Atom, int]) -> tuple[int, str]:
 
 
 def build(terms: Mapping[Atom, int], constant: int) -> Expr:
-    """The canonical sum of these multiples of atoms and a constant."""
+    """Return the canonical sum of these multiples of atoms and a constant."""
     kept = [t for t in terms.items() if t[1]]
     if len(kept) > 1:
         kept.sort(key=_term_key)
@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """The sum of multiples of expressions and a constant, put in order once."""
+    """Return the sum of multiples of expressions and a constant, put in order once."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):
@@ -242,11 +242,11 @@ def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
 
 
 PRODUCT_LIMIT = 36
-"""Products of sums with more terms than this are left as they are."""
+"""The most terms of a product of sums that is expanded."""
 
 
 def _product(a: Affine, b: Affine) -> Expr:
-    """The product of two sums, multiplied out, so that equal products compare equal."""
+    """Expand the product of two sums, so that equal products compare equal."""
     if (len(a.terms) + 1) * (len(b.terms) + 1) > PRODUCT_LIMIT:
         first, second = sorted((a, b), key=str)
         return of_atom(Apply("mul", first, second))
@@ -259,12 +259,12 @@ def _product(a: Affine, b: Affine) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _of_two(a: Atom, b: Atom) -> Expr:
-    """The product of two atoms, which may be products themselves."""
+    """Multiply two atoms, which may be products."""
     return monomial([*factors(a), *factors(b)])
 
 
 def factors(atom: Atom) -> list[Atom]:
-    """The atoms whose product an atom is: itself alone when it is no product of atoms."""
+    """Return the factors of an atom that is a product of atoms, else the atom itself."""
     if isinstance(atom, Apply) and atom.fn == "mul":
         a, b = _sole_atom(atom.a), _sole_atom(atom.b)
         if a is not None and b is not None:
@@ -279,7 +279,7 @@ def _sole_atom(e: Expr) -> Atom | None:
 
 
 def monomial(atoms: Iterable[Atom]) -> Expr:
-    """The product of atoms in canonical order; 1 for none."""
+    """Return the product of atoms in canonical order; 1 for none."""
     total: Affine | None = None
     for atom in sorted(atoms, key=_key):
         total = of_atom(atom) if total is None else of_atom(Apply("mul", total, of_atom(atom)))
@@ -287,13 +287,13 @@ def monomial(atoms: Iterable[Atom]) -> Expr:
 
 
 def axis_symbol(e: Expr) -> str | None:
-    """The symbol that an expression is, when it is just that."""
+    """Return the symbol of an expression that is a single symbol, else None."""
     atom = _sole_atom(e)
     return atom if isinstance(atom, str) else None
 
 
 def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
-    """The atoms left after some are taken out; None when one of those is not there."""
+    """Return the atoms without `taken`; None if one of these is missing."""
     left = list(atoms)
     for atom in taken:
         if atom not in left:
@@ -321,7 +321,7 @@ def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
-    """Division rounded towards minus infinity; multiples of a constant divisor are taken out."""
+    """Divide, rounding towards minus infinity; factor out multiples of a constant divisor."""
     if b == 0:
         raise CompileError("E-OP-SHAPE", f"a size would be {a} divided by 0")
     if isinstance(a, int) and isinstance(b, int):
@@ -341,7 +341,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 
 
 def mod(a: Expr, b: Expr) -> Expr:
-    """Remainder of `floordiv`, never negative for a positive divisor."""
+    """Return the remainder of `floordiv`, never negative for a positive divisor."""
     if b == 0:
         raise CompileError("E-OP-SHAPE", f"a size would be {a} modulo 0")
     if isinstance(a, int) and isinstance(b, int):
@@ -366,12 +366,12 @@ def split_multiples(a: Affine, b: int) -> tuple[Expr, Expr]:
 
 
 def minimum(a: Expr, b: Expr) -> Expr:
-    """The smaller of two expressions, decided now when their difference is a number."""
+    """Return the minimum of two expressions, folded if their difference is constant."""
     return _extreme("min", a, b)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
-    """The larger of two expressions, decided now when their difference is a number."""
+    """Return the maximum of two expressions, folded if their difference is constant."""
     return _extreme("max", a, b)
 
 
@@ -386,11 +386,11 @@ def _extreme(fn: str, a: Expr, b: Expr) -> Expr:
 Range = tuple[int, int]
 
 SIZE_RANGE: Range = (0, (1 << 31) - 1)
-"""Where a size lies that only a run tells."""
+"""The range of an open size."""
 
 
 def may_exceed(a: Expr, b: Expr) -> bool:
-    """Whether a is larger than b, or would be for some sizes."""
+    """Whether a exceeds b for some sizes."""
     try:
         return a > b
     except Undecided:
@@ -398,7 +398,7 @@ def may_exceed(a: Expr, b: Expr) -> bool:
 
 
 def _through_remainders(e: Expr) -> Expr:
-    """Multiples of quotients in terms of what was divided: `b*(a//b)` is `a - a%b`."""
+    """Replace multiples of quotients by remainders: `b*(a//b)` is `a - a%b`."""
     total = e
     for atom, c in e.terms if isinstance(e, Affine) else ():
         if isinstance(atom, Apply) and atom.fn == "floordiv" and isinstance(atom.b, int):
@@ -408,7 +408,7 @@ def _through_remainders(e: Expr) -> Expr:
 
 
 def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> bool:
-    """Whether a difference is at least a number, for symbols that are sizes. Errors: Undecided."""
+    """Whether a difference is at least a number for all sizes. Errors: Undecided."""
     low, high = bounds(_through_remainders(difference), {})
     if low >= least:
         return True
@@ -418,7 +418,7 @@ def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> 
 
 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
-    """Smallest and largest value (both inclusive) when each symbol stays in its range.
+    """Return the smallest and largest value (both inclusive) over the ranges of the symbols.
 
     Not tight where a symbol occurs twice. A symbol without a range is a size.
     """
@@ -452,6 +452,6 @@ def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
 
 
 def _divisors(low: int, high: int) -> list[int]:
-    """The ends of a range and of its parts beside 0: nothing is ever divided by 0."""
+    """Return the ends of a range and of its parts on both sides of 0, without 0."""
     ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
     return [d for d in ends if d and low <= d <= high] or [1]

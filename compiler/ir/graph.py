@@ -1,6 +1,6 @@
-"""The graph: SSA by name, immutable, with typed values, constants and regions.
+"""The graph: immutable, in SSA form by name, with typed values, constants and regions.
 
-Passes take a graph and return a graph; what did not change is shared between the two.
+Passes map a graph to a graph; both share unchanged parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Attribute = Any
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A named value with its type: what graph inputs and operands are."""
+    """A named value with its type: a graph input or an operand."""
 
     name: str
     type: Type
@@ -28,7 +28,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An output of a graph: the name the user knows it by, and the value it returns."""
+    """An output of a graph: its public name, and the returned value."""
 
     name: str
     value: str
@@ -38,8 +38,8 @@ class Result:
 class Node:
     """One application of an operator.
 
-    `inputs` name values, "" stands for an operand left out; `origins` are the names of the ONNX
-    nodes whose work this one does (n:m). `regions` are the bodies of control flow and of fusions.
+    `inputs` are names of values, "" for an omitted operand; `origins` are the names of the ONNX
+    nodes that it implements (n:m). `regions` are the bodies of control flow and of fusions.
     """
 
     op: str
@@ -53,34 +53,34 @@ class Node:
 
     @property
     def output(self) -> str:
-        """The first output that is there: the node's key in SSA."""
+        """The first output that is not omitted: the node's key in SSA."""
         return self.outputs[0] or next(o for o in self.outputs if o)
 
     @property
     def type(self) -> Type:
-        """The type of the first output that is there."""
+        """The type of the first output that is not omitted."""
         return next(t for o, t in zip(self.outputs, self.types, strict=True) if o)
 
     @property
     def tensor(self) -> TensorType:
         """The type of the first output, which must be a tensor."""
-        assert isinstance(self.type, TensorType), f"{self.name} gives {self.type}, not a tensor"
+        assert isinstance(self.type, TensorType), f"{self.name} returns {self.type}, not a tensor"
         return self.type
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Every value the node depends on, those its regions capture included."""
+        """All values that the node reads, including those that its regions capture."""
         captured = (n for region in self.regions.values() for n in region.free_names)
         return (*filter(None, self.inputs), *captured)
 
     def values(self) -> Iterator[Value]:
-        """The outputs that are there, with their types."""
+        """Yield the outputs that are not omitted, with their types."""
         for name, t in zip(self.outputs, self.types, strict=True):
             if name:
                 yield Value(name, t)
 
     def with_inputs(self, rename: Mapping[str, str]) -> Node:
-        """The node reading other values; names without an entry stay."""
+        """Rename the node's operands; names without an entry stay."""
         regions = {k: g.rename_free(rename) for k, g in self.regions.items()}
         return replace(self, inputs=tuple(rename.get(i, i) for i in self.inputs), regions=regions)
 
@@ -105,7 +105,7 @@ def _same_attrs(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
 
 
 def _same_attr(a: Any, b: Any) -> bool:
-    """Whether two values of an attribute are the same; NaN is, though numbers compare otherwise."""
+    """Whether two values of an attribute are equal; unlike in Python, NaN equals itself."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same_attr, a, b))  # type: ignore[arg-type]
     if isinstance(a, float) and isinstance(b, float) and a != a:
@@ -135,12 +135,12 @@ class Graph:
 
     @cached_property
     def producers(self) -> Mapping[str, Node]:
-        """The node that makes each value."""
+        """The node that defines each value."""
         return {o: n for n in self.nodes for o in n.outputs if o}
 
     @cached_property
     def users(self) -> Mapping[str, tuple[Node, ...]]:
-        """The nodes that read each value, in order, each once; results are not listed."""
+        """The distinct nodes that read each value, in order, without results."""
         found: dict[str, dict[int, Node]] = {}
         for n in self.nodes:
             for name in n.reads:
@@ -149,7 +149,7 @@ class Graph:
 
     @cached_property
     def last_uses(self) -> tuple[tuple[str, ...], ...]:
-        """For each node the values that nothing after it reads; results are not looked at."""
+        """For each node, the values with their last read there; results do not count."""
         seen: set[str] = set()
         found: list[tuple[str, ...]] = []
         for n in reversed(self.nodes):
@@ -160,19 +160,19 @@ class Graph:
 
     @cached_property
     def result_values(self) -> frozenset[str]:
-        """The values that are results."""
+        """The values that the graph returns."""
         return frozenset(r.value for r in self.results)
 
     @cached_property
     def free_names(self) -> tuple[str, ...]:
-        """Values a region reads from the graph around it."""
+        """The values that a region captures from the enclosing graph."""
         defined = set(self.types)
         read = dict.fromkeys(n for node in self.nodes for n in node.reads)
         read.update(dict.fromkeys(r.value for r in self.results))
         return tuple(n for n in read if n not in defined)
 
     def rename_free(self, rename: Mapping[str, str]) -> Graph:
-        """The region reading other values of the graph around it."""
+        """Rename the captured values of a region."""
         hit = {n: rename[n] for n in self.free_names if n in rename}
         if not hit:
             return self
@@ -184,11 +184,11 @@ class Graph:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The results by the names the user knows, with their types."""
+        """The results under their public names, with their types."""
         return tuple(Value(r.name, self.types[r.value]) for r in self.results)
 
     def node(self, name: str) -> Node:
-        """The node with this name or output. Errors: KeyError."""
+        """Return the node with this name or output. Errors: KeyError."""
         found = self.producers.get(name) or next((n for n in self.nodes if n.name == name), None)
         if found is None:
             raise KeyError(name)
@@ -214,12 +214,12 @@ class Graph:
 
 
 def merge_origins(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Origins of something made from several nodes: each name once, in order."""
+    """Merge origins: each name once, in order."""
     return tuple(dict.fromkeys(o for group in groups for o in group))
 
 
 def names_inside(graph: Graph) -> Iterator[str]:
-    """Every name that a graph or a region in it defines."""
+    """Yield every name that a graph or a nested region defines."""
     yield from graph.types
     for node in graph.nodes:
         for region in node.regions.values():
@@ -227,7 +227,7 @@ def names_inside(graph: Graph) -> Iterator[str]:
 
 
 def all_nodes(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph and of its regions, outer before inner."""
+    """Yield the nodes of a graph and of its regions in pre-order."""
     pending = list(reversed(graph.nodes))
     while pending:
         n = pending.pop()

@@ -1,7 +1,7 @@
-"""Types and known elements of every value, by running the type rules over a graph.
+"""Type inference and shape propagation: runs the type rules over a graph.
 
-Shape arithmetic is followed while doing so: small integer tensors whose elements are known, or are
-symbolic dimensions, are evaluated with the operators' own references.
+Inference also evaluates shape computations: small integer tensors with known elements or symbolic
+dimensions, by the operators' references.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type, logical
 
 KNOWN_LIMIT = 256
-"""Values of at most this many elements are followed through shape arithmetic."""
+"""The most elements of a value evaluated in shape computations."""
 
 MAX_RANK = 64
-"""What numpy can hold; the reference could not say what a tensor of more axes means."""
+"""The most axes of a tensor: the limit of numpy, in which the references compute."""
 
 RuleForOthers = Callable[
     [Node, Sequence[Type | None], Sequence[Array | None], Mapping[str, Type]], tuple[Type, ...]
 ]
-"""Type rule for nodes that are no operators of ours (`onnx.Name`, nodes with regions).
+"""A type rule for nodes without a declared operator (`onnx.Name`, nodes with regions).
 
-Beside types and known elements of the operands it gets the types of all values around the node.
+Its arguments are types and known elements of the operands, and the types of all outer values.
 """
 
 _other_rules: dict[str, RuleForOthers] = {}
 
 RegionTyping = Callable[[Node, "Facts"], Mapping[str, Graph]]
-"""Gives a node's regions with the types inside set for what the node reads."""
+"""Infers the types in a node's regions from the types of its operands."""
 
 _region_typings: dict[str, RegionTyping] = {}
 
 
 def types_regions(*ops: str) -> Callable[[RegionTyping], RegionTyping]:
-    """Register how the regions of these operators get their types."""
+    """Register the type inference of the regions of these operators."""
 
     def register(fn: RegionTyping) -> RegionTyping:
         _region_typings.update(dict.fromkeys(ops, fn))
@@ -55,7 +55,7 @@ def types_regions(*ops: str) -> Callable[[RegionTyping], RegionTyping]:
 
 
 def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
-    """Register the type rule of nodes whose operator's name starts with this."""
+    """Register the type rule of operators whose names start with a prefix."""
 
     def register(rule: RuleForOthers) -> RuleForOthers:
         _other_rules[prefix] = rule
@@ -70,9 +70,9 @@ def node_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """What the type rule says about a node's outputs. Errors: the rule's, at this node.
+    """Apply the type rule to a node. Errors: the rule's, at this node.
 
-    `outer` has the types of the values around, which the node's regions may capture.
+    `outer` has the types of outer values, which the node's regions may capture.
     """
     where = Where(node=node.name)
     operator = OPERATORS.get(node.op)
@@ -89,9 +89,9 @@ def node_types(
 
 
 def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
-    """The types with sizes that have grown too complicated replaced by symbols named after outputs.
+    """Replace sizes that are too complicated by new symbols named after outputs.
 
-    Errors: E-OP-SHAPE for a number that no size can be.
+    Errors: E-OP-SHAPE for a number that is not a valid size.
     """
     return tuple(_bounded(outputs[k] if k < len(outputs) else "", t) for k, t in enumerate(types))
 
@@ -128,16 +128,16 @@ def _tensors(
 
 @dataclass
 class Facts:
-    """Types and known elements of the values seen so far, inner scopes falling back to outer."""
+    """Types and known elements of the values visited so far; inner scopes extend outer ones."""
 
     types: dict[str, Type]
     known: dict[str, Array]
     may_not_run: bool = False
-    """Whether these are facts of a region: its nodes run only when control flow comes there."""
+    """Whether these are the facts of a region, whose nodes run conditionally."""
 
     @staticmethod
     def of_graph(graph: Graph, outer: Facts | None = None) -> Facts:
-        """The facts before any node: inputs and small constants."""
+        """Return the facts before any node: inputs and small constants."""
         facts = Facts(dict(outer.types), dict(outer.known), True) if outer else Facts({}, {})
         for v in graph.inputs:
             facts.types[v.name] = v.type
@@ -147,13 +147,13 @@ class Facts:
         return facts
 
     def constant(self, name: str, c: Constant) -> None:
-        """Note a constant; its elements only if they are few."""
+        """Record a constant, and its elements if they are few."""
         self.types[name] = c.type
         if c.type.n_elements <= KNOWN_LIMIT and c.type.dtype is not DType.string:
             self.known[name] = c.array()
 
     def operands(self, node: Node) -> tuple[list[Type | None], list[Array | None]]:
-        """Types and known elements of a node's operands. Errors: E-GRAPH-NAME."""
+        """Return types and known elements of a node's operands. Errors: E-GRAPH-NAME."""
         operand_types: list[Type | None] = []
         for i in node.inputs:
             if i and i not in self.types:
@@ -166,10 +166,10 @@ class Facts:
         return operand_types, [self.known.get(i) for i in node.inputs]
 
     def visit(self, node: Node) -> tuple[Type, ...]:
-        """Infer one node and note what it gives.
+        """Infer the types of one node and record its outputs.
 
-        A node of a region whose operands do not fit gives open types: it fails when it is run,
-        and a branch that is wrong for these sizes may be the one not taken.
+        A node of a region with illegal operands has open types: it fails only if it runs, and a
+        branch that is illegal for these sizes may not be taken.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)
@@ -182,7 +182,7 @@ class Facts:
         if len(inferred) < len(node.outputs):
             raise CompileError(
                 "E-OP-OPERANDS",
-                f"{node.op} has {len(inferred)} outputs, the node names {len(node.outputs)}",
+                f"{node.op} has {len(inferred)} outputs, but the node has {len(node.outputs)}",
                 where=Where(node=node.name),
             )
         inferred = inferred[: len(node.outputs)]
@@ -193,7 +193,7 @@ class Facts:
         return inferred
 
     def follow(self, node: Node) -> None:
-        """Note the known elements of what a node gives; its types are inferred only where open."""
+        """Record the known elements of a node's outputs; infer only open types."""
         operator = OPERATORS.get(node.op)
         if node.op != "size" and (operator is None or not operator.shape_math):
             return
@@ -210,7 +210,7 @@ class Facts:
         known: Sequence[Array | None],
         inferred: Sequence[Type],
     ) -> None:
-        """Follow shape arithmetic through one node whose outputs have the inferred types."""
+        """Evaluate a node of a shape computation, given its output types."""
         operator = OPERATORS.get(node.op)
         if node.op == "size" and isinstance(t := types[0], TensorType) and t.shape is not None:
             if is_simple(t.size):
@@ -236,23 +236,23 @@ class Facts:
 
 
 DEPENDS_ON_OPERANDS = {"E-OP-SHAPE", "E-OP-AXIS", "E-OP-ATTRIBUTE", "E-SHAPE-OPEN"}
-"""What a type rule says to operands whose sizes or elements do not fit."""
+"""Error codes of type rules for operands of illegal sizes or elements."""
 
 
 def opened(t: Type) -> Type:
-    """What is left of a type when its sizes are not to be trusted."""
+    """Remove the sizes, which are not reliable, from a type."""
     return TensorType(t.dtype, None) if isinstance(t, TensorType) else t
 
 
 def _is_followed(t: Type) -> bool:
-    """Decided from the type alone, so that a huge result is never computed."""
+    """Whether to evaluate a value, by its type alone, so that huge results are never computed."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string
 
 
 def dims_array(dims: Sequence[Expr]) -> Array:
-    """Dimensions as a 1-d array: int64 when all are numbers, else objects."""
+    """Convert dimensions to a 1-d array: int64 if all are numbers, else objects."""
     if all(isinstance(d, int) for d in dims):
         return np.array([int(d) for d in dims], np.int64)
     array = np.empty(len(dims), np.object_)
@@ -263,9 +263,9 @@ def dims_array(dims: Sequence[Expr]) -> Array:
 def evaluate_known(
     operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[Array, ...]:
-    """The reference on known elements; nothing when symbols or the elements stand in the way.
+    """Evaluate the reference on known elements; return nothing where it fails.
 
-    An index out of range, say, is no error of the model: the node may never run.
+    For instance, an index out of range is no error of the model: the node may never run.
     """
     assert operator.reference_fn is not None
     symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
@@ -283,7 +283,7 @@ def evaluate_known(
 
 
 def _settle(value: Array, dtype: DType) -> Array | None:
-    """Object arrays of numbers alone are numbers again; None for what is not worth keeping."""
+    """Convert object arrays of numbers to integers; return None for unsuitable values."""
     if value.dtype != np.object_:
         return value
     if not all(is_simple(v) for v in value.flat if isinstance(v, Affine | int)):
@@ -296,9 +296,9 @@ def _settle(value: Array, dtype: DType) -> Array | None:
 def infer(
     graph: Graph, outer: Facts | None = None, known: Mapping[str, Array] | None = None
 ) -> tuple[Graph, Facts]:
-    """The graph with every type set by the rules (layouts kept), and the facts found.
+    """Infer every type of a graph, keeping layouts; return also the facts.
 
-    `known` has elements of inputs. Errors: the rules' own, with the node's name as place.
+    `known` has elements of inputs. Errors: those of the rules, at the node.
     """
     facts = Facts.of_graph(graph, outer)
     facts.known.update(known or {})
@@ -315,7 +315,7 @@ def infer(
 
 
 def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
-    """The types of a node whose regions were typed just now: a fusion's are those of its body."""
+    """Return the types of a node with typed regions: those of a fusion's body, for instance."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None or len(body.results) != len(node.outputs):
         return facts.visit(node)
@@ -323,7 +323,7 @@ def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
 
 
 def typed_regions(node: Node, facts: Facts) -> Node:
-    """The node with the types inside its regions set for the operands it reads now."""
+    """Infer the types in a node's regions from its current operands."""
     if not node.regions:
         return node
     if node.op == "fusion":
@@ -335,7 +335,7 @@ def typed_regions(node: Node, facts: Facts) -> Node:
 
 
 def _typed_fusion(node: Node, facts: Facts) -> Graph:
-    """The body of a fusion, which sees nothing of its surroundings but its operands."""
+    """Infer the types in the body of a fusion, which captures nothing."""
     body = node.regions["body"]
     outside = dict(zip(node.inputs, body.inputs, strict=True))
     inputs = tuple(Value(v.name, facts.types[i]) for i, v in outside.items())
@@ -344,7 +344,7 @@ def _typed_fusion(node: Node, facts: Facts) -> Graph:
 
 
 def stated(inferred: Type, recorded: Type) -> Type:
-    """What the rules find, and where they find nothing what is on record: a model may state it."""
+    """Complete an inferred type by the recorded one, which the model may state."""
     if isinstance(inferred, OpaqueType):
         return recorded
     if isinstance(inferred, SequenceType) and isinstance(recorded, SequenceType):
@@ -365,18 +365,18 @@ def stated(inferred: Type, recorded: Type) -> Type:
 
 
 def keep_layout(inferred: Type, recorded: Type) -> Type:
-    """Type rules speak of shapes; the layout that a value was given stays."""
+    """Apply the recorded layout to an inferred type: type rules infer only shapes."""
     if isinstance(inferred, TensorType) and isinstance(recorded, TensorType):
         return inferred.with_layout(recorded.layout)
     return inferred
 
 
 def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
-    """The graph for inputs of these shapes, every type inferred anew.
+    """Specialise a graph to input shapes, with all types inferred anew.
 
-    Symbols that the shapes decide are replaced wherever they occur. One to which they give two
-    sizes says nothing: what is on record of it is forgotten.
-    Errors: E-INPUT-NAME for no input of that name, E-INPUT-SHAPE when ranks or fixed sizes differ.
+    Symbols with a size in the shapes are replaced everywhere. A symbol with two different sizes
+    carries no information: types that mention it are discarded.
+    Errors: E-INPUT-NAME for an unknown input, E-INPUT-SHAPE for a different rank or fixed size.
     """
     given = {v.name: v for v in graph.inputs}
     values: dict[str, Expr] = {}
@@ -399,11 +399,11 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
 
 
 _APART = symbol("apart")
-"""Stands for the size of a symbol that has several."""
+"""A marker for a symbol with several different sizes."""
 
 
 def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
-    """The graph with numbers for some of its symbols, every type inferred anew."""
+    """Substitute numbers for some symbols of a graph, with all types inferred anew."""
     inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in graph.inputs)
     nodes = tuple(with_sizes(n, values) for n in graph.nodes)
     return infer(replace(graph, inputs=inputs, nodes=nodes))[0]
@@ -412,9 +412,9 @@ def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
 def with_sizes(
     node: Node, values: Mapping[str, Expr], apart: AbstractSet[str] = frozenset()
 ) -> Node:
-    """The node with symbols replaced where they are on record: what inference starts from.
+    """Substitute symbols in the recorded types of a node, before inference.
 
-    Types that mention a symbol of `apart` are forgotten.
+    Types that mention a symbol of `apart` are discarded.
     """
 
     def settled(t: Type) -> Type:
@@ -456,7 +456,7 @@ def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) ->
 
 
 def is_open(t: Type) -> bool:
-    """Whether a type leaves something open until the program runs."""
+    """Whether a type is not fully known before the program runs."""
     return not isinstance(t, TensorType) or not t.is_static
 
 

@@ -1,13 +1,13 @@
-"""What an operator is: one declaration with all its facets, and the registry of them.
+"""Operators: declarations with all facets, and their registry.
 
     @op(kind="reduction")
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
-type rule, its docstring the words on the page. The facets follow as decorators: `reference`,
-`cost`, `lower` or `decompose`, `onnx` and its way back `export`, `samples`. A call,
-`softmax(x, axis=1)`, describes an application; importers and rules give such calls to the editor,
-which makes nodes of them.
+type rule, its docstring the description on the page. Decorators add the facets: `reference`,
+`cost`, `lower` or `decompose`, `onnx` (import) and `export`, `samples`. A call,
+`softmax(x, axis=1)`, describes an application; importers and rules pass calls to the editor, which
+makes nodes.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
     from compiler.ir.graph import Graph
 
 Kind = Literal[
-    "elementwise",  # each result element from the same element of each operand, after broadcasting
-    "view",  # same elements in the same order: no work when layouts agree
+    "elementwise",  # each result element depends on one element of each operand, after broadcasting
+    "view",  # same elements in the same order: no work if layouts agree
     "movement",  # elements copied to other places
     "reduction",  # many elements into one along some axes
     "contraction",  # sums of products: matmul, convolution
     "scan",  # sequential along an axis
-    "opaque",  # anything else; evaluated by the reference
+    "opaque",  # any other operator; evaluated by the reference
 ]
 
 Trait = Literal[
-    "commutative",  # the two operands may change places
+    "commutative",  # the two operands may be exchanged
     "aliasing",  # the result is the memory of its operand: a view that copies nothing
-    "copying",  # each element of the result is some element of the operands, whatever it means
-    "injective",  # one operand is read, at an index that places and attributes alone determine
+    "copying",  # each element of the result is an element of an operand, of any type
+    "injective",  # reads one operand, at an index that position and attributes determine
     "expensive",  # elementwise: more than a few instructions, not worth computing twice
-    "positional",  # elementwise in cost only: the place of an element matters, or its size changes
+    "positional",  # elementwise in cost only: depends on the position of an element, or resizes
 ]
-"""A fact about an operator that passes ask for, as traits are in MLIR."""
+"""A trait of an operator, queried by passes, as in MLIR."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_NOTED_OPERANDS = 6  # whose types are told with the error of a type rule
+_NOTED_OPERANDS = 6  # the most operands listed with an error of a type rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """An operand as a type rule sees it: name, type, and its elements when they are known.
+    """An operand in a type rule: name, type, and its elements if known.
 
     `value` is a numpy array; one of dtype object holds symbolic dimensions (see affine.py).
     """
@@ -75,19 +75,21 @@ class Tensor:
 
     @property
     def rank(self) -> int:
-        """Number of axes; must be known."""
+        """The number of axes, which must be known."""
         return self.type.rank
 
     @property
     def known(self) -> Array:
-        """The elements as numbers. Errors: E-SHAPE-OPEN when not known at compile time."""
+        """Return the elements as numbers. Errors: E-SHAPE-OPEN if unknown at compile time."""
         if self.value is None or self.value.dtype == np.object_:
-            raise CompileError("E-SHAPE-OPEN", f"the elements of {self.name} are not known yet")
+            raise CompileError(
+                "E-SHAPE-OPEN", f"the elements of {self.name} are unknown at compile time"
+            )
         return self.value
 
 
 Operand = Any
-"""Tensor, Call, Out, numpy array (becomes a constant), None (left out), or a placeholder."""
+"""Tensor, Call, Out, numpy array (becomes a constant), None (omitted), or a placeholder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +101,7 @@ class Call:
     attrs: Mapping[str, Any]
 
     def types(self) -> tuple[Type, ...]:
-        """The types of the outputs, when all operands are tensors, arrays or calls of such."""
+        """Infer the types of the outputs; all operands must be tensors, arrays or such calls."""
         return self.op.infer([as_tensor(a) for a in self.args], self.op.bind(self.attrs))
 
     @property
@@ -110,16 +112,16 @@ class Call:
         return t
 
     def out(self, index: int) -> Out:
-        """One of several outputs."""
+        """Return one of several outputs."""
         return Out(self, index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regioned:
-    """An application of an operator with regions, such as `onnx.Scan`: a description of one node.
+    """An application of an operator with regions, such as `onnx.Scan`, before it becomes a node.
 
-    The regions capture operands by the names of the graph in which it will stand; `results` are
-    the types of its outputs.
+    The regions capture values of the future enclosing graph by name; `results` are the output
+    types.
     """
 
     op: str
@@ -129,20 +131,20 @@ class Regioned:
     results: tuple[Type, ...]
 
     def types(self) -> tuple[Type, ...]:
-        """The types of the outputs."""
+        """Return the types of the outputs."""
         return self.results
 
     def out(self, index: int) -> Out:
-        """One of the outputs."""
+        """Return one of the outputs."""
         return Out(self, index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
-    """A node of the ONNX standard over operands: a description, as `export` facets give it.
+    """An application of an ONNX operator, as `export` facets return it.
 
-    Attributes that are None are left out. Standard nodes may have calls for operands, not the
-    other way round: their types are not known here.
+    Attributes of None are omitted. Operands of standard nodes may be calls; the reverse is illegal,
+    as the types of standard nodes are unknown here.
     """
 
     op_type: str
@@ -152,27 +154,27 @@ class Standard:
     n_outputs: int = 1
 
     def out(self, index: int) -> Out:
-        """One of several outputs."""
+        """Return one of several outputs."""
         return Out(self, index)
 
 
 def standard(
     op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
 ) -> Standard:
-    """A node of this type over these operands."""
+    """Make a standard node of this type over these operands."""
     return Standard(op_type, args, attrs, domain, n_outputs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Out:
-    """The output number `index` of a call."""
+    """Output `index` of a call."""
 
     call: Call | Regioned | Standard
     index: int
 
 
 def as_tensor(operand: Operand) -> Tensor | None:
-    """An operand of a call as a type rule sees it."""
+    """Convert an operand of a call for a type rule."""
     match operand:
         case None:
             return None
@@ -188,12 +190,12 @@ def as_tensor(operand: Operand) -> Tensor | None:
             array = np.asarray(operand)
             return Tensor("", TensorType(DType.from_numpy(array.dtype), array.shape), array)
         case _:
-            raise TypeError(f"{operand!r} is no operand with a type")
+            raise TypeError(f"{operand!r} is not an operand with a type")
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Work of one application, counted, not timed. Units: operations, bytes."""
+    """The work of one application, counted statically. Units: operations, bytes."""
 
     flops: int = 0
     bytes_read: int = 0
@@ -214,7 +216,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One small application: operand types as text (or arrays where the elements matter)."""
+    """A small application: operand types as text, or arrays where the elements matter."""
 
     operands: tuple[str | Array | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
@@ -222,7 +224,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class OnnxCall:
-    """An ONNX node as an `onnx` facet sees it."""
+    """An ONNX node in an `onnx` facet."""
 
     op_type: str
     domain: str
@@ -232,17 +234,17 @@ class OnnxCall:
     n_outputs: int
 
     def operand(self, index: int) -> Tensor | None:
-        """The operand at this position; None when left out."""
+        """Return the operand at a position; None if omitted."""
         return self.operands[index] if index < len(self.operands) else None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """The attribute of this name, or the default."""
+        """Return the attribute of this name, or the default."""
         return self.attrs.get(name, default)
 
 
 @dataclass(slots=True, eq=False)
 class Operator:
-    """An operator: its schema and all its facets."""
+    """An operator: its schema and all facets."""
 
     name: str
     rule: Callable[..., Any]
@@ -250,13 +252,13 @@ class Operator:
     shape_math: bool = False
     """Whether the reference also works on arrays of symbolic dimensions (dtype object)."""
     inplace: tuple[int, ...] = ()
-    """Operands whose memory the first output may take over."""
+    """Operands whose memory the first output may reuse."""
     exact: bool = True
-    """Whether the generated code must give the reference's very bits (integers, movement)."""
-    bounded: bool = True  # False: data may ask for far more work than the cost facet says
+    """Whether generated code must be bit-identical to the reference (integers, movement)."""
+    bounded: bool = True  # False: data may cause far more work than the cost facet returns
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
-    """Bounds of all elements of a float result that is no NaN, whatever the operands are."""
+    """Bounds of all elements of a float result other than NaN, for any operands."""
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -274,7 +276,7 @@ class Operator:
 
     @property
     def words(self) -> str:
-        """The docstring: what the page shows."""
+        """The docstring, which the page shows."""
         return inspect.getdoc(self.rule) or ""
 
     @property
@@ -286,42 +288,43 @@ class Operator:
     # Facets, each a decorator.
 
     def reference(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """What it means: numpy arrays in (None for left out), array or tuple of arrays out."""
+        """Set the semantics: numpy arrays in (None if omitted), array or tuple of arrays out."""
         self.reference_fn = fn
         return fn
 
     def cost(self, fn: Callable[..., Cost]) -> Callable[..., Cost]:
-        """What it costs: called with operand types, then `out=` (type or tuple) and attributes."""
+        """Set the cost: called with operand types, then `out=` (type or tuple) and attributes."""
         self.cost_fn = fn
         return fn
 
     def lower(self, fn: Callable[..., None]) -> Callable[..., None]:
-        """What it computes, point by point: see compute/builder.py."""
+        """Set the lowering to a computation: see compute/builder.py."""
         self.lower_fn = fn
         return fn
 
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
-        """The same as a composition of other operators: operands in, call out."""
+        """Set the decomposition into other operators: operands in, call out."""
         self.decompose_fn = fn
         return fn
 
     def gradient(
         self, fn: Callable[..., tuple[Operand, ...]]
     ) -> Callable[..., tuple[Operand, ...]]:
-        """How its gradient goes back: that of the result, the result and the operands in, one
-        gradient an operand out (None for none), each of the result's shape or the operand's."""
+        """Set the gradient: gradient of the result, result and operands in, one gradient per
+        operand out (None for none), each of the result's or the operand's shape."""
         self.gradient_fn = fn
         return fn
 
     def samples(self, fn: Callable[[], Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:
-        """Yields (operands, attributes): odd, edge and asymmetric cases for tests and the page."""
+        """Set the samples (operands, attributes): edge and asymmetric cases for tests and page."""
         self.samples_fn = fn
         return fn
 
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
-        """How ONNX nodes of these names become calls: OnnxCall in, call out.
+        """Set the import of ONNX nodes of these names: OnnxCall in, call out.
 
-        A name of another domain is written `domain:Name`. Returning None carries the node as it is.
+        Names of other domains have the form `domain:Name`. None keeps the node as a foreign
+        operator.
         """
 
         def register(fn: OnnxFacet) -> OnnxFacet:
@@ -334,30 +337,30 @@ class Operator:
         return register
 
     def export(self, fn: ExportFacet) -> ExportFacet:
-        """How it is written in ONNX: operands in, standard nodes or calls out; None for neither."""
+        """Set the export to ONNX: operands in, standard nodes or calls out; None if impossible."""
         self.export_fn = fn
         return fn
 
     def exports_as(self, op_type: str, domain: str = "") -> None:
-        """It is written as one node of the standard, with attributes of the same names."""
+        """Export to one standard node with attributes of the same names."""
         self.export_fn = lambda *operands, **attrs: Standard(op_type, operands, attrs, domain)
 
     # Use.
 
     def __call__(self, *args: Operand, **attrs: Any) -> Call:
-        """An application of the operator, as a description."""
+        """Describe an application of the operator."""
         return Call(self, args, attrs)
 
     def bind(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes with defaults filled in, in declaration order. Errors: E-OP-ATTRIBUTE."""
+        """Complete attributes with defaults, in declaration order. Errors: E-OP-ATTRIBUTE."""
         return self.schema.bind(self.name, attrs)
 
     def infer(
         self, operands: Sequence[Tensor | None], attrs: Mapping[str, Any]
     ) -> tuple[Type, ...]:
-        """Types of the outputs for bound attributes.
+        """Infer the types of the outputs for bound attributes.
 
-        Errors: whatever the type rule raises, with a note of what the operands are.
+        Errors: those of the type rule, with a note of the operand types.
         """
         self.schema.check_operands(self.name, operands)
         try:
@@ -369,7 +372,7 @@ class Operator:
         return tuple(r.type.logical if isinstance(r, Tensor) else r for r in results)
 
     def all_samples(self) -> list[Sample]:
-        """The samples facet as a list."""
+        """Return the samples facet as a list."""
         assert self.samples_fn is not None, f"{self.name} has no samples"
         return [Sample(tuple(operands), attrs) for operands, attrs in self.samples_fn()]
 
@@ -397,7 +400,7 @@ def op(
     name: str = "",
 ) -> Callable[[Callable[..., Any]], Operator]: ...
 def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Declare an operator; its name is the function's unless given."""
+    """Declare an operator, named after the function by default."""
 
     def declare(fn: Callable[..., Any]) -> Operator:
         name = options.pop("name", "") or fn.__name__.rstrip("_")
@@ -410,5 +413,5 @@ def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def with_trait(trait: Trait) -> frozenset[str]:
-    """The names of all operators that declare a trait."""
+    """Return the names of all operators with a trait."""
     return frozenset(name for name, o in OPERATORS.items() if trait in o.traits)

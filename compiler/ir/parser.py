@@ -1,4 +1,4 @@
-"""Reading the text form of graphs: recursive descent straight over the characters."""
+"""The parser of graphs: recursive descent over characters."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
 
 SEEDS = 1 << 32
-"""How many seeds there are for constants that are drawn."""
+"""The number of seeds of seeded constants."""
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:
-    """Offsets into a text as line, column and length."""
+    """Convert offsets into a text to line, column and length."""
     line = text.count("\n", 0, start) + 1
     column = start - (text.rfind("\n", 0, start) + 1) + 1
     return Where(source, line, column, max(end - start, 1))
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 Span = tuple[int, int]
-"""Offsets into a text: where something begins, and behind it."""
+"""Start and end offsets in a text."""
 
 
 class Parser:
@@ -54,30 +54,30 @@ class Parser:
         self.text, self.source, self.at, self.start, self.depth = text, source, 0, 0, 0
 
     def where(self) -> Where:
-        """The place of the token just read."""
+        """Return the position of the last token."""
         return place(self.source, self.text, self.start, self.at)
 
     def note(self, part: str, name: str, span: Span | None = None) -> None:
-        """Told where parts stand, the token just read unless a span is given: see draft.py."""
+        """Record the position of a part, by default the last token; a hook for draft.py."""
 
     def fail(self, needed: str) -> CompileError:
-        """The error for text that is not what was needed here."""
+        """Make a syntax error at this position."""
         got = self.text[self.at : self.at + 20].split("\n")[0] or "the end"
         self.start = self.at
         return CompileError("E-TEXT-SYNTAX", f"needed {needed}, got {got!r}", where=self.where())
 
     def skip(self) -> None:
-        """Go over blanks and comments."""
+        """Skip blanks and comments."""
         match = _SPACE.match(self.text, self.at)
         self.at = match.end() if match else self.at
 
     def peek(self, token: str) -> bool:
-        """Whether a token comes next."""
+        """Whether a token is next."""
         self.skip()
         return self.text.startswith(token, self.at)
 
     def take(self, token: str) -> bool:
-        """Read a token if it comes next; whether it did."""
+        """Consume a token if it is next; return whether it was."""
         if self.peek(token):
             self.start = self.at
             self.at += len(token)
@@ -85,12 +85,12 @@ class Parser:
         return False
 
     def expect(self, token: str) -> None:
-        """Read a token that must come next."""
+        """Consume a token. Errors: E-TEXT-SYNTAX for another token."""
         if not self.take(token):
             raise self.fail(repr(token))
 
     def match(self, pattern: re.Pattern[str], needed: str) -> str:
-        """Read what a pattern describes."""
+        """Consume and return a match of a pattern. Errors: E-TEXT-SYNTAX."""
         self.skip()
         found = pattern.match(self.text, self.at)
         if found is None:
@@ -99,28 +99,28 @@ class Parser:
         return found.group()
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Check for the end of the text. Errors: E-TEXT-SYNTAX."""
         self.skip()
         if self.at != len(self.text):
             raise self.fail("the end of the text")
 
     def string(self) -> str:
-        """A quoted string."""
+        """Parse a quoted string."""
         value: str = json.loads(self.match(_STRING, "a quoted string"))
         return value
 
     def name(self) -> str:
-        """A name, bare or quoted."""
+        """Parse a name, bare or quoted."""
         return self.string() if self.peek('"') else self.match(WORD, "a name")
 
     def optional_name(self) -> str:
-        """A name, or "" for a bare `_`, which stands for what is left out."""
+        """Parse a name, or "" for a bare `_`, which marks an omitted value."""
         bare = not self.peek('"')
         name = self.name()
         return "" if bare and name == "_" else name
 
     def keyword(self, word: str) -> bool:
-        """Read a word if it comes next; whether it did."""
+        """Consume a word if it is next; return whether it was."""
         self.skip()
         found = WORD.match(self.text, self.at)
         if found is None or found.group() != word:
@@ -129,7 +129,7 @@ class Parser:
         return True
 
     def list_until(self, close: str, item: Callable[[], T]) -> list[T]:
-        """Items with commas between them, up to a token."""
+        """Parse comma-separated items up to a token."""
         items: list[T] = []
         while not self.take(close):
             if items:
@@ -138,7 +138,7 @@ class Parser:
         return items
 
     def graph(self) -> Graph:
-        """A graph or a region."""
+        """Parse a graph or a region."""
         self.depth += 1
         if self.depth > 64:
             raise self.fail("at most 64 nested regions")
@@ -167,7 +167,7 @@ class Parser:
         return Graph(name, tuple(inputs), tuple(results), tuple(nodes), constants)
 
     def typed_name(self) -> Value:
-        """A name with its type."""
+        """Parse a name with its type."""
         name = self.optional_name()
         self.note("output", name)
         self.expect(":")
@@ -176,11 +176,11 @@ class Parser:
         return Value(name, t)
 
     def output(self) -> Value:
-        """An output of a node."""
+        """Parse an output of a node."""
         return self.typed_name()
 
     def type(self) -> Type:
-        """A type."""
+        """Parse a type."""
         self.skip()
         self.start = begin = self.at
         depth = 0
@@ -200,14 +200,14 @@ class Parser:
         return parse_type(self.text[begin : self.at])
 
     def origins(self) -> tuple[str, ...]:
-        """The names behind `<-`."""
+        """Parse the names after `<-`."""
         found = [self.optional_name()]
         while self.take(","):
             found.append(self.name())
         return () if found == [""] else tuple(found)
 
     def constant(self) -> tuple[str, Constant]:
-        """A constant behind `const`."""
+        """Parse a constant after `const`."""
         v = self.typed_name()
         if not isinstance(v.type, TensorType):
             raise self.fail("a tensor type")
@@ -216,7 +216,7 @@ class Parser:
         return v.name, Constant(v.type, storage, self.origins() if self.take("<-") else ())
 
     def storage(self, t: TensorType) -> Storage:
-        """How a constant is stored."""
+        """Parse the storage of a constant."""
         kind = self.match(WORD, "splat, literal, seeded, blob or file")
         self.expect("(")
         if kind == "seeded":
@@ -235,7 +235,7 @@ class Parser:
         raise self.fail(f"splat with one element or literal with as many as {t} has")
 
     def seeded(self, t: TensorType) -> Seeded:
-        """A seed and a deviation."""
+        """Parse a seed and a deviation."""
         numbers = self.list_until(")", self.value)
         match numbers:
             case [int(seed), int() | float() as deviation] if 0 <= seed < SEEDS and t.is_static:
@@ -246,7 +246,7 @@ class Parser:
         raise self.fail("a seed and a deviation, for a float type of known sizes")
 
     def elements(self, dtype: DType) -> np.ndarray[Any, Any]:
-        """The elements of a constant."""
+        """Parse the elements of a constant."""
         if self.keyword("hex"):
             raw = self.hex()
             self.expect(")")
@@ -265,7 +265,7 @@ class Parser:
         return array
 
     def hex(self) -> bytes:
-        """Bytes as hexadecimal digits."""
+        """Parse bytes as hexadecimal digits."""
         self.expect("(")
         text = self.string()
         try:
@@ -276,7 +276,7 @@ class Parser:
         return raw
 
     def node(self) -> Node:
-        """A node with its regions."""
+        """Parse a node with its regions."""
         outputs = [self.output()]
         while self.take(","):
             outputs.append(self.output())
@@ -320,7 +320,7 @@ class Parser:
         )
 
     def region(self) -> tuple[str, Graph]:
-        """A region with its key."""
+        """Parse a region with its key."""
         key = self.name()
         self.expect(":")
         g = self.graph()
@@ -331,7 +331,7 @@ class Parser:
         return key, g
 
     def argument(self) -> tuple[str, Any, Span]:
-        """An operand, or an attribute with its value; and where its name stands."""
+        """Parse an operand, or an attribute with its value; return also the span of its name."""
         name = self.optional_name()
         span = self.start, self.at
         if self.take("="):
@@ -339,7 +339,7 @@ class Parser:
         return name, _OPERAND, span
 
     def value(self) -> Any:
-        """The value of an attribute."""
+        """Parse the value of an attribute."""
         if self.peek('"'):
             return self.string()
         if self.take("["):
@@ -353,7 +353,7 @@ class Parser:
         return self.word_value(self.match(WORD, "a value"))
 
     def word_value(self, word: str) -> Any:
-        """The value that begins with a word."""
+        """Parse a value that begins with a word."""
         if word in ("true", "false", "none"):
             return {"true": True, "false": False, "none": None}[word]
         if word == "hex":
@@ -379,12 +379,12 @@ _OPERAND = object()
 
 
 def len_of(storage: Storage, t: TensorType) -> int:
-    """Bytes that a stored constant holds."""
+    """Return the bytes of a stored constant."""
     return storage.nbytes if isinstance(storage, FileRange) else storage.read(t).nbytes
 
 
 def parsed(p: Parser) -> Graph:
-    """The graph that a parser reads. Errors: see parse_graph."""
+    """Parse a graph. Errors: see parse_graph."""
     try:
         g = p.graph()
         p.end()

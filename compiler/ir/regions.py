@@ -1,4 +1,4 @@
-"""Regions as graphs of their own: what they capture from around becomes inputs and constants."""
+"""Conversion of regions to closed graphs: captured values become inputs and constants."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from compiler.ir.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A region that reads nothing from around: `captured` names its further inputs, in order."""
+    """A region without captures: `captured` names its additional inputs, in order."""
 
     graph: Graph
     captured: tuple[str, ...]
 
 
 def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Constant]) -> Closed:
-    """The region with captured values as inputs behind its own, captured constants among its own.
+    """Close a region: captured values become trailing inputs, captured constants its own.
 
-    `types` and `constants` are those of the graph around it.
+    `types` and `constants` are those of the enclosing graph.
     """
     free = region.free_names
     captured = tuple(n for n in free if n not in constants)
@@ -33,9 +33,9 @@ def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Cons
 
 
 def reopen(graph: Graph, region: Graph, constants: Mapping[str, Constant]) -> Graph:
-    """A closed region, after it was changed, as a region again: it captures what it did.
+    """Convert a changed closed region back to a region with the same captures.
 
-    `region` is what was closed; `constants` are those of the graph around it.
+    `region` is the original region; `constants` are those of the enclosing graph.
     """
     kept = {
         n: c
@@ -46,7 +46,7 @@ def reopen(graph: Graph, region: Graph, constants: Mapping[str, Constant]) -> Gr
 
 
 def rename_values(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with values that it defines under other names, for its regions too."""
+    """Rename values that a graph defines, also in its regions."""
     if not names:
         return graph
     return Graph(
@@ -64,11 +64,11 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
 
 
 def with_origins(graph: Graph, origins: tuple[str, ...]) -> Graph:
-    """The graph whose nodes without origins do work of these ONNX nodes, named after outputs."""
+    """Set the origins of nodes without origins, and name these nodes after their outputs."""
     nodes = (n if n.origins else replace(n, name=n.output, origins=origins) for n in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
 
 
 def without_origins(graph: Graph) -> Graph:
-    """The graph as a part of something whose origins its nodes will get."""
+    """Remove the origins, for a graph whose nodes will get those of an enclosing node."""
     return replace(graph, nodes=tuple(replace(n, origins=()) for n in graph.nodes))

@@ -26,7 +26,7 @@ class Schema:
 
     @staticmethod
     def of(rule: Callable[..., Any]) -> Schema:
-        """The schema that a signature states."""
+        """Read the schema from a signature."""
         parameters = inspect.signature(rule).parameters.values()
         positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         rest = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
@@ -40,7 +40,7 @@ class Schema:
 
     @cached_property
     def kinds(self) -> Mapping[str, Any]:
-        """The Python type of each attribute, as annotated; read when a node first needs it."""
+        """The annotated Python type of each attribute, evaluated lazily."""
         return get_type_hints(self.rule)
 
     @cached_property
@@ -66,11 +66,11 @@ class Schema:
         return bound
 
     def value(self, op_name: str, name: str, value: Any) -> Any:
-        """An attribute's value as nodes hold it. Errors: E-OP-ATTRIBUTE for one of another kind."""
+        """Normalise an attribute's value. Errors: E-OP-ATTRIBUTE for another kind."""
         return _normalise(op_name, name, value, self.kinds.get(name))
 
     def check_operands(self, op_name: str, operands: Sequence[Any]) -> None:
-        """Errors: E-OP-OPERANDS for too few, too many, or a missing required one."""
+        """Check the number of operands and the required ones. Errors: E-OP-OPERANDS."""
         n = len(operands)
         fits = n >= self.n_required and (self.variadic or n <= len(self.operands))
         require(
@@ -81,7 +81,7 @@ class Schema:
 
 
 def _normalise(op_name: str, name: str, value: Any, kind: Any) -> Any:
-    """Lists become tuples, numpy numbers Python's, whole numbers floats where floats are due."""
+    """Convert lists to tuples, numpy numbers to Python's, and integers to floats where needed."""
     if isinstance(value, list | tuple | np.ndarray):
         made = tuple(_normalise(op_name, name, v, None) for v in value)  # type: ignore[arg-type]
         element = get_args(kind)[0] if get_origin(kind) is tuple else None
@@ -109,7 +109,7 @@ _NO_LISTS = (int, float, bool, str, DType)
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether an element of a list is of a kind; whole numbers will do for floats."""
+    """Whether an element of a list is of a kind; integers are valid floats."""
     if isinstance(value, bool) and kind is not bool:
         return False
     return isinstance(value, int | float) if kind is float else isinstance(value, kind)

@@ -1,4 +1,4 @@
-"""The text form of graphs: prints, parses back to an equal graph, and diffs well.
+"""The text form of graphs, which parses back to an equal graph.
 
     graph g(x: f32[N,3]) {
       const w: f32[3,4] = splat(0.5)
@@ -8,9 +8,9 @@
     }
 
 Constants are a splat, literal elements, numbers drawn from a seed, or loaded bytes.
-One node a line: outputs with types, operator, operands (`_` for one left out), attributes with
-defaults; `@` names the node when the name is not its first output's, `<-` lists the origins when
-they are not just that name. Regions follow as blocks. Names that are not plain words are quoted.
+A node is one line: outputs with types, operator, operands (`_` if omitted), attributes with
+defaults. `@` gives the node's name if it differs from its first output, `<-` the origins if they
+differ from that name. Regions follow as blocks. Names that are not identifiers are quoted.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _RESERVED = {"_", "return", "const", "graph"}
 
 
 def quote(name: str) -> str:
-    """A name as it stands in text: bare when it is a plain word."""
+    """Print a name, quoted unless it is an identifier."""
     return name if WORD.fullmatch(name) and name not in _RESERVED else quoted(name)
 
 
 def quoted(text: str) -> str:
-    """A string in quotes. Letters of all scripts stay; what cannot be seen is written as \\uXXXX.
+    """Quote a string. Letters of all scripts stay; invisible characters become \\uXXXX.
 
-    So a text is read by whoever wrote the names, and nothing in them turns its lines around.
+    Names thus stay readable, and bidirectional control characters cannot reorder lines.
     """
     plain = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in plain)
 
 
 def print_graph(g: Graph) -> str:
-    """The text of a graph."""
+    """Print a graph."""
     return "\n".join(_graph_lines(g))
 
 
@@ -65,7 +65,7 @@ def _graph_lines(g: Graph) -> Iterator[str]:
 
 
 def node_lines(n: Node) -> Iterator[str]:
-    """The lines of one node; more than one when it has regions."""
+    """Return the lines of one node; several for a node with regions."""
     outputs = ", ".join(
         f"{quote(o)}: {t}" if o else f"_: {t}" for o, t in zip(n.outputs, n.types, strict=True)
     )
@@ -88,7 +88,7 @@ def node_lines(n: Node) -> Iterator[str]:
 
 
 def attribute(value: Any) -> str:
-    """One attribute value."""
+    """Print an attribute value."""
     match value:
         case None:
             return "none"
@@ -109,7 +109,7 @@ def attribute(value: Any) -> str:
 
 
 def storage_text(c: Constant) -> str:
-    """How a constant is stored, as the text form says it."""
+    """Print the storage of a constant."""
     match c.storage:
         case Splat(value):
             one = np.asarray(value, c.type.dtype.numpy).reshape(1)
@@ -143,7 +143,7 @@ def _as_str(v: Any) -> str:
 
 
 def parse_graph(text: str, source: str = "text") -> Graph:
-    """The graph that a text describes; names, types and structure are not verified here.
+    """Parse a graph, without verifying names, types and structure.
 
     Errors: E-TEXT-SYNTAX with line and column, E-TEXT-STORAGE for bytes that are not loaded.
     """

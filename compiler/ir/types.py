@@ -61,17 +61,17 @@ class DType(enum.Enum):
         self.numpy = np.dtype(numpy)
         self.onnx = onnx
         self.nbytes = max(bits // 8, 1)
-        """Bytes of one element in memory here; sub-byte types take a whole byte."""
+        """Bytes of one element in memory; sub-byte types take a whole byte."""
         self.is_float = label.startswith(("f", "bf"))
         """Whether values are real numbers with rounding."""
         self.is_integer = label[0] in "iu"
         """Whether values are whole numbers (bool excluded)."""
         self.is_storage = (self.is_float and bits <= 8) or (self.is_integer and bits < 8)
-        """Whether numbers are only kept in this type, and computed with in `wide`."""
+        """Whether this type is storage-only, with arithmetic in `wide`."""
 
     @property
     def wide(self) -> DType:
-        """The type in which arithmetic is done: f32 for short floats, a byte for short integers."""
+        """The type of arithmetic: f32 for short floats, a byte for short integers."""
         if self.is_float:
             return DType.f32 if self.bits < 32 else self
         if self.is_integer and self.bits < 8:
@@ -88,24 +88,24 @@ class DType(enum.Enum):
 
     @staticmethod
     def from_onnx(number: int) -> DType:
-        """The type with this TensorProto.DataType number. Errors: E-MODEL-TYPE."""
+        """Return the type of a TensorProto.DataType number. Errors: E-MODEL-TYPE."""
         if number not in _BY_ONNX:
-            raise CompileError("E-MODEL-TYPE", f"element type number {number} is not known")
+            raise CompileError("E-MODEL-TYPE", f"element type number {number} is unknown")
         return _BY_ONNX[number]
 
     @staticmethod
     def from_numpy(dtype: Any) -> DType:
-        """The type that numpy calls `dtype`. Errors: E-MODEL-TYPE."""
+        """Return the type of a numpy dtype. Errors: E-MODEL-TYPE."""
         found = _BY_NUMPY.get(np.dtype(dtype))
         if found is None:
             if np.dtype(dtype).kind in "UST":
                 return DType.string
-            raise CompileError("E-MODEL-TYPE", f"numpy type {dtype} has no element type here")
+            raise CompileError("E-MODEL-TYPE", f"numpy type {dtype} has no element type")
         return found
 
     @staticmethod
     def parse(label: str) -> DType:
-        """The type with this short name. Errors: E-TEXT-SYNTAX."""
+        """Return the type of a short name. Errors: E-TEXT-SYNTAX."""
         if label not in DType.__members__:
             raise CompileError("E-TEXT-SYNTAX", f"needed an element type, got {label[:40]!r}")
         return DType[label]
@@ -117,12 +117,12 @@ _BY_NUMPY = {d.numpy: d for d in DType}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a tensor's elements lie in memory: channels in blocks, a number around the image.
+    """The memory layout of a tensor: blocked channels, and a halo around images.
 
-    `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c); `halo` is the
-    number of elements kept on each side of each spatial axis, so that a convolution reads its
-    padding instead of testing for it; all are `around`, which is 0 but where codes have another
-    zero point. Logical shapes and values do not change.
+    `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c). `halo` is the
+    number of padding elements on each side of each spatial axis, which a convolution reads
+    instead of testing bounds. Their value is `around`: 0, or the zero point of quantized codes.
+    Logical shapes and values do not change.
     Source: NCHWc blocking, Liu et al. 2019 (NeoCPU), arXiv:1809.02697.
     """
 
@@ -137,15 +137,15 @@ class Layout:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is row-major order without gaps."""
+        """Whether the layout is row-major without gaps."""
         return self.block == 1 and not self.halo
 
     def halo_of(self, rank: int) -> tuple[int, ...]:
-        """The halo of each spatial axis of a tensor of this rank."""
+        """Return the halo of each spatial axis of a tensor of this rank."""
         return self.halo or (0,) * max(rank - 2, 0)
 
     def physical_shape(self, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        """The row-major shape in memory of a tensor with this logical shape."""
+        """Return the row-major shape in memory for a logical shape."""
         if self.is_plain:
             return shape
         n, c, *spatial = shape
@@ -155,7 +155,7 @@ class Layout:
         return (n, -(-c // self.block), *inner, self.block)
 
     def physical_index(self, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Where the element with this logical index lies."""
+        """Return the index in memory for a logical index."""
         if self.is_plain:
             return index
         n, c, *spatial = index
@@ -178,7 +178,7 @@ PLAIN = Layout()
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A tensor: element type, shape (None when even the rank is open) and memory layout."""
+    """A tensor: element type, shape (None for an open rank) and memory layout."""
 
     dtype: DType
     shape: tuple[Dim, ...] | None
@@ -193,7 +193,7 @@ class TensorType:
     def dims(self) -> tuple[Dim, ...]:
         """The shape; the rank must be known. Errors: E-SHAPE-OPEN."""
         if self.shape is None:
-            raise CompileError("E-SHAPE-OPEN", "the rank of a tensor is not known")
+            raise CompileError("E-SHAPE-OPEN", "the rank of a tensor is unknown at compile time")
         return self.shape
 
     @property
@@ -223,12 +223,12 @@ class TensorType:
 
     @property
     def size(self) -> Expr:
-        """The number of logical elements, maybe as an expression; the rank must be known."""
+        """The number of logical elements, possibly an expression; the rank must be known."""
         return affine.product(self.dims)
 
     @property
     def assumed(self) -> TensorType:
-        """The tensor with a number for every open size: what choices go by before these are known.
+        """The type with assumed numbers for open sizes, for choices at compile time.
 
         The rank must be known.
         """
@@ -241,12 +241,12 @@ class TensorType:
         return self.dtype.nbytes * int(affine.product(physical))
 
     def with_layout(self, layout: Layout) -> TensorType:
-        """The same tensor laid out differently."""
+        """Return the type in another layout."""
         return self if layout is self.layout else replace(self, layout=layout)
 
     @property
     def logical(self) -> TensorType:
-        """The same tensor in plain layout: what type rules speak about."""
+        """The type in plain layout, as in type rules."""
         return self if self.layout.is_plain else replace(self, layout=PLAIN)
 
     def __str__(self) -> str:
@@ -287,7 +287,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType:
-    """A value about which nothing is known before it is computed."""
+    """A value of unknown type."""
 
     def __str__(self) -> str:
         return "opaque"
@@ -297,12 +297,12 @@ Type = TensorType | SequenceType | OptionalType | MapType | OpaqueType
 
 
 def logical(t: Type) -> Type:
-    """The type without its memory layout."""
+    """Return the type without its memory layout."""
     return t.logical if isinstance(t, TensorType) else t
 
 
 def tensor(text: str) -> TensorType:
-    """A tensor type from its text, as in `tensor("f32[2,N]")`."""
+    """Parse a tensor type, as in `tensor("f32[2,N]")`."""
     t = parse_type(text)
     assert isinstance(t, TensorType), f"{text} is no tensor type"
     return t
@@ -312,7 +312,7 @@ _TENSOR = re.compile(r"(\w+)\[([^\]]*)\](?:\{([^}]*)\})?\Z")
 
 
 def parse_type(text: str) -> Type:
-    """Read what `str` prints. Errors: E-TEXT-SYNTAX."""
+    """Parse the output of `str`. Errors: E-TEXT-SYNTAX."""
     text = text.strip()
     if text == "opaque":
         return OpaqueType()
@@ -373,7 +373,7 @@ def split_top(text: str, separator: str = ",") -> list[str]:
 
 
 def substitute(t: Type, values: Mapping[str, Expr]) -> Type:
-    """The type with symbols of its dimensions replaced."""
+    """Substitute symbols in the dimensions of a type."""
     if isinstance(t, TensorType) and t.shape is not None:
         return replace(t, shape=tuple(affine.substitute(d, values) for d in t.shape))
     if isinstance(t, SequenceType | OptionalType):
@@ -382,14 +382,14 @@ def substitute(t: Type, values: Mapping[str, Expr]) -> Type:
 
 
 def replace_atoms(t: Type, values: Mapping[affine.Atom, Expr]) -> Type:
-    """The tensor type with atoms of its dimensions replaced, compound ones as a whole."""
+    """Replace atoms in the dimensions of a type, compound ones as a whole."""
     if isinstance(t, TensorType) and t.shape is not None:
         return replace(t, shape=tuple(affine.replace_atoms(d, values) for d in t.shape))
     return t
 
 
 def open_symbols(types: Iterable[Type]) -> frozenset[str]:
-    """The symbols that the dimensions of these types depend on."""
+    """Return the symbols in the dimensions of types."""
     found: frozenset[str] = frozenset()
     for t in types:
         if isinstance(t, TensorType) and t.shape is not None:

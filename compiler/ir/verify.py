@@ -1,4 +1,4 @@
-"""The graph verifier: structure, names, and every type inferred again. Knows nothing of passes."""
+"""The graph verifier: checks structure and names, and infers every type again."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from compiler.ir.types import (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A graph that was verified, and the facts found: what a later check may rely on."""
+    """A verified graph with its facts, for incremental verification."""
 
     graph: Graph
     facts: Facts
 
 
 def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = None) -> Facts:
-    """Check that names are defined once and before use, types are right, and results exist.
+    """Check that names are defined once and before use, types are correct, and results exist.
 
-    Returns the facts found on the way. `last` saves work: a node that is the very object checked
-    then, reading the same values of the same types, is not inferred again.
-    Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and what type rules raise.
+    Return the facts. `last` makes verification incremental: a node object checked before, with the
+    same operands of the same types, is not inferred again.
+    Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and those of type rules.
     """
     facts = Facts.of_graph(graph, outer)
     seen: set[str] = set()
@@ -45,7 +45,7 @@ def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = N
             same.update(node.outputs)
             continue
         _check_captures(node, facts)
-        if node.op != "fusion":  # whose type rule infers its body
+        if node.op != "fusion":  # the type rule of a fusion infers its body
             for region in node.regions.values():
                 verify(region, facts)
         inferred = facts.visit(node)
@@ -66,7 +66,7 @@ def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = N
 
 
 def _same_sources(graph: Graph, last: Checked | None) -> set[str]:
-    """Inputs and constants that are what they were when `last` was checked."""
+    """Return the inputs and constants unchanged since `last`."""
     if last is None:
         return set()
     inputs = {v.name: v for v in last.graph.inputs}
@@ -87,7 +87,7 @@ def _copy(node: Node, old: Facts, new: Facts) -> None:
 
 
 def _is_same_value(name: str, old: Facts, new: Facts) -> bool:
-    """Whether a value that was inferred anew has the type and the known elements it had."""
+    """Whether a value has the same type and known elements as before."""
     if old.types.get(name) != new.types[name]:
         return False
     a, b = old.known.get(name), new.known.get(name)
@@ -127,7 +127,7 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
 
 
 def refines(recorded: Type, inferred: Type) -> bool:
-    """Whether the record only closes what inference leaves open (a model may state more)."""
+    """Whether the recorded type equals the inferred one where that is known."""
     match recorded, inferred:
         case _, OpaqueType():
             return True

@@ -1,1 +1,1 @@
-"""Loop IR: explicit loops, buffers, vectors, registers; what schedules make and codegen reads."""
+"""Loop IR: explicit loops, buffers, vectors and registers, between schedules and codegen."""

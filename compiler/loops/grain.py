@@ -1,7 +1,7 @@
-"""Whether a piece of work is worth sharing among threads: a rough count of the cycles it takes.
+"""The grain size of parallel work: a rough estimate of its cycles.
 
-The count only has to tell microseconds from nothing: a loop that takes less than a few times what
-it costs to wake the other threads and wait for them stays with one.
+A precision of microseconds suffices: a loop that takes less than a few times the cost of waking
+and joining threads runs on one thread.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 FORK_CYCLES = 3000
-"""To start a parallel region and to wait for its end, 1 us (measured: awake 0.3, libgomp 0.6)."""
+"""Cycles to start and join a parallel region, 1 us (measured: spinning pool 0.3, libgomp 0.6)."""
 
 STEPS_PER_CYCLE = 2
-"""What `steps` counts is half a cycle: two vector operations or loads start in each."""
+"""The unit of `steps` is half a cycle: two vector operations or loads issue per cycle."""
 
 MEETING_STEPS = 2 * FORK_CYCLES * STEPS_PER_CYCLE
-"""What a region takes beside its shares: starting, ending, and what is in another one's cache."""
+"""The overhead of a region: start, join, and operands in other cores' caches."""
 
 _SLOW = {"div": 10, "mod": 20, "fmod": 20, "sqrt": 10, "rsqrt": 20}
 _CHEAP = frozenset(
@@ -43,14 +43,14 @@ _FUNCTION = 30
 """Steps of a function that is a polynomial, such as exp."""
 
 _STORE = 8
-"""Steps to bring a vector of results to the caches further out, and their operands from there."""
+"""Steps to move a vector of results to outer caches, and operands from there."""
 
 _TURN = 2
-"""Steps of a loop itself in each iteration."""
+"""Steps of loop overhead per iteration."""
 
 
 def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target) -> Expr:
-    """Half cycles that statements take on one thread, which may depend on sizes."""
+    """Estimate the half cycles of statements on one thread, possibly an expression of sizes."""
     total: Expr = 0
     for s in body:
         match s:
@@ -70,7 +70,7 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
 def shared_steps(
     body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target, threads: int
 ) -> float:
-    """Half cycles that statements take when threads share their parallel loops, sizes assumed."""
+    """Estimate the half cycles of statements with shared parallel loops, for assumed sizes."""
     total = 0.0
     for s in body:
         work = affine.assumed(steps([s], buffers, target))
@@ -91,7 +91,7 @@ def _parallel(s: Statement) -> bool:
 def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:
     inner = steps(loop.body, buffers, target)
     n = loop.stop - loop.start
-    if loop.var in affine.symbols(inner):  # the iteration in the middle stands for all
+    if loop.var in affine.symbols(inner):  # the middle iteration represents all
         middle = affine.floordiv(loop.start + loop.stop, 2)
         inner = affine.simplify(affine.substitute(inner, {loop.var: middle}), {})
     if loop.kind != "vector":
@@ -117,5 +117,5 @@ def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Work below this is done by one thread: sharing it would gain less than twice its cost."""
+    """Return the least work to share: less would gain less than twice the overhead."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

@@ -1,7 +1,7 @@
-"""Whether iterations of a loop, or statements, can run at the same time: proofs from indices alone.
+"""Dependence analysis of loop iterations and statements, by proofs on indices.
 
-Two accesses get in each other's way when one of them stores and both may touch one element. Where
-indices do not tell, the answer is no: what is called independent here certainly is.
+Two accesses conflict when one of them stores and both may access the same element. The analysis is
+conservative: only proven independence counts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from compiler.loops.iterations import is_made_before_read, iterations_are_disjoi
 from compiler.loops.nodes import Buffer
 
 Ranges = Mapping[str, Range]
-"""Where the counters of open loops run, both ends included."""
+"""The ranges of the counters of open loops, both ends included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One element of a buffer that is touched, at an index over the counters in `inner`.
+    """An access to an element of a buffer, at an index over the counters in `inner`.
 
-    `inner` has the ranges of the loops between the statement that is looked at and the access.
+    `inner` has the ranges of the loops between the analysed statement and the access.
     """
 
     buffer: str
@@ -51,27 +51,27 @@ def why_dependent(
     outer: Ranges,
     private: frozenset[str] = frozenset(),
 ) -> str:
-    """What keeps the iterations of a loop from running at the same time; "" when nothing does.
+    """Return the dependence that prevents parallel iterations of a loop, or "".
 
-    Of the buffers in `private` each iteration is to have a copy.
+    Each iteration is to have a copy of the buffers in `private`.
     """
     if any(isinstance(s, While | ScatterStore) for s in walk_statements(loop.body)):
-        return "what it stores, and where, only the data say"
+        return "the places of its stores depend on the data"
     carried = _carried(loop.body, buffers)
     if carried:
-        return f"{carried} goes from iteration to iteration"
+        return f"the register {carried} is carried from iteration to iteration"
     stored = {n for n in stored_buffers(loop.body) if buffers[n].role != "register"}
     if fetched_buffers(loop.body) & stored:
-        return "it reads at computed places what it stores"
+        return "it reads buffers that it stores to at computed indices"
     inner = {loop.var: range_of(loop, outer)}
     accesses = list(_accesses(loop.body, inner, outer))
     for name in sorted(stored - private):
         own = [a for a in accesses if a.buffer == name]
         if not any(a.stores for a in own):
-            return f"where it stores to {name} is not known"
+            return f"the places of its stores to {name} are unknown"
         by_index = _apart_by(loop.var, inner[loop.var], buffers[name], own)
         if not by_index and not (private and iterations_are_disjoint(loop, buffers[name])):
-            return f"several iterations may touch one element of {name}"
+            return f"several iterations may access the same element of {name}"
     return ""
 
 
@@ -81,11 +81,11 @@ def private_to_turns(
     body: Sequence[Statement],
     buffers: Mapping[str, Buffer],
 ) -> frozenset[str]:
-    """The temporaries of which each iteration of a loop may have a copy of its own.
+    """Return the temporaries that may be private to each iteration of a loop.
 
-    An iteration writes what it reads of them before it reads it, and so do all others that touch
-    them. These must be `neighbours` of the loop: statements of the body it stands in. `body` is all
-    of the kernel.
+    Every iteration, and every other statement with an access, writes their elements before it reads
+    them. All these statements must be `neighbours`: statements of the body that contains the loop.
+    `body` is that of the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -102,7 +102,7 @@ def are_apart(
     buffers: Mapping[str, Buffer],
     outer: Ranges,
 ) -> bool:
-    """Whether two pieces of a body can run at the same time, inside the loops of `outer`."""
+    """Whether two pieces of a body are independent, inside the loops of `outer`."""
     both = (*first, *second)
     if any(isinstance(s, While | ScatterStore) for s in walk_statements(both)):
         return False
@@ -121,18 +121,18 @@ def are_apart(
 
 
 def fetched_buffers(body: Sequence[Statement]) -> set[str]:
-    """The buffers that statements read at computed places."""
+    """Return the buffers that statements read at computed indices."""
     values = (v for s in walk_statements(body) for v in values_of(s))
     return {p.tensor for v in values for p in walk(v) if isinstance(p, Fetch)}
 
 
 def range_of(loop: Loop, outer: Ranges) -> Range:
-    """Where a loop counts at most."""
+    """Return the range of a loop's counter."""
     return affine.bounds(loop.start, outer)[0], affine.bounds(loop.stop, outer)[1] - 1
 
 
 def _carried(body: Sequence[Statement], buffers: Mapping[str, Buffer]) -> str:
-    """A register that is read before it is first stored to; "" when there is none."""
+    """Return a register that is read before its first store, or ""."""
     begun: set[str] = set()
     for s in walk_statements(body):
         read = {p.tensor for v in values_of(s) for p in walk(v) if isinstance(p, Read)}
@@ -171,10 +171,10 @@ def _reads(value: Scalar, inner: Ranges) -> Iterator[Access]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """`step * counter + fine + coarse + outside`: an index as a loop's counter moves it.
+    """An index split by a loop's counter: `step * counter + fine + coarse + outside`.
 
-    `fine` is a range of what is smaller than a step; what is coarse is a multiple of `period` (0:
-    there is none); `outside` does not change inside the loop.
+    `fine` is the range of terms smaller than a step; the coarse terms are a multiple of `period`
+    (0 for none); `outside` is loop-invariant.
     """
 
     step: int
@@ -184,7 +184,7 @@ class _Place:
 
 
 def _apart_by(var: str, iterations: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
-    """Whether iterations of a loop touch different elements, along one axis or in memory."""
+    """Whether iterations of a loop access different elements, along one axis or in memory."""
     for axis in range(len(b.shape)):
         if _differ(var, iterations, [(a.index[axis], a.inner) for a in accesses]):
             return True
@@ -199,9 +199,9 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
 
 
 def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
-    """Whether an index never is the same in two iterations, whatever the loops inside do.
+    """Whether an index differs between any two iterations, for all iterations of inner loops.
 
-    It does not where `step * counter + fine` determines the iteration and stays below every period.
+    It does if `step * counter + fine` determines the iteration and stays below every period.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]
@@ -215,7 +215,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """An index sorted by how its terms compare with the step of a loop; None if it has none."""
+    """Split an index by the size of its terms relative to the step of a loop, if it has one."""
     if not isinstance(e, Affine):
         return None
     step = next((c for atom, c in e.terms if atom == var), 0)
@@ -247,13 +247,13 @@ def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
 
 
 def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
-    """Whether two accesses touch different elements in the same iteration of all outer loops."""
+    """Whether two accesses are to different elements in the same iteration of all outer loops."""
     pairs = [*zip(x.index, y.index, strict=True), (_flat(b, x.index), _flat(b, y.index))]
     return any(_distance_has_sign(p, q, x.inner, y.inner, outer) for p, q in pairs)
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Whether one index is larger than the other in all iterations of the loops of each."""
+    """Whether one index exceeds the other in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

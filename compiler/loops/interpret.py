@@ -1,7 +1,7 @@
-"""What a kernel means, loop by loop: the oracle for schedules and for code generation. Slow.
+"""The Loop IR interpreter: the slow oracle for schedules and code generation.
 
-Only a vector loop is run at once, with an array per index: it promises that its iterations do not
-depend on each other, and lanes that store to one place are an error.
+Only vector loops run all iterations at once, with an array per index: their iterations must be
+independent, and lanes that store to the same place are an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.loops.sizes import with_sizes
 def interpret(
     kernel: Kernel, arrays: Mapping[str, Array], sizes: Mapping[str, int] | None = None
 ) -> None:
-    """Run a kernel on arrays in physical layout, by name of its params; outputs change in place.
+    """Run a kernel on arrays in physical layout, by param name; outputs change in place.
 
     Shapes: every param's array has exactly its shape and element type, for the `sizes` given.
     Errors: AssertionError when an index leaves its buffer, lanes collide, or arrays do not fit.
@@ -32,7 +32,7 @@ def interpret(
         assert array.dtype == b.dtype.numpy, f"{b} got {array.dtype}"
         memory[b.name] = array
     for b in kernel.registers:
-        # What a register holds at first is not said.
+        # The initial contents of registers are undefined.
         unknown = np.nan if b.dtype.is_float else 77
         memory[b.name] = np.full(b.shape, unknown, b.dtype.numpy)
     run_statements(kernel.body, memory)

@@ -1,7 +1,7 @@
-"""The elements that one iteration of a loop touches, listed one by one: for known sizes.
+"""Enumeration of the elements that one iteration of a loop accesses, for known sizes.
 
-Proofs from indices alone fail where bounds of inner loops move with the iteration, and cannot tell
-that a value read was written in the same iteration. Lists of the elements, axis by axis, show both.
+Proofs on indices fail where bounds of inner loops depend on the iteration, and cannot show that a
+value read was written in the same iteration. Enumerated elements, axis by axis, show both.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer
 
 MOST_TURNS = 128
-"""Loops with more turns that differ are not counted out."""
+"""The most distinct iterations of an enumerated loop."""
 
 MOST_PLACES = 1 << 20
-"""Nor are buffers, or combinations of counters, of more places."""
+"""The most places of an enumerated buffer, or combinations of counters."""
 
 Iteration = Mapping[str, int]
-"""The counters of open loops that are fixed."""
+"""The fixed counters of open loops."""
 
 
 class _Unknown(Exception):
-    """A place that cannot be listed."""
+    """Raised for a place that cannot be enumerated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """An access inside loops; `certain` unless a condition may skip it."""
+    """An access inside loops; `certain` unless conditional."""
 
     index: tuple[Expr, ...]
     stores: bool
@@ -55,7 +55,7 @@ class _Touch:
 
 
 def iterations_are_disjoint(loop: Loop, b: Buffer) -> bool:
-    """Whether different iterations of a loop touch different places of a buffer, along one axis."""
+    """Whether iterations of a loop access disjoint places of a buffer, along one axis."""
     if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
         return False
     if loop.extent > MOST_TURNS:
@@ -79,9 +79,9 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Whether each iteration of the loops in a body stores all that it reads of a buffer before.
+    """Whether iterations of the loops in a body store every element of a buffer before its read.
 
-    Then iterations may have a copy of the buffer each, and nothing that they make is another value.
+    Then each iteration may have a private copy of the buffer, with identical results.
     """
     if not isinstance(b.n_elements, int) or b.n_elements > MOST_PLACES:
         return False
@@ -97,7 +97,7 @@ def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
 
 
 def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iteration) -> bool:
-    """Whether what is read is in `made` or stored first; adds to `made` what is stored."""
+    """Whether all reads are of elements in `made` or stored before; add stored ones to `made`."""
     places = _Places(iteration)
     for s in body:
         touches = _touches(name, [s], (), True)
@@ -115,7 +115,7 @@ def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iterati
 
 
 def _iterations(loop: Loop, name: str, iteration: Iteration) -> list[Iteration]:
-    """The iterations of a loop, one of them if all touch the same places of a buffer."""
+    """Return the iterations of a loop; only one if all access the same places of a buffer."""
     start, stop = (int(index_values(_settled(e, iteration), {})) for e in (loop.start, loop.stop))
     touches = _touches(name, loop.body, (), True)
     moving = any(
@@ -137,7 +137,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Whether a store reaches every combination of the places along its axes."""
+    """Whether a store covers every combination of the places along its axes."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)
@@ -147,7 +147,7 @@ def _is_full(t: _Touch) -> bool:
 def _touches(
     name: str, body: Sequence[Statement], loops: tuple[Loop, ...], certain: bool
 ) -> list[_Touch]:
-    """The accesses to a buffer in order. Errors: _Unknown for computed places."""
+    """Return the accesses to a buffer in order. Errors: _Unknown for computed indices."""
     return [*_walk_touches(name, body, loops, certain)]
 
 
@@ -174,7 +174,7 @@ def _walk_touches(
 
 
 def touches(body: Sequence[Statement], name: str) -> int:
-    """How many statements in a body name a buffer."""
+    """Count the statements in a body that access a buffer."""
     return sum(
         any(isinstance(p, Read | Fetch) and p.tensor == name for v in values_of(s) for p in walk(v))
         or (isinstance(s, Store | ScatterStore) and s.buffer == name)
@@ -183,7 +183,7 @@ def touches(body: Sequence[Statement], name: str) -> int:
 
 
 def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
-    """The loops that an index, or how often it is reached, depends on."""
+    """Return the loops on which an index, or the trip counts around it, depend."""
     needed = set(affine.symbols(e))
     found: list[str] = []
     for loop in reversed(loops):
@@ -195,17 +195,17 @@ def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
 
 @dataclass(slots=True)
 class _Places:
-    """The places that indices take in an iteration; each is listed once."""
+    """The values of indices in an iteration, each enumerated once."""
 
     iteration: Iteration
     known: dict[tuple[object, ...], Array] = field(default_factory=dict)
 
     def box(self, t: _Touch) -> tuple[Any, ...]:
-        """The places of an access, along all axes."""
+        """Return the places of an access, along all axes."""
         return np.ix_(*(self.of(e, t.loops) for e in t.index))
 
     def of(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
-        """All values of an index, none where a loop round it runs no iteration."""
+        """Return all values of an index; none if an enclosing loop is empty."""
         key = (e, *map(id, loops))
         if key not in self.known:
             self.known[key] = self._listed(e, loops)

@@ -1,4 +1,4 @@
-"""Which kernels machine code can be made for."""
+"""The limits of code generation: supported element types."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOWERABLE = frozenset(
         *(d for d in DType if d.is_storage),
     }
 )  # fmt: skip
-"""Element types that generated code knows."""
+"""Element types that code generation supports."""
 
 
 class NotLowerable(Exception):
-    """A kernel is right but generated code cannot express it: the node must run some other way."""
+    """Raised for a correct kernel without support in code generation: the node runs otherwise."""
 
 
 def check_dtype(dtype: DType) -> None:

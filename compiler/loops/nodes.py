@@ -14,10 +14,10 @@
     }
 
 Values are the scalar expressions of `compiler.compute.scalar`, with `Read` of a buffer at a
-physical index and without `Reduce`. Buffers are row-major without gaps. Semantics are those of the
-loops run one after the other; `kind` says how a loop may be run and never changes the result,
-except that a `vector` or `parallel` loop promises that its iterations do not depend on each other.
-`compiler.loops.sharing` says how threads share parallel loops.
+physical index and without `Reduce`. Buffers are row-major without gaps. Semantics are those of
+sequential execution. The `kind` of a loop permits another execution with the same result; the
+iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing` divides
+parallel loops among threads.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ Role = Literal["input", "output", "constant", "temporary", "register"]
 class Buffer:
     """Memory (or registers) for elements of one type, row-major.
 
-    A `register` buffer lives in machine registers: under unrolled and vector loops its indices must
-    become numbers (vector axis last). Other buffers are pointers given by the caller; outputs may
-    share memory with an input only where the kernel says so. A shape may depend on the sizes of
-    the kernel.
+    A `register` buffer is kept in machine registers: expanding unrolled and vector loops must make
+    its indices constant (vector axis last). Other buffers are pointers passed by the caller; an
+    output may alias an input only where the kernel declares it. A shape may depend on the kernel's
+    sizes.
     """
 
     name: str
@@ -69,17 +69,17 @@ class Buffer:
 
     @property
     def n_elements(self) -> Expr:
-        """Product of the shape."""
+        """The product of the shape."""
         return affine.product(self.shape)
 
     @property
     def nbytes(self) -> Expr:
-        """Bytes in memory."""
+        """The size in memory. Units: bytes."""
         return self.n_elements * self.dtype.nbytes
 
     @property
     def strides(self) -> tuple[Expr, ...]:
-        """Elements between neighbours along each axis."""
+        """The stride of each axis, in elements."""
         return affine.row_major(self.shape)
 
     def __str__(self) -> str:
@@ -90,8 +90,8 @@ class Buffer:
 class Kernel:
     """One function over buffers. `params` are its pointers in calling order, outputs last.
 
-    `sizes` are numbers that it gets when it is called: bounds, shapes and indices may depend on
-    them. `compiler.loops.sizes` puts numbers in their place.
+    `sizes` are integer arguments of a call, on which bounds, shapes and indices may depend.
+    `compiler.loops.sizes` substitutes numbers for them.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Kernel:
 
 
 def kernel_lines(k: Kernel) -> Iterator[str]:
-    """The text of a kernel; `compiler.loops.text` reads it back."""
+    """Print a kernel; `compiler.loops.text` reads it back."""
     sizes = f"[{', '.join(k.sizes)}]" if k.sizes else ""
     yield f"kernel {k.name}{sizes}({', '.join(f'{b} {b.role}' for b in k.params)}) {{"
     yield from (f"  register {b}" for b in k.registers)

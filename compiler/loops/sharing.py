@@ -1,13 +1,13 @@
-"""How a body with parallel loops is cut into regions: what a team of threads does without waiting.
+"""Division of a body with parallel loops into regions without barriers inside.
 
-    for o in 0..4 {                every thread runs all of o, and of each iteration
-      parallel y in 0..7 { A }       its share of y;
-      B                              B is done by one of them
+    for o in 0..4 {                every thread runs all of o, and in each iteration
+    parallel y in 0..7 { A }       its share of y;
+    B                              one thread runs B
     }
 
-Pieces of a region run at the same time, so they must not touch what another one stores; and so may
-different iterations of a plain loop round a parallel one. Where that is not certain, the loop stays
-outside, and each of its iterations has a region of its own.
+Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
+one, so no piece may access elements that another one stores. Where that is not proven, the loop
+stays outside, and each of its iterations has a separate region.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from compiler.loops.independence import Ranges, are_apart, range_of, why_depende
 from compiler.loops.nodes import Buffer
 
 Piece = tuple[Statement, ...]
-"""A loop with something parallel in it, or neighbouring statements that one thread does."""
+"""A loop that is or contains a parallel one, or adjacent statements for one thread."""
 
 
 def loop_of(piece: Piece) -> Loop | None:
-    """The loop of a piece that is one loop which is parallel or has a parallel one inside."""
+    """Return the loop of a piece that is or contains a parallel loop, else None."""
     loop = piece[0] if len(piece) == 1 else None
     return loop if isinstance(loop, Loop) and has_parallel(piece) else None
 
 
 def has_parallel(body: Sequence[Statement]) -> bool:
-    """Whether a parallel loop stands anywhere in a body."""
+    """Whether a body contains a parallel loop."""
     return any(isinstance(s, Loop) and s.kind == "parallel" for s in walk_statements(body))
 
 
 def pieces(body: Sequence[Statement]) -> list[Piece]:
-    """The loops of a body that are parallel, or have parallel ones inside, and what is between."""
+    """Partition a body into loops that are or contain parallel ones, and the statements between."""
     found: list[Piece] = []
     for s in body:
         if found and loop_of(found[-1]) is None and not has_parallel((s,)):
@@ -46,12 +46,12 @@ def pieces(body: Sequence[Statement]) -> list[Piece]:
 
 
 def all_apart(body: Sequence[Piece], buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether all pieces of a body can run at the same time."""
+    """Whether all pieces of a body are independent."""
     return all(are_apart(a, b, buffers, outer) for i, a in enumerate(body) for b in body[:i])
 
 
 def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether a team can run a piece without waiting for each other inside."""
+    """Whether a team can run a piece without barriers inside."""
     loop = loop_of(piece)
     if loop is None:
         return False
@@ -69,7 +69,7 @@ def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Neighbouring pieces of a body: those of a region run at the same time, others in order."""
+    """Adjacent pieces of a body: those of a region run concurrently, others in order."""
 
     pieces: tuple[Piece, ...]
     is_region: bool
@@ -78,7 +78,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """A body cut into regions, as large as what is known of its pieces allows, and the rest."""
+    """Partition a body into the largest provable regions, and the remaining pieces."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)
@@ -92,7 +92,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Whether a piece runs at the same time as those before it, at least one of them shared."""
+    """Whether a piece can run concurrently with those before it, at least one of them shared."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

@@ -1,4 +1,4 @@
-"""Numbers in place of the sizes of a kernel: what it is in one run."""
+"""Substitution of numbers for the sizes of a kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.loops.nodes import Buffer, Kernel
 
 
 def sizes_of(params: tuple[Buffer, ...], body: tuple[Statement, ...] = ()) -> tuple[str, ...]:
-    """The symbols that shapes and statements depend on, in order of appearance."""
+    """Return the symbols in shapes and statements, in order of appearance."""
     found: dict[str, None] = {}
     for b in params:
         for n in b.shape:
@@ -36,7 +36,7 @@ def sizes_of(params: tuple[Buffer, ...], body: tuple[Statement, ...] = ()) -> tu
 
 
 def _expressions(s: Statement) -> Iterator[Expr]:
-    """The integer expressions of one statement itself."""
+    """Yield the integer expressions of one statement, without nested statements."""
     match s:
         case Loop(_, start, stop):
             yield from (start, stop)
@@ -58,7 +58,7 @@ def _expressions(s: Statement) -> Iterator[Expr]:
 
 
 def with_sizes(kernel: Kernel, values: Mapping[str, int]) -> Kernel:
-    """The kernel for these sizes, all of which must be given: shapes and bounds become numbers."""
+    """Substitute numbers for all sizes of a kernel in shapes, bounds and indices."""
     if not kernel.sizes:
         return kernel
     params = tuple(

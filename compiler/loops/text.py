@@ -1,4 +1,4 @@
-"""Reads the text of a kernel back; the inverse of `str` of a `Kernel`."""
+"""The parser of kernels; the inverse of `str` of a `Kernel`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROLES = tuple(r for r in get_args(Role) if r != "register")
 
 
 def parse_kernel(text: str) -> Kernel:
-    """The kernel that prints as this text; `//` begins a comment. Errors: E-TEXT-SYNTAX."""
+    """Parse a kernel; `//` begins a comment. Errors: E-TEXT-SYNTAX."""
     reader = _Reader(text)
     kernel = reader.kernel()
     reader.end()
@@ -50,5 +50,5 @@ class _Reader(Cursor):
         before = self.at
         name, t = self.declaration()
         if not open_symbols([t]) <= set(self.sizes):
-            raise self.fail("a type without open dimensions but for the kernel's sizes", before)
+            raise self.fail("a type whose only open dimensions are the kernel's sizes", before)
         return Buffer(name, t.dtype, t.dims, role)

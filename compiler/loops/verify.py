@@ -1,4 +1,4 @@
-"""The rules of Loop IR, checked without running anything. Knows nothing of schedules or codegen."""
+"""The verifier of Loop IR, a static check that depends on neither schedules nor codegen."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from compiler.loops.nodes import (
 from compiler.loops.sizes import sizes_of, with_sizes
 
 SAMPLE_SIZES = (1, 2, 7, 70)
-"""What the first size of a kernel is taken to be when its rules are checked; others are larger."""
+"""The assumed value of a kernel's first size during verification; others are larger."""
 
 
 class BadKernel(AssertionError):
-    """A kernel breaks a rule of Loop IR: a mistake in the compiler, never in a user's model."""
+    """Raised for a kernel that violates a rule of Loop IR: always a bug of the compiler."""
 
 
 def verify_kernel(kernel: Kernel) -> None:
-    """Check names, types, bounds of indices, and what vector loops and registers must respect.
+    """Check names, types, bounds of indices, and the rules of vector loops and registers.
 
-    Indices must lie inside their buffers by interval arithmetic over the ranges of the loops; under
-    `inside`, the guarded expressions count as inside. Errors: BadKernel.
+    Indices must be in bounds by interval arithmetic over the ranges of the loops; under `inside`,
+    the guarded expressions count as in bounds. Errors: BadKernel.
     """
     stray = set(sizes_of(kernel.params)) - set(kernel.sizes)
-    _require(not stray, f"{kernel.name} does not get {', '.join(sorted(stray))}")
+    _require(not stray, f"{kernel.name} does not declare the sizes {', '.join(sorted(stray))}")
     if kernel.sizes:
         for n in SAMPLE_SIZES:
             verify_kernel(with_sizes(kernel, {s: n + i for i, s in enumerate(kernel.sizes)}))
@@ -74,11 +74,11 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops whose turn a counter depends on: its own, and those in its bounds."""
+    """The loops on which a counter depends: its own, and those in its bounds."""
     choosing: frozenset[str] = frozenset()
-    """Open loops that may run no iteration, with the loops that move their bounds."""
+    """Open loops that may be empty, with the loops in their bounds."""
     excused: frozenset[str] = frozenset()
-    """Loops round a condition, which may choose one of their iterations."""
+    """Loops around a condition, which may select one of their iterations."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -103,12 +103,12 @@ class _Checker:
         return next((v for v, kind in self.kinds.items() if kind == "vector"), "")
 
     def _loop(self, loop: Loop) -> None:
-        _require(loop.var not in self.ranges, f"the loop {loop.var} is inside another of its name")
+        _require(loop.var not in self.ranges, f"two nested loops have the name {loop.var}")
         self._known(loop.start)
         self._known(loop.stop)
         if loop.kind in ("unroll", "dot", "vector", "tile"):
             numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)
-            _require(numbers, f"{loop.kind} {loop.var} needs numbers as bounds")
+            _require(numbers, f"{loop.kind} {loop.var} needs constant bounds")
         if self._lane:
             _require(
                 loop.kind in ("unroll", "dot"),
@@ -142,7 +142,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """No iteration of a parallel loop stores where another does, as far as indices tell."""
+        """Check that iterations of parallel loops store to different elements, by their indices."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
@@ -157,13 +157,13 @@ class _Checker:
         _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
         _require(b.role != "register", f"the register {s.buffer} has no computed indices")
         _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
-        _require(not self._lane, f"lanes of {self._lane} would store at computed places")
+        _require(not self._lane, f"lanes of {self._lane} would store at computed indices")
         self._computed_index(b, s.index, ())
         self._scalar(s.value, ())
 
     def _conditional(self, condition: Scalar, body: tuple[Statement, ...]) -> None:
         _require(condition.dtype is DType.bool, f"the condition {condition} is no bool")
-        _require(not self._lane, f"lanes of {self._lane} would take different ways")
+        _require(not self._lane, f"lanes of {self._lane} would take different branches")
         kept = {n for n in stored_buffers(body) if self._buffer(n).role == "register"}
         _require(not kept, f"registers ({', '.join(sorted(kept))}) change under a condition")
         self._scalar(condition, ())
@@ -185,7 +185,7 @@ class _Checker:
 
     def _known(self, e: Expr) -> None:
         stray = affine.symbols(e) - self.ranges.keys()
-        _require(not stray, f"{e} uses {', '.join(sorted(stray))}, which no open loop counts")
+        _require(not stray, f"{e} uses {', '.join(sorted(stray))}, which no enclosing loop defines")
 
     def _access(self, b: Buffer, index: tuple[Expr, ...], guards: tuple[Guard, ...]) -> None:
         _require(len(index) == len(b.shape), f"{b} has rank {len(b.shape)}, not {len(index)}")
@@ -198,7 +198,7 @@ class _Checker:
             self._register(b, index)
 
     def _bounds(self, e: Expr, guards: tuple[Guard, ...]) -> Range:
-        """Interval of an expression; guards narrow the symbols that they test directly."""
+        """Return the interval of an expression; guards narrow the symbols of their tests."""
         ranges = dict(self.ranges)
         for g in guards:
             g.narrow(ranges)
@@ -216,7 +216,7 @@ class _Checker:
                 if kind == "vector":
                     _require(
                         isinstance(e, Affine) and dict(e.terms).get(symbol) == 1,
-                        f"lanes of register {b.name} must lie side by side, not {e}",
+                        f"lanes of register {b.name} must be contiguous, not {e}",
                     )
 
     def _scalar(self, s: Scalar, guards: tuple[Guard, ...]) -> None:
@@ -248,21 +248,21 @@ class _Checker:
                 _check_function(fn, args, dtype)
             case _:
                 name = type(s).__name__
-                _require(name in ("Number", "Convert", "Bits"), f"{name} has no place in Loop IR")
+                _require(name in ("Number", "Convert", "Bits"), f"{name} cannot occur in Loop IR")
         for part in children(s):
             self._scalar(part, guards)
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """`0 <= expr < extent` is known to hold (or known not to)."""
+    """The known truth of `0 <= expr < extent`."""
 
     expr: Expr
     extent: int
     holds: bool = True
 
     def covers(self, e: Expr, n: int) -> bool:
-        """Whether the guard itself says that `0 <= e < n`."""
+        """Whether the guard implies `0 <= e < n`."""
         if not self.holds:
             return False
         shift = e - self.expr

@@ -26,7 +26,7 @@ from compiler.ops.table import (
 
 relu = unary(
     "relu",
-    "Keep positive elements, put 0 for the others; NaN stays NaN.",
+    "max(x, 0): keep positive elements, set the others to 0; NaN stays NaN.",
     numpy=lambda x: np.maximum(x, 0),
     scalar=lambda k, x: k.max(x, 0),
     onnx="Relu",
@@ -35,7 +35,7 @@ relu = unary(
 )
 sigmoid = unary(
     "sigmoid",
-    "1/(1+exp(-x)): any number to the range 0 to 1.",
+    "1/(1+exp(-x)): map any number to the range 0 to 1.",
     traits=("expensive",),
     value_range=(0.0, 1.0),
     numpy=lambda x: 1 / (1 + np.exp(-x)),
@@ -70,7 +70,7 @@ def _mish(x: Any) -> Any:
 
 
 def _mish_scalar(k: Any, x: Any) -> Any:
-    """tanh(log(1+e)) is (e*e+2*e)/(e*e+2*e+2); both sides are made of exp(-|x|), which is small."""
+    """tanh(log(1+e)) is (e*e+2*e)/(e*e+2*e+2); both signs are computed from exp(-|x|) <= 1."""
     e = k.exp(-k.abs(x))
     negative = k.lt(x, 0)
     above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each is rounded once
@@ -108,7 +108,7 @@ def activation(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
-    """A row with attributes: its type rule is `_floating`, its attributes are ONNX's."""
+    """Declare an activation with attributes of ONNX; its type rule is `_floating`."""
 
     def samples() -> Iterator[tuple[Any, ...]]:
         for operands, _ in unary_samples("float"):
@@ -147,7 +147,7 @@ def _floating(name: str, x: Tensor) -> TensorType:
     flops=2,
 )
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
-    """Positive elements as they are, negative ones times `alpha`."""
+    """Keep positive elements; multiply negative ones by `alpha`."""
     return _floating("leaky_relu", x)
 
 
@@ -160,7 +160,7 @@ def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
     flops=4,
 )
 def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
-    """Positive elements as they are, for the others alpha*(exp(x)-1)."""
+    """Keep positive elements; replace the others by alpha*(exp(x)-1)."""
     return _floating("elu", x)
 
 
@@ -210,7 +210,7 @@ def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> TensorT
 
 @hard_swish.onnx("HardSwish")
 def _(n: OnnxCall) -> Operand:
-    """In f64 the function body of the standard counts: its slope is an attribute, so an f32."""
+    """In f64, follow the function body of the standard: its slope is an attribute, so an f32."""
     x = n.operand(0)
     assert x is not None
     if x.dtype is not DType.f64:
@@ -229,7 +229,7 @@ hard_swish.exports_as("HardSwish")
     flops=1,
 )
 def thresholded_relu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
-    """Elements larger than `alpha` as they are, 0 for the others."""
+    """Keep elements larger than `alpha`; set the others to 0."""
     return _floating("thresholded_relu", x)
 
 
@@ -248,7 +248,7 @@ def swish(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 
 @swish.export
 def _(x: Tensor, *, alpha: float) -> Operand:
-    """As a product: few runtimes have kernels for Swish-24."""
+    """Export as a product: few runtimes have kernels for Swish-24."""
     scaled = x if alpha == 1 else standard("Mul", x, np.asarray(alpha, x.dtype.numpy))
     return standard("Mul", x, standard("Sigmoid", scaled))
 
@@ -270,9 +270,9 @@ def _gelu_scalar(k: Any, x: Any, approximate: str) -> Any:
     flops=5,
 )
 def gelu(x: Tensor, *, approximate: str = "none") -> TensorType:
-    """x times the probability that a normal variable is smaller: x/2*(1+erf(x/sqrt(2))).
+    """x times the normal cumulative distribution: x/2*(1+erf(x/sqrt(2))).
 
-    With approximate="tanh" the formula that replaces erf by tanh.
+    With approximate="tanh", the approximation by tanh.
     Source: Hendrycks and Gimpel 2016, arXiv:1606.08415; ONNX Gelu-20.
     """
     require(
@@ -309,7 +309,7 @@ def _(n: OnnxCall) -> Operand | None:
     given = attributes_of(n, shrink)
     if x.dtype.is_float:
         return shrink(x, **given)
-    # Attributes are f32: runtimes add them to whole numbers in that type, and cut off the result.
+    # Attributes are f32: runtimes add them to integers in f32, and truncate the result.
     return cast(shrink(cast(x, to=DType.f32), **given), to=x.dtype)
 
 
@@ -332,7 +332,7 @@ def _prelu_samples() -> Iterator[tuple[Any, ...]]:
     samples=_prelu_samples,
 )
 def prelu(x: Tensor, slope: Tensor) -> TensorType:
-    """Positive elements as they are, negative ones times a learned slope.
+    """Keep positive elements; multiply negative ones by a learned slope.
 
     Shapes: slope broadcasts to x.
     Source: He et al. 2015, arXiv:1502.01852; ONNX PRelu-16.

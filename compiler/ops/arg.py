@@ -1,4 +1,4 @@
-"""Where along an axis the largest or the least element stands: two reductions each."""
+"""The index of the largest or smallest element along an axis: two reductions each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.ops.table import SPECIAL, describe_row
 
 
 def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operator:
-    """A row: `numpy(x, axis)` gives the first place, `combine` the element that stands there."""
+    """Declare an operator: `numpy(x, axis)` finds the first index, `combine` the element."""
 
     def rule(x: Tensor, *, axis: int, keepdims: bool = True, last: bool = False) -> TensorType:
         require_elements(name, "number", x)
@@ -85,25 +85,25 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
 
 
 def is_same(k: Lowering, x: Scalar, best: Scalar) -> Scalar:
-    """Whether an element is the one that a reduction found, which is NaN when one is NaN."""
+    """Whether an element equals the result of a reduction, which propagates NaN."""
     hit = k.eq(x, best)
     return k.apply("or", hit, k.isnan(x)) if x.dtype.is_float else hit
 
 
 argmax = arg(
     "argmax",
-    """The place of the largest element along an axis, of several the first.
+    """The index of the largest element along an axis, the first of equal ones.
 
-    With `last` the last of several. A NaN is larger than every number.
+    With `last`, the last of equal ones. NaN is larger than every number.
     Source: ONNX ArgMax-13, numpy.argmax.
     """,
     numpy=np.argmax, combine="max", onnx="ArgMax",
 )  # fmt: skip
 argmin = arg(
     "argmin",
-    """The place of the least element along an axis, of several the first.
+    """The index of the smallest element along an axis, the first of equal ones.
 
-    With `last` the last of several. A NaN is less than every number.
+    With `last`, the last of equal ones. NaN is smaller than every number.
     Source: ONNX ArgMin-13, numpy.argmin.
     """,
     numpy=np.argmin, combine="min", onnx="ArgMin",
@@ -112,7 +112,7 @@ argmin = arg(
 
 @op(value_range=(0.0, 1.0), kind="reduction")
 def hardmax(x: Tensor, *, axis: int = -1) -> TensorType:
-    """1 where the first of the largest elements along an axis stands, 0 elsewhere.
+    """Set the first largest element along an axis to 1, and all others to 0.
 
     Errors: E-OP-AXIS when the axis is outside [-rank, rank).
     Source: ONNX Hardmax-13.

@@ -1,7 +1,7 @@
-"""Attention out of its parts: heads, scores, masks, rotated positions.
+"""Attention composed of other operators: heads, scores, masks, rotary positions.
 
-These build calls of other operators, so that every pass sees matrix products, a softmax and
-pointwise work, whatever the runtime or standard calls the whole.
+The functions build calls, so that every pass sees matrix products, a softmax and pointwise
+operators, regardless of the name of the whole in a runtime or the standard.
 Shapes: heads are [batch, heads, places, size of a head].
 """
 
@@ -29,42 +29,42 @@ from compiler.ops.transpose import transpose
 
 
 def once(x: Operand) -> Operand:
-    """The value as an operand of which several readers share the one computation."""
+    """Share one computation of a value among several readers."""
     return x.out(0) if isinstance(x, Call) else x
 
 
 def part(x: Operand, axis: int, start: int, end: int, step: int = 1) -> Out:
-    """Some places along an axis."""
+    """Slice an axis."""
     bounds = (np.array([v]) for v in (start, end, axis, step))
     return slice_(x, *bounds).out(0)
 
 
 def as_heads(x: Operand, n_heads: int, size: int) -> Out:
-    """Rows [batch, places, heads * size] as heads."""
+    """Reshape rows [batch, places, heads * size] to heads."""
     split = reshape(x, np.array([0, 0, n_heads, size]))
     return transpose(split, perm=(0, 2, 1, 3)).out(0)
 
 
 def as_rows(x: Operand, width: int) -> Call:
-    """Heads as rows [batch, places, width]."""
+    """Reshape heads to rows [batch, places, width]."""
     return reshape(transpose(x, perm=(0, 2, 1, 3)), np.array([0, 0, width]))
 
 
 def length(x: Operand, axis: int) -> Out:
-    """The size of an axis, as a list of one number."""
+    """Build the size of an axis, as a list of one number."""
     return shape(x, start=axis, end=axis + 1).out(0)
 
 
 def counted(n: Operand) -> Out:
-    """The numbers from 0 to below n."""
+    """Build the numbers 0 to n - 1."""
     return range_(np.array([0]), n, np.array([1])).out(0)
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Which keys each query may read: those not behind it, the last query standing at the last key.
+    """Build the causal mask: each query may read keys up to its own position, the last query all.
 
-    `past`, one number per batch, says instead how many keys lie before the first query. With a
-    `window` only so many of the last keys.
+    `past`, one number per batch, is the number of keys before the first query instead. A `window`
+    limits the mask to the last keys.
     Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))
@@ -92,10 +92,10 @@ def attended(
     added: Sequence[Operand] = (),
     kept: Operand = None,
 ) -> Call:
-    """softmax(q * transposed k * scale + what is added) * v, where keys that are not kept weigh 0.
+    """softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
 
-    `groups` is the number of heads of k and how many heads of q share each; it is (1, 1) when both
-    have as many.
+    `groups` is the number of heads of k, and the number of heads of q per head of k; it is (1, 1)
+    for equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups
@@ -113,12 +113,12 @@ def attended(
 
 
 def lowest(dtype: DType) -> Any:
-    """The least number of a float type."""
+    """Return the lowest finite number of a float type."""
     return -65504.0 if dtype is DType.f16 else float(np.finfo(np.float32).min)
 
 
 def _grouped(a: Operand, b: Operand, few: int, shared: int, *, transpose_b: bool) -> Call:
-    """A matrix product per head, several heads of a with one of b."""
+    """Multiply matrices per head, with several heads of a per head of b."""
     if shared == 1:
         return matmul(a, b, transpose_b=transpose_b)
     a, b = once(a), once(b)
@@ -136,10 +136,10 @@ def _grouped(a: Operand, b: Operand, few: int, shared: int, *, transpose_b: bool
 def rotated(
     x: Operand, cos: Operand, sin: Operand, size: int, n_rotated: int, *, interleaved: bool
 ) -> Operand:
-    """Heads turned by angles: pairs of numbers (first and second half, or neighbours) as points.
+    """Rotate pairs of numbers of heads by angles: first and second half, or neighbours.
 
-    Shapes: cos and sin broadcast to [batch, 1, places, n_rotated / 2]; what lies behind the first
-    `n_rotated` numbers of a head stays as it is.
+    Shapes: cos and sin broadcast to [batch, 1, places, n_rotated / 2]; the numbers of a head after
+    the first `n_rotated` stay unchanged.
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     x = once(x)
@@ -165,5 +165,5 @@ def angles(cache: Operand, positions: Operand, rank: int) -> Call:
 
 
 def widened_index(x: Operand) -> Call:
-    """Positions as i64."""
+    """Convert positions to i64."""
     return cast(x, to=DType.i64)

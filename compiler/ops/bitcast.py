@@ -1,4 +1,4 @@
-"""The same bits under another element type."""
+"""Reinterpretation of bits as another element type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_NUMBERS = (DType.string, DType.c64, DType.c128)
 
 @op(traits=("positional",), kind="elementwise", inplace=(0,))
 def bitcast(x: Tensor, *, to: DType) -> TensorType:
-    """Read the bytes of every element as a number of another type of the same size.
+    """Reinterpret the bits of every element as another type of the same size.
 
     Errors: E-OP-DTYPE when the types differ in bits, for strings and for complex numbers.
     Source: ONNX BitCast-26.

@@ -1,4 +1,4 @@
-"""Boxes in images: which of them to keep."""
+"""Non-maximum suppression of boxes in images."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ def kept_boxes(
     *,
     centered: bool = False,
 ) -> tuple[TensorType, TensorType]:
-    """The boxes of each class that are left when those that overlap a better one are taken away.
+    """Non-maximum suppression: drop the boxes of each class that overlap a better one.
 
-    Of each class at most `most` boxes are kept, best score first; only those with a score above
-    `threshold` count. Two overlap when their intersection is more than `overlap` (0 when left out)
-    of their union.
+    At most `most` boxes per class are kept, best score first, and only with a score above
+    `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default 0).
     Shapes: boxes [N, B, 4] as two corners (y, x, y, x) or, `centered`, as (x, y, width, height);
-    scores [N, C, B]; the first result has rows (image, class, box) with room for all that can be
-    kept, zeros behind; the second is how many there are.
+    scores [N, C, B]; the first result has rows (image, class, box) up to the largest possible
+    number, padded with zeros; the second is the number of kept boxes.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX NonMaxSuppression-11.
     """
@@ -90,7 +89,7 @@ def _(
 
 
 def _ends(boxes: Array, centered: bool) -> tuple[Array, Array]:
-    """The least and the largest coordinates of each box."""
+    """Return the smallest and largest coordinates of each box."""
     first, second = boxes[..., :2], boxes[..., 2:]
     if centered:
         return first - second / 2, first + second / 2
@@ -98,7 +97,7 @@ def _ends(boxes: Array, centered: bool) -> tuple[Array, Array]:
 
 
 def _share(low: Array, high: Array) -> Any:
-    """How much of their union two boxes share; less than nothing for boxes without area."""
+    """Return the intersection over union of two boxes; negative for boxes without area."""
     sides = np.min(high, axis=0) - np.max(low, axis=0)
     if np.any(sides <= 0):
         return -np.inf
@@ -174,7 +173,7 @@ def _(
 
 
 def _stored_ends(k: Lowering, boxes: Handle, centered: bool) -> Handle:
-    """The least coordinates of each box, then the largest."""
+    """Store the smallest coordinates of each box, then the largest."""
     ends = k.temporary(boxes.shape, boxes.dtype, "ends")
     for d in range(2):
         n, b = k.axes(boxes.shape[:2], "nb")
@@ -199,7 +198,7 @@ def _compare(
     free: Read,
     limit: Scalar,
 ) -> None:
-    """Set `free` to 0 as soon as one of the kept boxes overlaps this one."""
+    """Set `free` to 0 if a kept box overlaps this one."""
     j = r.cell(DType.i64, "j")
     r.store(j, 0)
     with r.repeat(k.apply("and", k.lt(j, n_kept), k.gt(free, 0))):
@@ -246,7 +245,7 @@ def _(
     *,
     centered: bool,
 ) -> tuple[Operand, ...]:
-    """The boxes that are kept, and zeros behind them until all that could be have room."""
+    """Export: the kept boxes, padded with zeros to the largest possible number."""
     single = [None if t is None else _of_rank_one(t) for t in (most, overlap, threshold)]
     found = standard("NonMaxSuppression", boxes, scores, *single, center_point_box=centered)
     count = standard("Shape", found, start=0, end=1)

@@ -1,4 +1,4 @@
-"""Changing the element type."""
+"""Conversions of the element type."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ def _require_numbers(op_name: str, *dtypes: DType) -> None:
 def cast(x: Tensor, *, to: DType) -> TensorType:
     """Convert every element to another element type.
 
-    Floats become integers by cutting off the fraction (NaN and numbers that do not fit: undefined);
-    integers lose their high bits, floats are rounded to the nearest, halves to even; what is then
-    too large for a float is infinite, or NaN where the type has no infinity. To bool, everything
-    but 0 is true.
+    Floats truncate to integers (undefined for NaN and numbers out of range). Integers drop their
+    high bits. Floats round to the nearest, halves to even; numbers too large for the type become
+    infinite, or NaN in a type without infinity. All numbers but 0 become true.
     Errors: E-OP-DTYPE for strings and complex numbers.
     Source: ONNX Cast-25 with saturate=0.
     """
@@ -85,9 +84,9 @@ FLOATS_OF_8_BITS = (DType.f8e4m3fn, DType.f8e4m3fnuz, DType.f8e5m2, DType.f8e5m2
 
 @op(kind="elementwise", inplace=())
 def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
-    """Convert to a float of 8 bits; what is too large, infinity too, becomes its largest number.
+    """Convert to an 8-bit float, with saturation: larger numbers and infinity become the largest.
 
-    NaN stays NaN; everything else is rounded to the nearest, halves to even.
+    NaN stays NaN; other numbers round to the nearest, halves to even.
     Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other results.
     Source: ONNX Cast-25 with saturate=1.
     """
@@ -102,7 +101,7 @@ def _largest(dtype: DType) -> float:
 
 
 def _computed_in(dtype: DType) -> DType:
-    """The float that holds a number while it is made fit."""
+    """Return the float type of intermediate results."""
     return DType.f64 if dtype is DType.f64 else DType.f32
 
 
@@ -142,10 +141,10 @@ def _(x: Tensor, *, to: DType) -> Operand:
 
 @op(kind="elementwise", exact=False, inplace=())
 def cast_flushed(x: Tensor, *, to: DType) -> TensorType:
-    """Convert an f32 to bf16 as processors do it: denormal numbers become 0.
+    """Convert an f32 to bf16 as processors do: flush denormals to 0.
 
-    Everything else is rounded to the nearest, halves to even; what is then too large is infinite,
-    and NaN stays NaN.
+    Other numbers round to the nearest, halves to even; numbers too large become infinite, and NaN
+    stays NaN.
     Errors: E-OP-DTYPE for operands other than f32, E-OP-ATTRIBUTE for results other than bf16.
     Source: VCVTNEPS2BF16 of Intel's manual.
     """
@@ -200,10 +199,11 @@ _LEAST, _MOST = 2.0**-127, 2.0**127
 
 @op(kind="elementwise", inplace=())
 def cast_to_power(x: Tensor, *, saturate: bool = True, round_mode: str = "up") -> TensorType:
-    """Convert sizes to f8e8m0, which holds powers of two: the next one up, down, or the nearest.
+    """Convert magnitudes to f8e8m0, a power of two: rounded up, down, or to the nearest.
 
-    Halves go up, and all between the two least powers. What is larger or smaller than any power
-    becomes the largest or smallest with `saturate`, else NaN. The sign is dropped; NaN stays NaN.
+    Halves round up, as do all numbers between the two smallest powers. Numbers beyond the range
+    become the largest or smallest power with `saturate`, else NaN. The sign is dropped; NaN stays
+    NaN.
     Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other ways to round.
     Source: ONNX Cast-25; OCP Microscaling Formats 1.0.
     """

@@ -1,4 +1,4 @@
-"""Channels of groups dealt out in turns, so that the next grouped convolution sees all groups."""
+"""Channel shuffle: mixes the channels of groups for the next grouped convolution."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from compiler.ops.transpose import transpose
 
 @op(traits=("copying",), kind="movement")
 def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
-    """Deal out channels in turns: first the first one of every group, then the second of each.
+    """Interleave the channels of groups: first the first channel of every group, then the second.
 
-    Shapes: [N, C, ...], where C is a multiple of `groups`; the result alike.
+    Shapes: [N, C, ...], where C is a multiple of `groups`; the result has the same shape.
     Errors: E-OP-SHAPE when the channels do not divide, E-OP-ATTRIBUTE for no groups.
     Source: Zhang et al. 2017 (ShuffleNet), arXiv:1707.01083.
     """
@@ -46,7 +46,7 @@ def _(x: TensorType, *, out: TensorType, groups: int) -> Cost:
 
 @channel_shuffle.lower
 def _(k: Lowering, x: Handle, out: Handle, *, groups: int) -> None:
-    """Group and place within it are indices of their own, so that nothing is divided."""
+    """Group and position in it are separate indices, so that no index is divided."""
     n, *rest = k.axes([out.shape[0], *out.shape[2:]])
     each = out.shape[1] // groups
     place, group = k.axes([each, groups])

@@ -1,4 +1,4 @@
-"""Windows cut to the image: taps that lie outside it at every place are left out."""
+"""Windows clipped to the image: without taps that are outside it at every place."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from compiler.ir.types import Dim
 from compiler.ops.window import Window, extent
 
 LARGE = 32
-"""Windows of more taps are clipped by open sizes too; smaller ones keep a known number of taps."""
+"""The taps from which windows are clipped by open sizes; smaller ones keep all taps."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
-    """The window without its outer taps that see the image at no place.
+    """Remove the outer taps that are outside the image at every place.
 
-    Pads move with the first tap, and may become negative: the first tap then lies in the image.
+    Pads move with the first tap; negative pads mean that the first tap is always inside the image.
     """
     first, n_taps = [0] * len(sizes), list(w.kernel)
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
@@ -32,7 +32,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """The first tap that sees the image at some place, and how many there are up to the last."""
+    """Return the first tap inside the image at some place, and the number up to the last."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)
@@ -41,7 +41,7 @@ def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
 
 
 def covers_all(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> bool:
-    """Whether the window sees the whole image at each of its places. Shapes: known sizes."""
+    """Whether the window covers the whole image at each place. Shapes: known sizes."""
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
         if not isinstance(size, int) or not isinstance(n, int) or size < 1 or n < 1:
             return False
@@ -63,9 +63,9 @@ def _every_place_sees_the_pixel(n_places: int, w: Window, d: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """A window with pads of at least 0 that gives as many places with fewer taps.
+    """A window with fewer taps, nonnegative pads, and the same number of places.
 
-    `first` is the tap of the given window, along each axis, that is the first here.
+    `first` is the index of its first tap in the original window, along each axis.
     """
 
     first: tuple[int, ...]
@@ -75,7 +75,7 @@ class Trimmed:
 
 
 def trimmed(sizes: Sequence[int], places: Sequence[int], w: Window) -> Trimmed | None:
-    """What an operator's attributes can say of the clipped window; None when they cannot."""
+    """Express the clipped window by an operator's attributes; None where impossible."""
     axes = [_trimmed_axis(sizes[d], places[d], w, d) for d in range(len(sizes))]
     if any(axis is None for axis in axes):
         return None

@@ -1,4 +1,4 @@
-"""Convolutions of codes as they are: a quantized convolution without its zero points."""
+"""Convolutions of raw codes: a quantized convolution without zero points."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def conv_codes(
     auto_pad: str = "notset",
     around: int = 0,
 ) -> TensorType:
-    """Convolve an image of bytes with weights of bytes, exactly in i32; `around` lies around it.
+    """Convolve an image of bytes with weights of bytes, exactly in i32; `around` is the padding.
 
-    Nothing is subtracted from the bytes, so that four neighbouring channels are multiplied and
-    summed at once. Zero points come to a sum over the weights, which is known beforehand.
+    No zero point is subtracted, so that one instruction multiplies and sums four channels. The
+    correction for zero points is a sum over the weights, known at compile time.
     Shapes: as for conv.
     Errors: those of conv, E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE when `around`
     is no code of the image.
@@ -89,7 +89,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @conv_codes.export
 def _(x: Tensor, w: Tensor, *, groups: int, auto_pad: str, around: int, **window: Ints) -> Operand:
-    """Around the image lies its zero point; what that takes away is added again."""
+    """Export with a zero point of the padding value; the correction is added again."""
     exported = exported_window(auto_pad, **window)
     if not around:
         return standard("ConvInteger", x, w, group=groups, **exported)

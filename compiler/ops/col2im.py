@@ -1,4 +1,4 @@
-"""Images put together from columns of overlapping blocks."""
+"""Images assembled from columns of overlapping blocks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Ints = tuple[int, ...]
 def col2im(
     x: Tensor, image: Tensor, block: Tensor, *, strides: Ints, pads: Ints, dilations: Ints
 ) -> TensorType:
-    """Put images together from columns, each a block of them; where blocks overlap they are added.
+    """Assemble images from columns, each one block; overlapping blocks are added.
 
     Shapes: `image` and `block` list the spatial sizes; x is [N, C * block, places of the block],
-    the result [N, C, *image]. Pads, all beginnings and then all ends, are cut off.
+    the result [N, C, *image]. Pads, all beginnings and then all ends, are cropped.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX Col2Im-18.
     """
@@ -58,7 +58,7 @@ def col2im(
 
 
 def _places(image: Any, block: Any, strides: Ints, pads: Ints, dilations: Ints) -> list[Any]:
-    """At how many places along each axis a block lies."""
+    """Return the number of block positions along each axis."""
     n = len(strides)
     return [
         (image[d] + pads[d] + pads[n + d] - extent(block[d], dilations[d])) // strides[d] + 1

@@ -1,4 +1,4 @@
-"""Comparisons and tests (bool results), and choosing by them: where, clip."""
+"""Comparisons and tests with bool results; selection: where, clip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compiler.ops.table import (
 )
 
 _ANY_SIZE = (0, 2**40)
-"""What a symbolic dimension may turn out to be."""
+"""The range of a symbolic dimension."""
 
 
 def _difference(a: Expr, b: Expr) -> affine.Range:
@@ -169,7 +169,7 @@ def _where_samples() -> Iterator[tuple[Any, ...]]:
     samples=_where_samples,
 )
 def where(condition: Tensor, a: Tensor, b: Tensor) -> TensorType:
-    """The element of `a` where the condition holds, else that of `b`.
+    """Select the element of `a` where the condition holds, else that of `b`.
 
     Shapes: the three broadcast as numpy's arrays do.
     """
@@ -205,13 +205,13 @@ def _clip_samples() -> Iterator[tuple[Any, ...]]:
     yield [SPECIAL, np.asarray(lo), np.asarray(hi)], {}
     yield ["i64[2,3]", np.asarray(-2), np.asarray(3)], {}
     yield ["f16[2,3]", "f16[]", "f16[]"], {}
-    # The upper bound wins when the bounds cross.
+    # The upper bound takes precedence if the bounds cross.
     yield ["f32[2,3]", np.asarray(hi), np.asarray(lo)], {}
 
 
 @elementwise(numpy=_clip, scalar=_clip_scalar, flops=2, samples=_clip_samples)
 def clip(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> TensorType:
-    """Bring every element into the range from `lo` to `hi`; a bound left out does not bind.
+    """Clamp every element to the range from `lo` to `hi`; both bounds are optional.
 
     Shapes: the bounds have one element.
     Source: ONNX Clip-13.
@@ -243,7 +243,7 @@ def _(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> Operand:
 
 
 def _single(bound: Tensor | None) -> Operand:
-    """A bound as ONNX wants it: without axes."""
+    """Reshape a bound to rank 0, as in ONNX."""
     if bound is None or bound.type.shape == ():
         return bound
     if bound.value is not None:

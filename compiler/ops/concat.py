@@ -1,4 +1,4 @@
-"""Putting tensors one after the other along an axis, and taking them apart again."""
+"""Concatenation of tensors along an axis, and splitting."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from compiler.ops.dims import copied, same_dtype, same_size
 from compiler.ops.requirements import normal_axis
 
 PIECES_LIMIT = 1 << 16
-"""A split names each of its pieces, so there cannot be very many."""
+"""The most pieces of a split, which has an output per piece."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def concat(*xs: Tensor, axis: int) -> TensorType:
-    """Put tensors one after the other along an axis.
+    """Concatenate tensors along an axis.
 
     Shapes: equal on all other axes; the sizes on `axis` add up.
     Errors: E-OP-OPERANDS without operands, E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
@@ -80,7 +80,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
-    """Cut a tensor along an axis into pieces of the given sizes.
+    """Split a tensor along an axis into pieces of the given sizes.
 
     Errors: E-OP-SHAPE when the sizes do not add up to the axis, E-OP-AXIS.
     Source: ONNX Split-18.
@@ -135,7 +135,7 @@ def _(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> Operand:
 
 
 def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
-    """The sizes that a Split asks for: an operand, an attribute, or equal parts."""
+    """Return the sizes of a Split: an operand, an attribute, or equal parts."""
     given = call.operand(1)
     if given is not None:
         return tuple(int(n) for n in given.known.reshape(-1))
@@ -148,7 +148,7 @@ def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
         raise CompileError("E-SHAPE-OPEN", f"a split into {n_pieces} needs the axis's size")
     if call.opset < 18:
         require(size % n_pieces == 0, "E-OP-SHAPE", f"{size} does not divide into {n_pieces} parts")
-    # The last piece is the smaller one where the size does not divide.
+    # The last piece is smaller if the size is not a multiple.
     part = -(-size // n_pieces)
     return [min(part, max(size - part * i, 0)) for i in range(n_pieces)]
 

@@ -1,6 +1,6 @@
-"""Control flow: If, Loop, Scan and SequenceMap over regions, evaluated here.
+"""The evaluation of control flow: If, Loop, Scan and SequenceMap over regions.
 
-The regions are graphs like any other; they read values of the graph around them by name.
+Regions are ordinary graphs that capture values of the enclosing graph by name.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""Steps after which a loop whose body never changes its condition is taken to be endless."""
+"""The steps after which a loop that never changes its condition counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:
-    """Whether a Loop's body hands on the condition that it gets."""
+    """Whether a Loop's body returns its condition unchanged."""
     value = body.results[0].value
     while (node := body.producers.get(value)) is not None and node.op in _SAME:
         value = node.inputs[0]
@@ -45,7 +45,7 @@ def is_batched(node: Node) -> bool:
 
 
 def n_scanned(node: Node) -> int:
-    """How many operands of a Scan are read slice by slice. Errors: E-GRAPH-TYPE."""
+    """Return the number of scanned operands of a Scan. Errors: E-GRAPH-TYPE."""
     n = node.attrs.get("num_scan_inputs")
     require(isinstance(n, int) and n > 0, "E-GRAPH-TYPE", "Scan needs num_scan_inputs above 0")
     assert isinstance(n, int)
@@ -53,7 +53,7 @@ def n_scanned(node: Node) -> int:
 
 
 def entry(node: Node, attribute: str, k: int) -> int:
-    """What a list of a Scan's attributes says about one operand or result; 0 where it is short."""
+    """Return an element of a Scan's list attribute; 0 beyond its end."""
     values = node.attrs.get(attribute) or ()
     return int(values[k]) if k < len(values) else 0
 
@@ -62,16 +62,16 @@ def entry(node: Node, attribute: str, k: int) -> int:
 
 
 Run = Callable[[str, Sequence[Any]], list[Any]]
-"""Runs the region under a key for values of its inputs; gives its results."""
+"""Runs the region of a key for values of its inputs; returns its results."""
 
 Outer = Mapping[str, Any]
-"""Values around a node that its regions read by name."""
+"""Outer values that the regions of a node capture by name."""
 
 
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
 ) -> tuple[Any, ...]:
-    """The outputs of a control-flow node; `run` says how its regions run, if not by reference.
+    """Evaluate a control-flow node; `run` runs its regions, by default by reference.
 
     Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
@@ -86,7 +86,7 @@ def evaluate(
 
 
 def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
-    """How the references of the nodes inside run a region."""
+    """Return a runner of regions by the references of their nodes."""
     from compiler.ops.meaning import evaluate_graph
 
     def run(key: str, values: Sequence[Any]) -> list[Any]:
@@ -134,7 +134,7 @@ def _loop(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
 
 
 def _results(g: Graph, outer: Outer) -> list[Type]:
-    """Types of a region's results; captured values that are handed on tell their own."""
+    """Return the types of a region's results; returned captures have their own types."""
     return [g.types.get(r.value) or _type_of(outer.get(r.value)) for r in g.results]
 
 
@@ -145,7 +145,7 @@ def _type_of(value: Any) -> Type:
 
 
 def _pile(values: list[Any], axis: int, t: Type) -> Any:
-    """Values put together along a new axis; of none, as much as the type says."""
+    """Stack values along a new axis; for none, an empty array of the type."""
     if values:
         return np.stack(values, axis)
     require(isinstance(t, TensorType), "E-RUN-OPERATOR", "a loop without steps gives no values")

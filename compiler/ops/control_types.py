@@ -1,4 +1,4 @@
-"""Types of control flow: what its regions give, and what each step of a loop hands on."""
+"""Type inference of control flow: results of regions, and loop-carried states."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def types_of(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """The types of a control-flow node's outputs, from those its regions give.
+    """Infer the output types of a control-flow node from those of its regions.
 
-    `outer` has the types of what the regions capture.
+    `outer` has the types of captured values.
     Errors: E-GRAPH-TYPE when a region is missing or has the wrong number of results.
     """
     for key in REGIONS[node.op]:
@@ -50,7 +50,7 @@ def types_of(
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """A control-flow node with what is known about its operands and about the values around it."""
+    """A control-flow node with the types of its operands and of outer values."""
 
     node: Node
     types: Sequence[Type | None]
@@ -63,7 +63,7 @@ class Operands:
 
 
 def results_of(region: Graph, outer: Mapping[str, Type]) -> list[Type]:
-    """Types of a region's results, captured values handed on included."""
+    """Return the types of a region's results, including returned captures."""
     own = region.types
     return [own.get(r.value) or outer.get(r.value, OpaqueType()) for r in region.results]
 
@@ -133,7 +133,7 @@ def _scan_types(given: Operands) -> list[Type]:
 
 
 def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: int = 0) -> None:
-    """Errors: E-OP-AXIS for an axis outside a type that has `more` axes than these."""
+    """Check axes against types with `more` additional axes. Errors: E-OP-AXIS."""
     for k, t in enumerate(types):
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
@@ -144,7 +144,7 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
 def _batched(
     t: Type, is_state: bool, scanned: Sequence[Type | None], base: str, outside: frozenset[str]
 ) -> Type:
-    """What a step gives, for all sequences of a batch; of a result, for all their steps as well."""
+    """Batch the types of a step: over all sequences, and for results over all steps too."""
     first = next((s for s in scanned if isinstance(s, TensorType) and s.shape is not None), None)
     if first is None or len(first.dims) < 2:
         return TensorType(t.dtype, None) if isinstance(t, TensorType) else OpaqueType()
@@ -176,7 +176,7 @@ def _base(node: Node, position: int) -> str:
 
 
 def _join(a: Type, b: Type, base: str) -> Type:
-    """What is true of both types."""
+    """Return the most specific type that both refine."""
     if a == b:
         return a
     if isinstance(a, SequenceType) and isinstance(b, SequenceType):
@@ -193,7 +193,7 @@ def _join(a: Type, b: Type, base: str) -> Type:
 
 
 def _closed(t: Type, outside: frozenset[str], base: str) -> Type:
-    """The type without sizes that mean something only inside the region, each time anew."""
+    """Replace the sizes that exist only inside the region."""
     if isinstance(t, SequenceType):
         return SequenceType(_closed(t.element, outside, base))
     if not isinstance(t, TensorType) or t.shape is None:
@@ -205,7 +205,7 @@ def _closed(t: Type, outside: frozenset[str], base: str) -> Type:
 
 
 def _stacked(t: Type, length: Dim, axis: int, outside: frozenset[str], base: str) -> Type:
-    """Many values of one type put together along a new axis."""
+    """Return the type of values stacked along a new axis."""
     if not isinstance(t, TensorType):
         return OpaqueType()
     if t.shape is None:
@@ -228,10 +228,10 @@ def _scan_length(node: Node, scanned: Sequence[Type | None]) -> Dim | None:
 @types_regions(*REGIONS)
 @without_implied_sizes()
 def typed_regions(node: Node, facts: Facts) -> dict[str, Graph]:
-    """A node's regions with the types inside them set for the operands that the node reads.
+    """Infer the types in a node's regions from its operands.
 
-    A state of a loop has the type it starts with when each step hands on that type; sizes that
-    change from step to step are symbols, and where that is not true either, all is left open.
+    A loop state has its initial type if every step preserves it. Sizes that change between steps
+    become symbols; otherwise, the type stays open.
     """
     types = [facts.types.get(i) if i else None for i in node.inputs]
     if node.op == "onnx.If":
@@ -240,7 +240,7 @@ def typed_regions(node: Node, facts: Facts) -> dict[str, Graph]:
 
 
 def _typed(body: Graph, given: Sequence[Type | None], facts: Facts) -> Graph:
-    """The body for inputs of these types; where nothing is known, what is on record stays."""
+    """Infer the body for inputs of these types; unknown ones keep the recorded type."""
     inputs = tuple(
         v if t is None or isinstance(t, OpaqueType) else Value(v.name, t)
         for v, t in zip(body.inputs, given, strict=True)
@@ -256,9 +256,9 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """The body for states of types that every step keeps; its results begin with `first` others."""
+    """Infer the body for a fixed point of the state types, which follow `first` other results."""
     body = node.regions["body"]
-    # What a sequence holds at the end of a loop is seldom what it holds at first.
+    # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]
     for _ in range(2):
         made = _typed(body, [*before, *states, *after], facts)
@@ -291,7 +291,7 @@ def _scan_body(node: Node, types: Sequence[Type | None], facts: Facts) -> Graph:
 
 
 def scan_body_inputs(node: Node, types: Sequence[Type | None]) -> list[Type | None]:
-    """What a Scan over operands of these types gives its body at first: states, then slices."""
+    """Return the initial input types of a Scan's body: states, then slices."""
     n, old = n_scanned(node), is_batched(node)
     operands = types[1:] if old else types
     if len(operands) < n:

@@ -44,7 +44,7 @@ Ints = tuple[int, ...]
 
 
 def static_kernel(op_name: str, w: Tensor) -> Ints:
-    """The spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
+    """Return the spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
     kernel = [d for d in w.shape[2:] if isinstance(d, int)]
     require(
         len(kernel) == w.rank - 2,
@@ -67,17 +67,17 @@ def conv(
     auto_pad: str = "notset",
     algorithm: str = "direct",
 ) -> TensorType:
-    """Slide each filter over the image and sum the products of weights and elements under it.
+    """Convolve an image: sum the products of each filter's weights and the elements under it.
 
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
-    is 0 outside the image. Groups split input and output channels into separate convolutions; as
-    many groups as channels is a depthwise convolution. `algorithm` says how code computes it, where
-    it can: direct, winograd2 or winograd4, which need fewer products and round otherwise.
+    is 0 outside the image. Groups split input and output channels into separate convolutions; one
+    group per channel is a depthwise convolution. `algorithm` selects the code where possible:
+    direct, or winograd2 or winograd4 with fewer products and different rounding.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
     three spatial axes. Pads are all beginnings, then all ends; an `auto_pad` other than notset
     replaces them.
-    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows,
-    E-SHAPE-OPEN when the kernel's size is open.
+    Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows, E-SHAPE-OPEN for
+    an open kernel size.
     Source: ONNX Conv-22.
     """
     dtype = require_elements("conv", "float", x, w, b)
@@ -134,7 +134,7 @@ def _(
     dilations: Ints,
     groups: int,
     auto_pad: str,
-    **_: Any,  # how it is computed is not what it means
+    **_: Any,  # the algorithm does not change the result
 ) -> Array:
     made = convolved(widened(x), widened(w), strides, pads, dilations, groups, auto_pad)
     if b is not None:
@@ -145,7 +145,7 @@ def _(
 def convolved(
     x: Array, w: Array, strides: Ints, pads: Ints, dilations: Ints, groups: int, auto_pad: str
 ) -> Array:
-    """The convolution of arrays that can be multiplied as they are."""
+    """Convolve arrays of one arithmetic type."""
     n, channels, *sizes = x.shape
     kernel = w.shape[2:]
     places = [int(p) for p in output_dims(sizes, kernel, strides, pads, dilations, auto_pad)]
@@ -208,7 +208,7 @@ def _summed(
     *,
     tested: bool,
 ) -> None:
-    """One stage: the places of one part along each axis, with the taps that they have."""
+    """Emit one stage: the places of one part along each axis, with their taps."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = [
         q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)
@@ -232,9 +232,9 @@ def _summed(
 def input_channel(
     k: Lowering, o: Expr, n_outputs: int, n_inner: int, groups: int
 ) -> tuple[Expr, list[Expr]]:
-    """Which input channel belongs to output channel `o`, and the index it is summed over.
+    """Return the input channel of output channel `o`, and the reduction index.
 
-    With one input channel per group (depthwise) nothing is summed over channels.
+    With one input channel per group (depthwise), there is no reduction over channels.
     """
     if groups == 1:
         i = k.axis(n_inner, "i")

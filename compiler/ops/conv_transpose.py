@@ -1,4 +1,4 @@
-"""Transposed convolution, written as a gather: each output element sums what reaches it."""
+"""Transposed convolution as a gather: each output element sums its contributions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spreading:
-    """Where windows land in a transposed convolution: its kernel, and its attributes but groups."""
+    """The geometry of a transposed convolution: its kernel, and its attributes except groups."""
 
     kernel: Ints
     strides: Ints
@@ -44,7 +44,7 @@ class Spreading:
     auto_pad: str = "notset"
 
     def full(self, d: int, size: Dim) -> Any:
-        """How many places windows cover along a spatial axis, with what is added at its end."""
+        """Return the size of a spatial axis that windows cover, including output padding."""
         covered = (size - 1) * self.strides[d] + extent(self.kernel[d], self.dilations[d])
         return covered + self.output_padding[d]
 
@@ -61,7 +61,7 @@ class Spreading:
         return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
 
     def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
-        """How many elements are cut off at the beginning of each spatial axis; negative: added."""
+        """Return the elements cropped at the start of each spatial axis; negative if added."""
         n = len(self.kernel)
         if not self.output_shape and self.auto_pad in ("notset", "valid"):
             return self.pads[:n] if self.auto_pad == "notset" else (0,) * n
@@ -69,12 +69,12 @@ class Spreading:
         for d, size in enumerate(dims):
             total = self.full(d, size) - sizes[d]
             begin = total // 2 if self.auto_pad == "same_upper" else total - total // 2
-            # A result larger than what is spread gets its empty rows at the end.
+            # A result larger than the covered area has its empty rows at the end.
             made.append(max(begin, 0) if self.auto_pad in ("notset", "valid") else begin)
         return tuple(made)
 
     def parts(self, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Part]]:
-        """The parts in which each spatial axis is computed."""
+        """Return the parts in which each spatial axis is computed."""
         begins = self.begins(dims, sizes)
         return parts_of_sides(dims, sizes, self.kernel, self.strides, self.dilations, begins)
 
@@ -93,13 +93,13 @@ def conv_transpose(
     output_shape: tuple[int, ...] = (),
     auto_pad: str = "notset",
 ) -> TensorType:
-    """Spread each element of the image over the window of a filter, and sum where windows overlap.
+    """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
     It is the transpose of the convolution with the same attributes: element y of x is added to the
     elements s*y+d*ky-p of the result. Pads cut the result; `output_padding` adds rows at its end;
     `output_shape` gives its spatial sizes instead of pads.
     Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
-    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows.
+    Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX ConvTranspose-22.
     """
     dtype = require_elements("conv_transpose", "float", x, w, b)
@@ -152,7 +152,7 @@ def _(
         spread = np.einsum("ngi...,gio->ngo...", image, weights)
         source, target = [slice(None)] * 3, [slice(None)] * 3
         for d, t in enumerate(at):
-            # Element y lands on stride*y + offset; keep those inside the result.
+            # Element y contributes to stride*y + offset; keep indices inside the result.
             offset = t * dilations[d] - begins[d]
             first = max(0, -(offset // strides[d]))
             last = min(dims[d], (sizes[d] - 1 - offset) // strides[d] + 1)
@@ -194,9 +194,9 @@ def _(
 
 
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
-    """How far the phases of a transposed convolution look over the borders of its image.
+    """Return the reach of a transposed convolution's phases beyond the borders of its image.
 
-    Nowhere, where only a run tells: such a convolution tests every place.
+    It is 0 for open sizes: such a convolution tests every place.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)
@@ -218,7 +218,7 @@ def _spread(
     groups: int,
     side: Sequence[Part],
 ) -> None:
-    """One stage: some places along each axis, a convolution of its own."""
+    """Emit one stage: some places along each axis, as a separate convolution."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = spatial_axes(k, [p.n_places for p in side])
     taps = spatial_axes(k, [p.n_taps for p in side], "k")

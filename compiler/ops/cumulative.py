@@ -30,7 +30,7 @@ Combine = Callable[[Scalar, Scalar], Scalar]
 def _scan(
     name: str, words: str, *, numpy: Any, combine: Combine, neutral: int, onnx: str
 ) -> Operator:
-    """A row: `numpy` is the ufunc, `combine` its scalar form, `neutral` what changes nothing."""
+    """Declare a scan: `numpy` is the ufunc, `combine` its scalar form, `neutral` its identity."""
 
     def rule(
         x: Tensor, axis: Tensor, *, exclusive: bool = False, reverse: bool = False
@@ -99,7 +99,7 @@ def _lower(
     exclusive: bool,
     reverse: bool,
 ) -> None:
-    """One running value for the last axis, else a row of them for what lies beside each other."""
+    """Emit one running value for the last axis, else a contiguous row of running values."""
     n, is_last = x.shape[at], at == x.rank - 1
     width = 1 if is_last else x.shape[-1]
     total = k.temporary((width,), wide(x.dtype), "total")
@@ -142,16 +142,16 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 
 cumsum = _scan(
-    "cumsum", "Running sums along an axis; `exclusive` ones leave out the element itself, "
-    "`reverse` ones run from the end.",
+    "cumsum", "Cumulative sums along an axis; `exclusive` sums omit the element itself, "
+    "`reverse` ones start at the end.",
     numpy=np.add, combine=lambda total, x: total + x, neutral=0, onnx="CumSum",
 )  # fmt: skip
 
 
 cumsum.exports_as("CumSum")
 cumprod = _scan(
-    "cumprod", "Running products along an axis; `exclusive` ones leave out the element itself, "
-    "`reverse` ones run from the end.",
+    "cumprod", "Cumulative products along an axis; `exclusive` products omit the element itself, "
+    "`reverse` ones start at the end.",
     numpy=np.multiply, combine=lambda total, x: total * x, neutral=1, onnx="CumProd",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Foreign nodes at run time, by the declarations that had to wait for sizes or parameters."""
+"""Foreign nodes at run time: declarations that waited for sizes or parameters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compiler.ops import protos
 from compiler.ops.facets import is_declarable, through_facet
 
 PARAMETER = 1024
-"""Elements of an operand that a declaration may ask for: shapes, axes, pads, scales."""
+"""The most elements of a parameter of a declaration: shapes, axes, pads, scales."""
 
 
 def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
-    """The graph that our declaration makes of a foreign node for these operands.
+    """Return the graph of a foreign node by its operator's declaration, for these operands.
 
-    Its inputs are named by the operands' positions; results without a name are left out. None
-    where the declaration leaves the node to onnx.reference.
+    Its inputs are named by operand position; unnamed results are omitted. None where the
+    declaration rejects the node.
     """
     arrays = [o for o in operands if o is not None]
     if not is_declarable(node) or not all(isinstance(o, np.ndarray) for o in arrays):
@@ -38,7 +38,7 @@ def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
             editor, op_type, domain, opset, inputs, attrs, outputs, node.name, node.origins
         )
     except CompileError:
-        return None  # onnx.reference says what is wrong with it
+        return None  # onnx.reference reports the error
     if made is None:
         return None
     editor.results = [Result(v, v) for v in made]

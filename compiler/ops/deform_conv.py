@@ -1,4 +1,4 @@
-"""Convolution whose taps are moved by data."""
+"""Deformable convolution: data move the taps."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def deform_conv(
     groups: int = 1,
     offset_groups: int = 1,
 ) -> TensorType:
-    """Convolution whose taps are read beside their places: by `offset`, and multiplied by `mask`.
+    """Deformable convolution: taps are displaced by `offset` and multiplied by `mask`.
 
-    Between elements the image is interpolated linearly; outside are zeros.
+    The image is interpolated linearly between elements, and 0 outside.
     Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
     the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; pads are all
     beginnings, then all ends.
@@ -173,7 +173,7 @@ def _fill_columns(
     steps: tuple[Ints, Ints, Ints],
     offset_groups: int,
 ) -> None:
-    """What every tap reads at every place: four elements weighted by how near they are."""
+    """Compute the value of every tap at every place: four elements, weighted linearly."""
     strides, pads, dilations = steps
     taps, places, dtype = columns.shape[2:4], columns.shape[4:], columns.dtype
     n, group, *at = k.axes((x.shape[0], offset_groups, *taps, *places), "ngijyx")
@@ -204,7 +204,7 @@ def _fill_columns(
 
 
 def _sides(k: Lowering, place: Scalar, size: Expr) -> list[tuple[Scalar, Scalar]]:
-    """The elements on both sides of a place along an axis, and their weights."""
+    """Return the two neighbours of a position along an axis, and their weights."""
     below = k.floor(place)
     rest = place - below
     found: list[tuple[Scalar, Scalar]] = []

@@ -23,9 +23,9 @@ from compiler.ops.requirements import (
 
 @op(kind="opaque", exact=False)
 def det(x: Tensor) -> TensorType:
-    """The determinant of each matrix in the last two axes.
+    """Compute the determinant of each matrix in the last two axes.
 
-    Shapes: x [..., N, N], the result [...]; the determinant of no rows is 1.
+    Shapes: x [..., N, N], the result [...]; the determinant of an empty matrix is 1.
     Errors: E-OP-SHAPE for matrices that are not square, E-OP-DTYPE.
     Source: ONNX Det-22; Gaussian elimination with the largest element of a column as pivot.
     """
@@ -59,7 +59,7 @@ def _(k: Lowering, x: Handle, out: Handle) -> None:
             pivot = rows[c, c]
             r.store(total[()], total[()] * pivot)
             with r.when(k.ne(pivot, 0.0)), r.loop(n, "i", start=c + 1) as i:
-                # The column itself is not read again: it keeps the factor.
+                # The column is not read again, so it stores the factor.
                 r.store(rows[i, c], rows[i, c] / pivot)
                 with r.loop(n, "j", start=c + 1) as j:
                     r.store(rows[i, j], rows[i, j] - rows[i, c] * rows[c, j])
@@ -69,7 +69,7 @@ def _(k: Lowering, x: Handle, out: Handle) -> None:
 def _bring_up_the_largest(
     k: Lowering, r: RoutineBuilder, rows: Handle, total: Handle, c: Any
 ) -> None:
-    """Exchange row c with the one below it that has the largest element in column c."""
+    """Partial pivoting: exchange row c with the row of the largest element in column c."""
     n = rows.shape[0]
     best, kept = r.cell(DType.i64, "best"), r.cell(rows.dtype, "kept")
     r.store(best, k.index(c))

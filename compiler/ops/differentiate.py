@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation: nodes that compute the gradient of a value, put into its graph."""
+"""Reverse-mode differentiation: adds the nodes of a gradient to the graph of its value."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def gradients(
     at: Mapping[str, str],
     origins: tuple[str, ...] = (),
 ) -> list[str]:
-    """The values of dy/dx for each of xs, summed over the elements of y.
+    """Add the gradients dy/dx for each of xs, summed over the elements of y.
 
-    `at` says for independent values (those of xs, and others) which values to take in their place;
-    what depends on them is then computed once more.
-    Source: ONNX Gradient-1. Errors: E-OP-GRADIENT where an operator between has no gradient.
+    `at` substitutes values for independent values (those of xs, and others); dependent values are
+    then recomputed.
+    Source: ONNX Gradient-1. Errors: E-OP-GRADIENT for an operator without a gradient.
     """
     order = _between(editor, y, {*xs, *at})
     now = _moved(editor, order, at, origins)
@@ -46,7 +46,7 @@ def _back(
     independent: set[str],
     origins: tuple[str, ...],
 ) -> None:
-    """Follow the gradients in `found` back through nodes in order, to the independent values."""
+    """Propagate the gradients in `found` back through nodes to the independent values."""
     depends = set(independent)
     path: list[Node] = []
     for node in nodes:
@@ -59,7 +59,7 @@ def _back(
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
-    """The nodes behind y, in order, up to values at which the computation is cut."""
+    """Return the nodes that y depends on, in order, up to the values in `stops`."""
     found: dict[str, Node] = {}
 
     pending = [(y, False)]
@@ -79,7 +79,7 @@ def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
 def _moved(
     editor: Editor, order: Sequence[Node], at: Mapping[str, str], origins: tuple[str, ...]
 ) -> dict[str, str]:
-    """Compute once more what depends on values that others take the place of."""
+    """Recompute the nodes that depend on substituted values."""
     now = {old: new for old, new in at.items() if old != new}
     for node in order:
         if any(i in now for i in node.reads):
@@ -97,9 +97,9 @@ def _go_back(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> None:
-    """Add what the results of one node hand back to its operands, and to what its regions capture.
+    """Accumulate the gradients of a node's operands and captured values.
 
-    Loops have no rule: they would have to keep every step's values.
+    Loops have no rule: they would need to store the values of every step.
     """
     if node.op == "onnx.If":
         handed = _through_branches(editor, node, found, depends, origins)
@@ -119,7 +119,7 @@ def _through_operator(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> Iterator[tuple[str, str]]:
-    """The operands of a node that depend on what is asked for, each with its gradient."""
+    """Return the gradients of a node's operands that depend on the independent values."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.gradient_fn is None or len(node.outputs) != 1:
         raise _no_rule(node)
@@ -150,9 +150,9 @@ def _through_branches(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> list[tuple[str, str]]:
-    """An If of the same condition, whose branches compute the gradients of captured values.
+    """Add an If of the same condition whose branches compute the gradients of captured values.
 
-    The branch taken is computed once more in it. Other regions have no rule: see `_go_back`.
+    It recomputes the branch taken. Other regions have no rule: see `_go_back`.
     """
     captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
     wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]
@@ -175,7 +175,7 @@ def _branch(
     wanted: Sequence[str],
     origins: tuple[str, ...],
 ) -> Graph:
-    """A branch that gives the gradients of wanted values, from those of the If's outputs."""
+    """Make a branch that computes gradients of captured values from those of the If's outputs."""
     editor = Editor(region, around.facts)
     found: dict[str, str] = {}
     for result, g in zip(region.results, given, strict=True):

@@ -1,4 +1,4 @@
-"""What the shape and movement operators share: open dimensions, sizes as operands, costs."""
+"""Helpers of shape and movement operators: open dimensions, sizes as operands, costs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from compiler.ops.implied_sizes import imply
 from compiler.ops.requirements import normal_axis
 
 RANK_LIMIT = 64
-"""numpy's arrays have at most this many axes."""
+"""The most axes of numpy's arrays."""
 
 LARGEST_SIZE = 1 << 40
-"""No axis is longer than this; comparing a symbolic size with a larger number decides itself."""
+"""The limit of sizes; a symbolic size is smaller than any larger number."""
 
 
 def open_dim(position: int, *operands: Tensor) -> Dim:
-    """A size not known before the program runs, named after the operands that decide it.
+    """Make a size known only at run time, named after the operands that determine it.
 
-    A known number goes by its value: constants that are equal may take each other's place.
+    A known number is named by its value, so that equal constants are interchangeable.
     """
     return symbol("__".join(map(_decider, operands)) + f"_d{position}")
 
@@ -38,7 +38,7 @@ def _decider(operand: Tensor) -> str:
 
 
 def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
-    """As many open sizes as the rank says; None when even the rank is open.
+    """Make one open size per axis; None for an open rank.
 
     Errors: E-OP-SHAPE for more axes than arrays can have.
     """
@@ -49,7 +49,7 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
 
 
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Distinct axes counted from the front, in the order given. Errors: E-OP-AXIS."""
+    """Normalise distinct axes, keeping their order. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
     require(
         len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} name one axis twice"
@@ -58,14 +58,14 @@ def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
 
 
 def sizes_of(values: Array) -> list[Dim]:
-    """The elements of a known integer operand as sizes: numbers, or symbolic expressions."""
+    """Convert the elements of a known integer operand to sizes: numbers, or expressions."""
     return [v if isinstance(v, Affine) else int(v) for v in np.asarray(values).reshape(-1)]
 
 
 def single(t: Tensor, what: str) -> int | None:
-    """The whole number in a parameter; None where it is not known.
+    """Return the integer in a parameter; None if unknown.
 
-    Errors: E-OP-SHAPE for other than one element, E-OP-ATTRIBUTE for what is no whole number.
+    Errors: E-OP-SHAPE for other than one element, E-OP-ATTRIBUTE for a non-integer.
     """
     value = t.value
     if value is None:
@@ -79,7 +79,7 @@ def single(t: Tensor, what: str) -> int | None:
 
 
 def parameter(t: Tensor, what: str) -> Tensor:
-    """A one-dimensional integer operand. Errors: E-OP-DTYPE, E-OP-SHAPE."""
+    """Check a one-dimensional integer operand. Errors: E-OP-DTYPE, E-OP-SHAPE."""
     require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must be whole numbers, got {t.type}")
     require(
         t.type.shape is None or t.rank == 1, "E-OP-SHAPE", f"{what} must be a list, got {t.type}"
@@ -88,17 +88,17 @@ def parameter(t: Tensor, what: str) -> Tensor:
 
 
 def length(t: Tensor | None) -> Dim | None:
-    """How many elements a one-dimensional operand has; None when unknown or left out."""
+    """Return the length of a one-dimensional operand; None if unknown or omitted."""
     return None if t is None or t.type.shape is None else t.shape[0]
 
 
 def settle(e: Dim) -> Dim:
-    """The expression with everything decided that follows from sizes being sizes."""
+    """Simplify an expression over sizes by their ranges."""
     return affine.simplify(e, {s: (0, LARGEST_SIZE) for s in affine.symbols(e)})
 
 
 def same_size(a: Dim, b: Dim, message: str) -> Dim:
-    """The size that two axes share, the number if one is. Errors: E-OP-SHAPE for two numbers."""
+    """Unify two sizes, preferring a number. Errors: E-OP-SHAPE for different numbers."""
     imply(a, b)
     if isinstance(a, int) and isinstance(b, int):
         require(a == b, "E-OP-SHAPE", message)
@@ -106,7 +106,7 @@ def same_size(a: Dim, b: Dim, message: str) -> Dim:
 
 
 def same_dtype(tensors: Sequence[Tensor], name: str) -> DType:
-    """The element type of all operands. Errors: E-OP-DTYPE when they differ."""
+    """Return the common element type of operands. Errors: E-OP-DTYPE if they differ."""
     types = {t.dtype for t in tensors}
     require(
         len(types) == 1,
@@ -117,14 +117,14 @@ def same_dtype(tensors: Sequence[Tensor], name: str) -> DType:
 
 
 def known_value(t: object, what: str) -> Array:
-    """The elements of a lowering's operand. Errors: E-SHAPE-OPEN when they are run-time data."""
+    """Return the elements of a lowering's operand. Errors: E-SHAPE-OPEN for run-time data."""
     value = getattr(t, "value", None)
     if value is None or value.dtype == np.object_:
-        raise CompileError("E-SHAPE-OPEN", f"{what} is not known before the program runs")
+        raise CompileError("E-SHAPE-OPEN", f"{what} is known only at run time")
     return value
 
 
 def copied(out: TensorType, *also_read: TensorType | None) -> Cost:
-    """Each element of the result read once and written once, and other operands read whole."""
+    """Return the cost of a copy: each element read and written once, other operands read fully."""
     extra = sum(t.nbytes for t in also_read if t is not None)
     return Cost(bytes_read=out.nbytes + extra, bytes_written=out.nbytes)

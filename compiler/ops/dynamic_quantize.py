@@ -1,4 +1,4 @@
-"""Quantizing by the range that the numbers turn out to have."""
+"""Dynamic quantization, by the range of the numbers at run time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ TOP = 255.0
 
 @op(kind="opaque", exact=False)
 def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
-    """Quantize to u8 with the scale and zero point that the smallest and largest number ask for.
+    """Quantize to u8 with the scale and zero point of the range of the numbers.
 
-    The range always includes 0, which is a whole number of steps. Gives the quantized tensor, the
-    scale and the zero point. A tensor of zeros has the scale 1/255.
+    The range always includes 0, which is exactly a code. Returns the quantized tensor, the scale
+    and the zero point. A tensor of zeros has the scale 1/255.
     Shapes: the second and third result are one number.
     Errors: E-OP-DTYPE for other elements than floats.
     Source: ONNX DynamicQuantizeLinear-11.
@@ -86,7 +86,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def through_bytes(x: Operand) -> Operand:
-    """The numbers that quantizing to u8 leaves of a tensor's."""
+    """Quantize a tensor to u8 and dequantize it (fake quantization)."""
     given = as_tensor(x)
     assert given is not None
     q = dynamic_quantize(x)
@@ -94,7 +94,7 @@ def through_bytes(x: Operand) -> Operand:
 
 
 def in_bytes(x: Array) -> Array:
-    """The same, of an array."""
+    """Quantize an array to u8 and dequantize it."""
     assert dynamic_quantize.reference_fn is not None
     made, scale, zero = dynamic_quantize.reference_fn(x)
     return np.asarray((made.astype(x.dtype) - zero.astype(x.dtype)) * scale)
@@ -112,10 +112,10 @@ def _(x: Tensor) -> Operand:
 
 @op(kind="reduction", exact=False)
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
-    """Find the scale and the zero point that dynamic_quantize would quantize a tensor with.
+    """Compute the scale and the zero point of dynamic_quantize for a tensor.
 
-    Quantizing is then elementwise, and wherever the tensor lies best. The range itself, least and
-    greatest number with 0 among them, comes behind.
+    The quantization itself then is elementwise and can be fused or moved. Further results are the
+    smallest and largest number, including 0.
     Shapes: all results are one number.
     Errors: E-OP-DTYPE for other elements than floats.
     Source: ONNX DynamicQuantizeLinear-11.

@@ -29,9 +29,9 @@ from compiler.ops.requirements import (
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation whose ellipses are spelt out: labels of each operand's axes, and the result's.
+    """An equation with expanded ellipses: labels of the axes of operands and result.
 
-    Axes behind an ellipsis are labelled by their distance from its end: `...1` is the last.
+    Axes of an ellipsis are labelled by their distance from its end: `...1` is the last.
     """
 
     operands: tuple[tuple[str, ...], ...]
@@ -39,17 +39,17 @@ class Equation:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels: those of the result first, then those summed over."""
+        """All labels: those of the result, then the reduced ones."""
         every = dict.fromkeys((*self.result, *(x for o in self.operands for x in o)))
         return tuple(every)
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """Labels that the result does not have."""
+        """The reduced labels, absent from the result."""
         return tuple(x for x in self.labels if x not in self.result)
 
     def __str__(self) -> str:
-        """The equation in letters, without ellipses."""
+        """Return the equation in letters, without ellipses."""
         free = iter(x for x in ascii_letters if x not in self.labels)
         letters = {x: x if len(x) == 1 else next(free) for x in self.labels}
         words = ["".join(letters[x] for x in o) for o in (*self.operands, self.result)]
@@ -57,7 +57,7 @@ class Equation:
 
 
 def parsed(equation: str, ranks: Sequence[int]) -> Equation:
-    """The equation for operands of these ranks. Errors: E-OP-ATTRIBUTE, E-OP-SHAPE."""
+    """Parse an equation for operands of these ranks. Errors: E-OP-ATTRIBUTE, E-OP-SHAPE."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     require(
@@ -95,10 +95,10 @@ def _labels(term: str, rank: int, equation: str) -> tuple[str, ...]:
 
 @op(kind="contraction", exact=False)
 def einsum(*xs: Tensor, equation: str) -> TensorType:
-    """Multiply elements whose axes have the same letters, and sum over letters the result lacks.
+    """Multiply elements along axes with equal labels, and sum over labels absent from the result.
 
-    Shapes: axes of one letter have one size, or size 1 and are repeated; a letter that an operand
-    has twice takes its diagonal; `...` stands for the axes that are not named, which broadcast.
+    Shapes: axes of one label have equal sizes, or size 1 and broadcast. A label that occurs twice
+    in an operand selects its diagonal; `...` are the unnamed axes, which broadcast.
     Errors: E-OP-ATTRIBUTE, E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX Einsum-12, numpy.einsum.
     """
@@ -111,7 +111,7 @@ def einsum(*xs: Tensor, equation: str) -> TensorType:
 
 
 def _sizes(equation: Equation, shapes: Sequence[Sequence[Dim]]) -> dict[str, Dim]:
-    """The size of each label. Errors: E-OP-SHAPE."""
+    """Return the size of each label. Errors: E-OP-SHAPE."""
     sizes: dict[str, Dim] = {}
     for labels, shape in zip(equation.operands, shapes, strict=True):
         for label, n in zip(labels, shape, strict=True):
@@ -128,7 +128,7 @@ def _(*xs: Array, equation: str) -> Array:
 @einsum.cost
 def _(*xs: TensorType, out: TensorType, equation: str) -> Cost:
     stated = parsed(equation, [x.rank for x in xs])
-    # The larger size, whether or not the two broadcast: open sizes are guessed one by one.
+    # The larger size, even if the two do not broadcast: open sizes are assumed separately.
     sizes: dict[str, int] = {}
     for labels, x in zip(stated.operands, xs, strict=True):
         for label, n in zip(labels, x.static_shape, strict=True):
@@ -175,7 +175,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @einsum.onnx("Einsum")
 def _(n: OnnxCall) -> Operand | None:
-    """Of more than two operands the first two are taken together, again and again."""
+    """Contract more than two operands pairwise, from the left."""
     xs = [x for x in n.operands if x is not None]
     if any(x.type.shape is None for x in xs):
         return None

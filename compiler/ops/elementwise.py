@@ -1,4 +1,4 @@
-"""Arithmetic on elements: one row per operator."""
+"""Elementwise arithmetic: one table row per operator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from compiler.ops.table import (
 def with_symbols(
     numbers: Callable[..., Any], symbolic: Callable[[Expr, Expr], Any]
 ) -> Callable[[Any, Any], Any]:
-    """One function for arrays of numbers and, element by element, for symbolic dimensions."""
+    """Combine a function of arrays with one of symbolic dimensions, applied per element."""
     each = np.frompyfunc(symbolic, 2, 1)
 
     def apply(a: Any, b: Any) -> Any:
@@ -41,7 +41,7 @@ def with_symbols(
 
 
 def _symbolic_div(a: Expr, b: Expr) -> Expr:
-    """Division of sizes, which are not negative; plain numbers are cut off towards zero."""
+    """Divide nonnegative sizes; plain numbers truncate towards zero."""
     if isinstance(a, Affine) or isinstance(b, Affine):
         return affine.floordiv(a, b)
     quotient = abs(a) // abs(b) if b else 0
@@ -77,7 +77,7 @@ div = binary(
     "div",
     """Divide the first tensor by the second, under numpy's broadcasting.
 
-    Integers are rounded towards zero; dividing an integer by 0 gives 0.
+    Integer quotients truncate towards zero; dividing an integer by 0 gives 0.
     """,
     traits=("expensive",),
     numpy=with_symbols(divide, _symbolic_div),
@@ -104,7 +104,7 @@ pow_ = binary(
     "pow",
     """Raise the first tensor to the power of the second, under numpy's broadcasting.
 
-    Powers of integers wrap when they do not fit; a negative power of an integer other than 1 and
+    Powers of integers wrap on overflow; a negative power of an integer other than 1 and
     -1 gives 0.
     """,
     traits=("expensive",),
@@ -186,7 +186,7 @@ sqrt = unary(
 )
 floor = unary(
     "floor",
-    "The largest whole number that is not larger.",
+    "Round down to an integer.",
     numpy=np.floor,
     scalar=lambda k, x: k.floor(x),
     onnx="Floor",
@@ -194,7 +194,7 @@ floor = unary(
 )
 ceil = unary(
     "ceil",
-    "The smallest whole number that is not smaller.",
+    "Round up to an integer.",
     numpy=np.ceil,
     scalar=lambda k, x: k.ceil(x),
     onnx="Ceil",
@@ -202,7 +202,7 @@ ceil = unary(
 )
 round_ = unary(
     "round",
-    "The nearest whole number; halves go to the even one.",
+    "Round to the nearest integer, halves to even.",
     numpy=np.rint,
     scalar=lambda k, x: k.round(x),
     onnx="Round",
@@ -345,7 +345,7 @@ def _(n: OnnxCall) -> Operand:
 
 @mod.export
 def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
-    """Floats of ONNX keep the sign of the dividend: the divisor is added where its own is due."""
+    """ONNX's float Mod has the sign of the dividend: add the divisor where its sign is required."""
     if fmod or not a.dtype.is_float:
         return standard("Mod", a, b, fmod=fmod)
     rest, zero = standard("Mod", a, b, fmod=True), np.zeros((), a.dtype.numpy)
@@ -356,7 +356,7 @@ def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
 
 @pow_.onnx("Pow")
 def _(n: OnnxCall) -> Operand | None:
-    """The result has the base's type; operands of two types meet in the wider one."""
+    """The result has the type of the base; the computation uses the wider operand type."""
     base, power = n.operand(0), n.operand(1)
     if base is None or power is None or base.dtype is power.dtype:
         return pow_(*old_broadcast(n))

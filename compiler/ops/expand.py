@@ -1,4 +1,4 @@
-"""Repeating elements: along axes of size 1, or the whole tensor."""
+"""Repetition of elements: along axes of size 1, or of the whole tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import length, open_dims, parameter, sizes_of
 
 LEAST_RUN, MOST_RUNS = 16, 8
-"""Rows of a tile of at least so many elements, repeated so often, are copied run by run."""
+"""The least row length and repeats of a tile that is copied row by row."""
 
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
@@ -23,7 +23,7 @@ def expand(x: Tensor, shape: Tensor) -> TensorType:
     """Repeat elements along axes of size 1 until the tensor broadcasts with the given shape.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` keeps the size of x.
-    Errors: E-OP-SHAPE when they do not go together.
+    Errors: E-OP-SHAPE for incompatible shapes.
     Source: ONNX Expand-13.
     """
     parameter(shape, "the shape of an expand")
@@ -47,7 +47,7 @@ def _broadcast(a: Dim, b: Dim, message: str) -> Dim:
     if a == 1:
         return b
     require(not (isinstance(a, int) and isinstance(b, int)), "E-OP-SHAPE", message)
-    # One of them is symbolic: unless it turns out as 1, both are equal.
+    # One of them is symbolic: unless it is 1 at run time, both are equal.
     return a if isinstance(a, int) else b if isinstance(b, int) else affine.maximum(a, b)
 
 
@@ -131,7 +131,7 @@ def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
 
 
 def _runs(x: Handle, out: Handle) -> int:
-    """How many copies of a row are written one by one: vectors then need no remainders."""
+    """Return the copies of a row that are unrolled, so that vectors need no remainder."""
     if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
         return 1
     size, whole = x.shape[-1], out.shape[-1]

@@ -1,4 +1,4 @@
-"""An ONNX node through its operator's `onnx` facet: the call it becomes, and the nodes of that."""
+"""The import of an ONNX node by its operator's `onnx` facet: the call and its nodes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.ops import protos
 
 
 def facet_key(op_type: str, domain: str) -> str:
-    """The name under which an `onnx` facet is registered."""
+    """Return the registry key of an `onnx` facet."""
     return f"{domain}:{op_type}" if domain else op_type
 
 
 def is_declarable(node: Node) -> bool:
-    """Whether a node stays foreign although there is an operator of ours for it."""
+    """Whether a foreign node has an operator with a declaration."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)
@@ -37,11 +37,11 @@ def through_facet(
     name: str,
     origins: tuple[str, ...],
 ) -> list[str] | None:
-    """Build what the facet makes of a node; the value of each output, "" where it is left out.
+    """Build the call that the facet returns for a node; return its outputs, "" if omitted.
 
-    `outputs` are fresh names, taken where the node's own call gives the value. None when there is
-    no facet, or it leaves the node foreign.
-    Errors: what the facet and the type rules raise; nothing is left in the editor then.
+    `outputs` are fresh names for the outputs of the node's own call. None if there is no facet, or
+    the facet rejects the node.
+    Errors: those of the facet and the type rules; the editor is then unchanged.
     """
     facet = ONNX.get(facet_key(op_type, domain))
     if facet is None or any(i and not isinstance(editor.type(i), TensorType) for i in inputs):

@@ -1,7 +1,7 @@
-"""ONNX operators without a declaration of ours: typed by onnx's inference, run by onnx.reference.
+"""Foreign operators: ONNX operators without a declaration, run by onnx.reference.
 
-They are nodes named `onnx.Name`, or `onnx.<domain>.Name`, whose attributes are the ONNX ones and
-`opset`. Control flow is ours: see control.py.
+They are nodes of operators `onnx.Name` or `onnx.<domain>.Name`, with ONNX's attributes and `opset`.
+onnx's shape inference gives their types. Control flow is declared: see control.py.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def foreign_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """What can be said about a foreign node's outputs; opaque where nothing can.
+    """Infer the types of a foreign node's outputs, opaque if unknown.
 
-    Errors: none for anything that onnx's inference refuses; see `refusal`.
+    Errors: none for nodes that onnx's inference refuses; see `refusal`.
     """
     if node.op in control.CONTROL_FLOW:
         return control_types.types_of(node, types, known, outer)
@@ -54,7 +54,7 @@ def foreign_types(
 
 
 def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> str | None:
-    """Why onnx's inference finds fault with a node; None when it does not."""
+    """Return the error of onnx's inference for a node, or None."""
     domain, op_type = protos.split_name(node.op)
     schema = protos.schema_of(op_type, domain, protos.opset_of(node))
     if schema is None or node.op in control.CONTROL_FLOW:
@@ -67,13 +67,13 @@ def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | No
 
 
 class _Refused(Exception):
-    """onnx's inference raised."""
+    """Raised where onnx's inference fails."""
 
 
 def _inferred(
     node: Node, types: Sequence[Type | None], known: Sequence[Array | None], schema: Any
 ) -> dict[str, Type]:
-    """Types by output position name, from onnx's inference. Errors: _Refused."""
+    """Infer types by output position, by onnx's inference. Errors: _Refused."""
     import onnx
     from onnx.shape_inference import infer_node_outputs
 
@@ -113,28 +113,28 @@ def _inferred(
 
 
 def _forget_symbols(proto: Any) -> None:
-    """Leave open sizes without names: onnx keeps that of an axis whose length is an operand."""
+    """Remove the names of open sizes: onnx keeps those of axes whose length is an operand."""
     for dim in proto.tensor_type.shape.dim:
         dim.ClearField("dim_param")
 
 
 TAME = (1 << 31) - 1
-"""Whole numbers beyond this mean nothing to any operator's shape rule."""
+"""The largest integer that a shape rule accepts."""
 
 LARGEST_COUNT = 1 << 20
-"""Single attributes count groups, outputs or units; no real model has more of them."""
+"""The largest scalar attribute, a number of groups, outputs or units."""
 
 LONGEST_LIST = 1 << 16
-"""Elements of one-dimensional operands about which the inference is asked."""
+"""The most elements of one-dimensional operands passed to the inference."""
 
 MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_count"}
-"""Attributes, other than axes, for which a negative number means something."""
+"""The attributes, other than axes, that may be negative."""
 
 
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
-    """Whether onnx's inference, which is C++ that trusts its numbers, can be asked about a node.
+    """Whether a node is safe for onnx's inference, which is C++ without checks.
 
-    Some of its rules index memory or reserve it with an attribute that they do not check.
+    Some of its rules index or allocate memory by an unchecked attribute.
     """
     ranks = [_rank(t) for t in types if t is not None]
     highest = max(ranks, default=0)
@@ -178,7 +178,7 @@ def _list_length(t: Type | None) -> int:
 
 
 def _rank(t: Type) -> int:
-    """The rank of a tensor, or one more than that of the elements of a sequence."""
+    """Return the rank of a tensor, or that of a sequence's elements plus 1."""
     if isinstance(t, TensorType):
         return len(t.shape or ())
     element = getattr(t, "element", None)
@@ -193,7 +193,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Sizes of an inferred type: numbers, the operands' own symbols, or new ones."""
+    """Return a reader of inferred sizes: numbers, the operands' symbols, or new ones."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:
@@ -207,7 +207,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """The element type that the schema alone fixes: stated, or that of an operand."""
+    """Return the element type that the schema determines: constant, or that of an operand."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()
@@ -231,7 +231,7 @@ def _formal(formals: Any, position: int) -> Any:
 
 
 def _stated(text: str) -> Type | None:
-    """A type written out in a schema, such as `tensor(int64)` or `seq(tensor(string))`."""
+    """Parse a type in a schema, such as `tensor(int64)` or `seq(tensor(string))`."""
     import onnx
 
     if text.startswith("seq("):
@@ -251,10 +251,10 @@ def _stated(text: str) -> Type | None:
 def evaluate_foreign(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """The outputs of a foreign node: arrays, lists for sequences, None for absent optionals.
+    """Evaluate a foreign node: arrays, lists for sequences, None for absent optionals.
 
-    `outer` holds what the node's regions capture.
-    Errors: E-RUN-OPERATOR when onnx.reference cannot compute it.
+    `outer` holds the captured values.
+    Errors: E-RUN-OPERATOR if onnx.reference fails.
     """
     if node.op in control.CONTROL_FLOW:
         return control.evaluate(node, values, outer or {})
@@ -279,7 +279,7 @@ def evaluate_foreign(
             made = evaluator.run(None, feeds)
     except MemoryError:
         raise
-    except Exception as e:  # onnx.reference raises whatever it meets
+    except Exception as e:  # onnx.reference raises any kind of error
         reason = f"{type(e).__name__}: {e}"[:300]
         raise CompileError("E-RUN-OPERATOR", f"{node.op}: {reason}") from e
     results = iter(made)
@@ -287,7 +287,7 @@ def evaluate_foreign(
 
 
 _NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
-"""Operators that onnx.reference has only under the name they got in a later opset."""
+"""Operators that onnx.reference has only under a later name."""
 
 
 def _under_new_name(node: Node) -> Node:
@@ -298,7 +298,7 @@ def _under_new_name(node: Node) -> Node:
 
 
 def to_bytes(node: Node) -> bytes:
-    """A foreign node as a message without its name: equal for nodes that compute the same."""
+    """Serialise a foreign node without its name: equal for nodes of equal semantics."""
     proto = protos.to_node_proto(node)
     proto.name = ""
     return proto.SerializeToString(deterministic=True)
@@ -314,7 +314,7 @@ def _kind(value: Any) -> Type:
 
 @lru_cache(maxsize=256)
 def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
-    """An evaluator for a model of just this node."""
+    """Make an evaluator for a model of this node alone."""
     import onnx
 
     node = onnx.NodeProto.FromString(proto)
@@ -333,7 +333,7 @@ def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -
 
 
 def _settled(value: Any) -> Any:
-    """Results in the form all references give: arrays, strings as objects, lists of such."""
+    """Normalise results as references do: arrays, strings as objects, lists of these."""
     if value is None or isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
@@ -342,6 +342,6 @@ def _settled(value: Any) -> Any:
 
 
 def as_array(value: Any) -> Array:
-    """A result of numpy as an array: an element is one too, strings are objects."""
+    """Convert a numpy result to an array, also a single element; strings become objects."""
     array = np.asarray(value)
     return array.astype(np.object_) if array.dtype.kind in "UST" else array

@@ -1,8 +1,8 @@
-"""Discrete Fourier transforms, as products with a matrix of the turns; and the frames of a signal.
+"""Discrete Fourier transforms as matrix products, and the frames of a signal.
 
-The matrix is made when compiling. A product does more arithmetic than a fast transform, n * n for
-n * log(n), but at the lengths of speech models (up to a thousand or so) it is regular work for the
-units that multiply matrices, and it joins the windowing before it.
+The matrix is made at compile time. A product needs more arithmetic than a fast transform (n * n
+instead of n * log(n)), but at the lengths of speech models (up to about 1,000) it is efficient on
+matrix units, and it fuses with the preceding window.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from compiler.ops.requirements import normal_axis, wide
 from compiler.ops.reshape import reshape
 
 LARGEST_MATRIX_BYTES = 1 << 25
-"""A transform whose matrix would be larger is left to the reference."""
+"""The largest matrix; the reference computes larger transforms."""
 
 
 def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse: bool) -> Array:
-    """The matrix of a transform: [n_in, parts in, n_out, parts out], parts being real, imaginary.
+    """The matrix of a transform: [n_in, parts in, n_out, parts out]; parts are real, imaginary.
 
-    Source: the definition, with angles reduced to one turn before they become numbers.
+    Source: the definition, with angles reduced to one turn in integers first.
     """
     n, k = np.arange(n_in)[:, None], np.arange(n_out)
     angle = 2 * np.pi * ((n * k) % length) / length
@@ -43,7 +43,7 @@ def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse
 
 
 def real_turns(n_in: int, length: int) -> Array:
-    """The matrix from the first half of a real signal's spectrum to the signal."""
+    """Return the matrix from half of a real signal's spectrum to the signal."""
     made = turns(n_in, length, length, (2, 1), inverse=True)
     twice = np.full(n_in, 2.0)
     twice[0] = 1
@@ -55,7 +55,7 @@ def real_turns(n_in: int, length: int) -> Array:
 def transformed(
     x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
 ) -> Operand | None:
-    """The transform of x along an axis, its last axis being the parts; None when it is too long."""
+    """Transform x along an axis; the last axis is the parts; None if the transform is too long."""
     n, parts = t.dims[axis], t.dims[-1]
     if not isinstance(n, int) or parts not in (1, 2) or length < 1:
         return None
@@ -70,7 +70,7 @@ def transformed(
         matrix = real_turns(n_read, length)
     else:
         matrix = turns(n_read, n_out, length, (int(parts), 2), inverse=inverse)
-    # Rows for what lies behind the length of the transform: it is not read.
+    # Zero rows for elements beyond the length of the transform, which are not read.
     unread = np.zeros((n - n_read, *matrix.shape[1:]))
     matrix = np.concatenate([matrix, unread]).astype(dtype.numpy)
     outer = ascii_lowercase[: t.rank - 1]
@@ -81,7 +81,7 @@ def transformed(
 
 
 def _single(t: Tensor | None) -> int | None:
-    """The number in a parameter that is known."""
+    """Return the number in a known parameter."""
     return None if t is None else single(t, "a length, step or axis of a transform")
 
 
@@ -95,8 +95,8 @@ def _(n: OnnxCall) -> Operand | None:
     axis = normal_axis(int(axis or 0), x.rank)
     inverse, onesided = bool(n.attr("inverse", 0)), bool(n.attr("onesided", 0))
     if inverse and not onesided:
-        # The cases of onnx ask for the very rounding errors of numpy's transform, where a sum
-        # that is exact gives 0; see docs/accuracy.md.
+        # The test cases of onnx expect the rounding errors of numpy's transform where an
+        # exact sum is 0; see docs/accuracy.md.
         return None
     length = _single(given)
     size = x.shape[axis]
@@ -109,7 +109,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @op(kind="movement")
 def frames(x: Tensor, *, step: int, length: int) -> TensorType:
-    """Cut a signal into frames of one length that begin every `step` places, and may overlap.
+    """Divide a signal into frames of equal length that begin every `step` samples and may overlap.
 
     Shapes: x [N, L, C], the result [N, (L - length) // step + 1, length, C].
     Errors: E-OP-SHAPE when the signal is shorter than a frame, E-OP-ATTRIBUTE for a step below 1.
@@ -152,7 +152,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @frames.onnx("STFT")
 def _(n: OnnxCall) -> Operand | None:
-    """Frames times the window, and the transform of each."""
+    """Import as frames times the window, and a transform of each frame."""
     x, window = n.operand(0), n.operand(2)
     step, length = _single(n.operand(1)), _single(n.operand(3))
     assert x is not None
@@ -175,7 +175,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @frames.export
 def _(x: Tensor, *, step: int, length: int) -> Operand:
-    """The places of the frames' elements, gathered."""
+    """Export as a gather of the frames' elements."""
     inside = np.arange(length)
     size = x.shape[1]
     if isinstance(size, int):

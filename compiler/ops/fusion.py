@@ -1,12 +1,11 @@
-"""The fused group: several nodes that become one kernel.
+"""Fusions: groups of nodes that become one kernel.
 
     y: f32[N,8] = fusion(x, w, kind="contraction") {
       body: graph ...
     }
 
-It has an output for each value inside that is read outside. The body's inputs stand for the node's
-operands by position. A body captures nothing: constants that are one number live inside, as the
-body's own constants.
+A fusion has an output for each inner value that is read outside. The body's inputs correspond to
+the node's operands by position. A body captures nothing: splat constants are copied into the body.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ def fusion_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """The types of a fused group: its body inferred again for the operands it has.
+    """Infer the types of a fusion from its body and operands.
 
-    Errors: E-GRAPH-TYPE when the body does not fit the operands, and what type rules raise.
+    Errors: E-GRAPH-TYPE if the body does not match the operands, and those of type rules.
     """
     require("body" in node.regions, "E-GRAPH-TYPE", "a fusion needs a region named body")
     body = node.regions["body"]
@@ -56,7 +55,7 @@ def fusion_types(
 
 
 def _closed(recorded: TensorType, inferred: Type) -> Type:
-    """What inference leaves open is as the body records it, as in any graph."""
+    """Complete an inferred open type by the one recorded in the body."""
     from compiler.ir.verify import refines
 
     same = logical(recorded) == logical(inferred)
@@ -69,7 +68,7 @@ def _closed(recorded: TensorType, inferred: Type) -> Type:
 
 @dataclass(frozen=True)
 class _Around:
-    """What a group's surroundings say about values; the same questions for graph and editor."""
+    """Queries on the values around a group, for both graphs and editors."""
 
     graph: Graph | Editor
 
@@ -89,18 +88,17 @@ class _Around:
 
 
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
-    """The fusion node that does the work of a group of nodes.
+    """Make the fusion node of a group of nodes.
 
-    `nodes` are in topological order and may themselves be fusions, whose bodies are merged. The
-    node is returned, not inserted: its outputs are the values that are read outside (of a group
-    that nobody reads: the last one), in order, with their types and layouts; its name is that of
-    the first one's node. It computes the same as the group, so it may take its place, as long as
-    no path leaves the group and comes back: the caller sees to that.
+    `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
+    not inserted. Its outputs are the values read outside (for an unread group: the last value), in
+    order, with their types and layouts; its name is that of the first output's node. It may replace
+    the group if no path leaves the group and re-enters it, which the caller must check.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
-    external = external or produced[-1:]  # a dead group: nobody reads anything
+    external = external or produced[-1:]  # a dead group, without readers
     inner, constants = _merged(nodes)
     defined = {o for n in inner for o in n.outputs if o} | set(constants)
     operands: dict[str, None] = {}
@@ -137,12 +135,12 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
 
 def is_small(c: Constant) -> bool:
-    """Whether a constant can live inside the fusions that read it: it is one number."""
+    """Whether fusions copy a constant into their bodies: it is a splat."""
     return c.is_splat or c.type.n_elements == 1
 
 
 def _factors(nodes: Sequence[Node]) -> set[str]:
-    """Operands of contractions: kernels load them as tensors even when they are one number."""
+    """Return the operands of contractions, which kernels load as tensors even if splats."""
     return {
         i
         for n in nodes
@@ -152,9 +150,9 @@ def _factors(nodes: Sequence[Node]) -> set[str]:
 
 
 def body_names(node: Node) -> dict[str, str]:
-    """How the names inside a fusion's body read outside: its inputs by the operands' names.
+    """Map the names inside a fusion's body to outer names: inputs to the node's operands.
 
-    Other values keep their names, except the outputs, which have the node's.
+    Outputs map to the node's outputs; other values keep their names.
     """
     body = node.regions["body"]
     names = {v.name: operand for v, operand in zip(body.inputs, node.inputs, strict=True)}
@@ -163,9 +161,9 @@ def body_names(node: Node) -> dict[str, str]:
 
 
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
-    """The nodes with the bodies of fusions in their place, and the constants of those bodies.
+    """Inline the bodies of fusions among nodes; return also the constants of the bodies.
 
-    Names inside a body that mean something else around it, or in another body, are changed.
+    Names inside a body that conflict with outer names or another body are changed.
     """
     taken = {name for n in nodes for name in (*n.reads, *filter(None, n.outputs))}
     inner: list[Node] = []

@@ -1,4 +1,4 @@
-"""Reading rows and elements of a tensor by number."""
+"""Gathers of rows and elements by index."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from compiler.ops.positions import along, from_front, require_positions
 from compiler.ops.requirements import normal_axis, require_rank
 
 STAGES_LIMIT = 16
-"""Known indices without a common step are lowered to at most this many copies."""
+"""The most copies to which known indices without a common step are lowered."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
-    """Take the rows (slices along an axis) of x with the given numbers.
+    """Gather the rows (slices along an axis) of x at given indices.
 
-    Numbers that are known when compiling become plain copies; others are read as the program runs.
-    Shapes: the shape of `indices` takes the place of `axis`; negative numbers count from the end,
-    and of a number outside the axis generated code reads the nearest row inside.
+    Indices known at compile time become plain copies; others are read at run time.
+    Shapes: the shape of `indices` replaces `axis`. Negative indices count from the end; generated
+    code clamps indices out of bounds to the axis.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Gather-13.
     """
@@ -61,7 +61,7 @@ def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> Non
 
 
 def _plain_rows(rows: Array, size: Expr) -> Array | None:
-    """Known rows counted from 0, when they are a range or few; None when they are better read."""
+    """Normalise known rows if they are a range or few; None if reading indices is better."""
     if not isinstance(size, int):
         return rows if rows.size == 1 and rows.dtype != np.object_ else None
     if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
@@ -72,7 +72,7 @@ def _plain_rows(rows: Array, size: Expr) -> Array | None:
 
 
 def _inside(row: int, size: Expr) -> Expr:
-    """The place of a known row: as it is in a known size, clamped to the axis in an open one."""
+    """Return the index of a known row, clamped to an axis of open size."""
     if isinstance(size, int):
         return row
     place = row if row >= 0 else size + row
@@ -84,7 +84,7 @@ def _steps(rows: Array) -> set[int]:
 
 
 def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> None:
-    """Known rows as index maps: one for rows of a common step, else one each."""
+    """Copy known rows by index maps: one for rows of a common step, else one per row."""
     flat = rows.reshape(-1).tolist()
     if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
@@ -120,10 +120,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
-    """Take single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so for every axis.
+    """Gather single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so on.
 
-    Shapes: that of `indices`, which has the rank of x and is nowhere else longer; negative numbers
-    count from the end, and for a number outside the axis generated code reads the nearest inside.
+    Shapes: that of `indices`, which has the rank of x and is no longer than x on other axes.
+    Negative indices count from the end; generated code clamps indices out of bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.
     """
@@ -173,11 +173,11 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
-    """Take slices of x whose first indices are listed: the last axis of `indices` is one index.
+    """Gather slices of x by leading indices: the last axis of `indices` is one index.
 
-    Shapes: the first `batch_dims` axes of both are walked together; with indices [b, n, d] and x
-    [b, a1..ad, rest] the result is [b, n, rest]. Negative numbers count from the end; for a number
-    outside its axis generated code reads the nearest inside.
+    Shapes: the first `batch_dims` axes of both are batch axes; with indices [b, n, d] and x
+    [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end; generated
+    code clamps indices out of bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX GatherND-13.
     """
@@ -242,7 +242,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @gather.onnx("ai.onnx.ml:ArrayFeatureExtractor")
 def _(call: OnnxCall) -> Operand | None:
-    """Columns by number, where a list of numbers is a row."""
+    """Import a gather of columns; a list of indices is a row."""
     x, columns = call.operand(0), call.operand(1)
     if x is None or columns is None or x.type.shape is None or columns.type.shape is None:
         return None

@@ -1,7 +1,7 @@
-"""The gradient facets of operators: how a small change of the result goes back to each operand.
+"""The gradient facets of operators (vector-Jacobian products).
 
-A facet gets the gradient of the result, the result and the operands, and gives one gradient per
-operand, None where there is none. Where an operand was broadcast its gradient is summed afterwards.
+A facet maps the gradient of the result, the result and the operands to one gradient per operand,
+None for none. The gradient of a broadcast operand is summed afterwards.
 Source: ONNX Gradient-1 (ai.onnx.preview.training); Griewank and Walther, Evaluating Derivatives.
 """
 
@@ -49,7 +49,7 @@ def _number(value: float, like: Tensor) -> Array:
 
 
 def _sizes(x: Tensor) -> Array:
-    """The shape of x as an operand. Errors: E-SHAPE-OPEN."""
+    """Return the shape of x as an operand. Errors: E-SHAPE-OPEN."""
     return np.array(x.type.static_shape, np.int64)
 
 
@@ -183,7 +183,7 @@ def _(
 
 
 def _spread(g: Tensor, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
-    """The gradient of a sum at every element that was summed."""
+    """Broadcast the gradient of a reduction to the reduced elements."""
     kept = g if keepdims or not axes else unsqueeze(g, axes=axes)
     return expand(kept, _sizes(x))
 
@@ -213,7 +213,7 @@ for _view in (reshape, flatten, squeeze, unsqueeze):
 
 
 def unbroadcast(g: Tensor, x: Tensor) -> Operand:
-    """A gradient summed over the axes along which x was broadcast to its shape."""
+    """Sum a gradient over the axes along which x was broadcast."""
     extra = g.rank - x.rank
     wide = [i for i, d in enumerate(x.shape) if d == 1 and g.shape[extra + i] != 1]
     axes = (*range(extra), *(extra + i for i in wide))

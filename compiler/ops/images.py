@@ -15,18 +15,18 @@ from compiler.ops.reshape import reshape
 from compiler.ops.slice import slice_
 
 LARGEST_GRID = 1 << 24
-"""Points of a grid that is made when compiling; a larger one is left to the reference."""
+"""The most points of a grid made at compile time; the reference computes larger ones."""
 
 
 def _sizes(t: Tensor | None) -> list[int] | None:
-    """The elements of a parameter that is known."""
+    """Return the elements of a known parameter."""
     if t is None or t.value is None or t.value.dtype == np.object_:
         return None
     return [int(v) for v in t.known.reshape(-1)]
 
 
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
-    """The points of a grid from -1 to 1 along each axis, the last axis first, with a 1 behind.
+    """Return the points of a grid from -1 to 1 along each axis, the last axis first, then a 1.
 
     Shapes: [points, axes + 1]. With `align_corners` the outer points are the ends.
     """
@@ -40,7 +40,7 @@ def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
 
 @matmul.onnx("AffineGrid")
 def _(n: OnnxCall) -> Operand | None:
-    """Where the points of the result lie in the image: each of the grid's times the matrix."""
+    """Import AffineGrid: the grid's points times the matrix."""
     theta, sizes = n.operand(0), _sizes(n.operand(1))
     assert theta is not None
     if sizes is None or theta.type.shape is None:
@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Cut off, or add zeros, on both sides of each axis; what is odd goes behind."""
+    """Import CenterCropPad: crop or zero-pad both sides of each axis, an odd element last."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

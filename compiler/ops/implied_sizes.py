@@ -1,6 +1,6 @@
-"""Open sizes that operators imply: weights for 64 channels take only images of 64 channels.
+"""Open sizes that operators imply: weights of 64 channels require images of 64 channels.
 
-Type rules compare sizes through `imply`; whoever wants to know what follows listens.
+Type rules report equal sizes to `imply`; `implied_sizes` collects the implications.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from compiler.ir.affine import Affine
 from compiler.ir.types import Dim
 
 Implied = dict[str, set[int]]
-"""Symbols with the numbers that they have to equal, if any operator is to run."""
+"""Maps symbols to the numbers that operators require."""
 
 _listener: ContextVar[Implied | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def implied_sizes() -> Generator[Implied]:
-    """What the type rules of the block imply."""
+    """Collect the implications of type rules in a `with` block."""
     found: Implied = {}
     token = _listener.set(found)
     try:
@@ -31,7 +31,7 @@ def implied_sizes() -> Generator[Implied]:
 
 @contextmanager
 def without_implied_sizes() -> Generator[None]:
-    """Type rules of what may never run, as branches, imply nothing."""
+    """Ignore implications in a `with` block, for code that may never run, such as branches."""
     token = _listener.set(None)
     try:
         yield
@@ -40,7 +40,7 @@ def without_implied_sizes() -> Generator[None]:
 
 
 def imply(a: Dim, b: Dim) -> None:
-    """Two sizes are equal in every run; an open one beside a number is that number."""
+    """Report that two sizes are equal in every run, which may make an open one a number."""
     found = _listener.get()
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Normalisation by statistics of the tensor itself: layer, root mean square, instance, group."""
+"""Normalisation by the tensor's own statistics: layer, root mean square, instance, group."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
 def layer_norm(
     x: Tensor, scale: Tensor, bias: Tensor | None = None, *, axis: int = -1, epsilon: float = 1e-5
 ) -> TensorType:
-    """Give the axes from `axis` on mean 0 and variance 1, then scale and shift.
+    """Normalise the axes from `axis` on to mean 0 and variance 1, then scale and shift.
 
     Shapes: scale and bias broadcast to x.
     Errors: E-OP-AXIS, E-OP-SHAPE.
@@ -77,18 +77,18 @@ def _(
 
 
 class _Groups:
-    """Stages for the mean and variance over some axes; the others index the groups."""
+    """The stages of mean and variance over some axes; the other axes index the groups."""
 
     def __init__(self, k: Lowering, x: Handle, n_outer: int) -> None:
         self.k, self.x, self.n_outer = k, x, n_outer
         self.dtype = wide(x.dtype)
 
     def element(self, index: Sequence[Expr]) -> Scalar:
-        """An element of x, widened."""
+        """Return an element of x, widened."""
         return self.k.convert(self.x[tuple(index)], self.dtype)
 
     def mean_of(self, hint: str, power: int, centre: Handle | None = None) -> Handle:
-        """A stage: the mean per group of x, or of the square of its distance from `centre`."""
+        """Emit the mean per group of x, or of the squared deviation from `centre`."""
         k, shape = self.k, self.x.shape
         made = k.temporary(shape[: self.n_outer], self.dtype, hint)
         outer, inner = (
@@ -107,7 +107,7 @@ class _Groups:
     def standardised(
         self, index: Sequence[Expr], mean: Handle, var: Handle, epsilon: float
     ) -> Scalar:
-        """The element with its group's mean taken off and divided by its deviation."""
+        """Return the element minus its group's mean, divided by the standard deviation."""
         group = tuple(index[: self.n_outer])
         return (self.element(index) - mean[group]) * (1.0 / self.k.sqrt(var[group] + epsilon))
 
@@ -149,7 +149,7 @@ layer_norm.exports_as("LayerNormalization")
 
 @op(kind="reduction", exact=False)
 def rms_norm(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5) -> TensorType:
-    """Divide by the root of the mean square over the axes from `axis` on, then scale.
+    """Divide by the root mean square over the axes from `axis` on, then scale.
 
     Shapes: scale broadcasts to x.
     Source: Zhang and Sennrich 2019, arXiv:1910.07467; ONNX RMSNormalization-23.
@@ -209,7 +209,7 @@ rms_norm.exports_as("RMSNormalization")
 
 @op(kind="reduction", exact=False)
 def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> TensorType:
-    """Give each channel of each image mean 0 and variance 1, then scale and shift.
+    """Normalise each channel of each image to mean 0 and variance 1, then scale and shift.
 
     Shapes: x [N, C, spatial...], scale and bias [C].
     Source: Ulyanov et al. 2016, arXiv:1607.08022; ONNX InstanceNormalization-22.
@@ -268,7 +268,7 @@ instance_norm.exports_as("InstanceNormalization")
 def group_norm(
     x: Tensor, scale: Tensor, bias: Tensor, *, groups: int, epsilon: float = 1e-5
 ) -> TensorType:
-    """Give each group of channels of each image mean 0 and variance 1, then scale and shift.
+    """Normalise each group of channels of each image to mean 0, variance 1, then scale and shift.
 
     Shapes: x [N, C, ...], scale and bias [C]; C is a multiple of `groups`.
     Source: Wu and He 2018, arXiv:1803.08494; ONNX GroupNormalization-21.

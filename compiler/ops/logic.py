@@ -30,41 +30,41 @@ logical_not = unary(
 )  # fmt: skip
 
 bit_and = binary(
-    "bit_and", "The bits that both integers have.",
+    "bit_and", "Bitwise and of integers.",
     traits=("commutative",),
     numpy=np.bitwise_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="BitwiseAnd",
     elements="integer",
 )  # fmt: skip
 bit_or = binary(
-    "bit_or", "The bits that at least one of the integers has.",
+    "bit_or", "Bitwise or of integers.",
     traits=("commutative",),
     numpy=np.bitwise_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="BitwiseOr",
     elements="integer",
 )  # fmt: skip
 bit_xor = binary(
-    "bit_xor", "The bits that exactly one of the integers has.",
+    "bit_xor", "Bitwise exclusive or of integers.",
     traits=("commutative",),
     numpy=np.bitwise_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="BitwiseXor",
     elements="integer",
 )  # fmt: skip
 bit_not = unary(
-    "bit_not", "Every bit of an integer the other way round.",
+    "bit_not", "Bitwise complement of an integer.",
     numpy=np.invert, scalar=lambda k, x: k.apply("not", x), onnx="BitwiseNot", elements="integer",
     exact=True,
 )  # fmt: skip
 shift_left = binary(
-    "shift_left", "Move the bits of an integer up; the second operand says by how many places.",
+    "shift_left", "Shift the bits of an integer left by the second operand.",
     numpy=np.left_shift, scalar=lambda k, a, b: k.apply("shl", a, b), elements="integer",
 )  # fmt: skip
 shift_right = binary(
-    "shift_right", "Move the bits of an integer down; the second operand says by how many places.",
+    "shift_right", "Shift the bits of an integer right by the second operand.",
     numpy=np.right_shift, scalar=lambda k, a, b: k.apply("shr", a, b), elements="integer",
 )  # fmt: skip
 
 
 @shift_right.export
 def _(a: Tensor, b: Tensor) -> Operand:
-    """Below zero the bits are turned over before and after, so that ones move in from above."""
+    """Complement negative numbers before and after, so that ones are shifted in."""
     if not (plain := _unsigned(a.dtype)):
         return standard("BitShift", a, b, direction="RIGHT")
     number = a.dtype.numpy.type
@@ -75,7 +75,7 @@ def _(a: Tensor, b: Tensor) -> Operand:
 
 
 def _unsigned(dtype: DType) -> DType | None:
-    """The type of the same bits whose numbers have no sign; None when it is one itself."""
+    """Return the unsigned type of the same width; None for an unsigned type."""
     return DType[f"u{dtype.bits}"] if dtype.label[0] == "i" else None
 
 

@@ -1,7 +1,7 @@
-"""What a Loop or Scan carries from step to step, as far as types and constants tell before a run.
+"""The static form of a Loop or Scan: its carried states, slices and trip count.
 
-A loop of this form has states of fixed types, reads a slice of some operands at each step, and
-writes a piece of some results. Generated code can run it without asking anything.
+A loop of this form has states of fixed types, and each step reads a slice of some operands and
+writes a slice of some results. Generated code can run it without checks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.control import always_goes_on, entry, is_batched, n_scanned
 
 ENDLESS = 1 << 40
-"""More steps than any run can take: a loop of so many that tests nothing never ends."""
+"""More steps than any run can take: an unconditional loop of as many never ends."""
 
 
 ROOM = "room"
-"""An attribute of a Loop inside a program: its pieces have room for this many steps.
+"""An attribute of a Loop inside a program: the capacity of its scanned results, in steps.
 
-No trip count is larger; behind the pieces of the steps that were taken lies anything.
+No trip count is larger; elements after the last step are unspecified.
 """
 
 
@@ -34,7 +34,7 @@ NO_CONSTANTS: Mapping[str, Constant] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A value handed from step to step: where it starts, and the output it ends in ("": unread)."""
+    """A loop-carried value: its initial value, and the output of its final one ("" if unread)."""
 
     start: str
     output: str
@@ -43,7 +43,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """An operand or result that is read or written one slice of its first axis a step."""
+    """An operand or result with one slice of its first axis per step."""
 
     value: str
     type: TensorType
@@ -54,10 +54,10 @@ class Slices:
 class LoopForm:
     """A loop that generated code can run.
 
-    `trip` is the number of steps, maybe an expression of sizes, or the value that has it, or None
-    for no limit. `condition` is the
-    value that lets it start ("" for always); `tests` says whether the body's first result decides
-    about going on. `counts` says whether the body gets the step's number and the condition.
+    `trip` is the trip count (possibly an expression of sizes), the value that holds it, or None for
+    no limit. `condition` is the value of the initial condition ("" for true); `tests` tells whether
+    the body's first result is the condition. `counts` tells whether the body's inputs include the
+    step number and the condition.
     """
 
     trip: Expr | str | None
@@ -70,26 +70,26 @@ class LoopForm:
 
     @property
     def n_steps(self) -> int | None:
-        """The number of steps, where it is known."""
+        """Return the trip count, if known."""
         return self.trip if isinstance(self.trip, int) and not self.tests else None
 
 
 def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> bool:
-    """Whether a loop whose condition is true at first never ends by it.
+    """Whether the condition of a loop stays true.
 
-    The body hands its condition on, or always says true.
+    The body returns its condition, or the constant true.
     """
     c = constants.get(body.results[0].value)
     return always_goes_on(body) or (c is not None and is_true(c.array()))
 
 
 def is_true(value: Array) -> bool:
-    """Whether a condition known now holds."""
+    """Whether a known condition holds."""
     return value.size == 1 and bool(value.reshape(-1)[0])
 
 
 def known_steps(node: Node, known: Sequence[Array | None]) -> int | None:
-    """How many steps a Loop takes, when operands known now decide it."""
+    """Return the trip count of a Loop, if known operands determine it."""
     limit, condition = (*known, None, None)[:2]
     if len(node.inputs) > 1 and node.inputs[1]:
         if condition is None or condition.dtype == np.object_:
@@ -103,7 +103,7 @@ def known_steps(node: Node, known: Sequence[Array | None]) -> int | None:
 
 
 def loop_form(node: Node, graph: Graph) -> LoopForm | str:
-    """The form of a Loop or Scan of a graph; a text that says why it has none."""
+    """Return the form of a Loop or Scan, or the reason why it has none."""
     return _of_loop(node, graph) if node.op == "onnx.Loop" else _of_scan(node, graph)
 
 
@@ -211,7 +211,7 @@ def _is_plain(t: Type | None) -> bool:
 
 
 def unfit(node: Node, graph: Graph) -> str:
-    """Why a node with regions cannot be one launch, as far as its own types tell; "" if it can."""
+    """Return why the types of a node with regions prevent a single launch, or ""."""
     if node.op == "onnx.If":
         return _unfit_branches(node, graph)
     if node.op in ("onnx.Loop", "onnx.Scan"):

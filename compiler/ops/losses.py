@@ -1,4 +1,4 @@
-"""Losses of classification: what a wrong class costs."""
+"""Losses of classification."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from compiler.ops.softmax import log_softmax
 
 @op(kind="reduction")
 def take_class(scores: Tensor, classes: Tensor) -> TensorType:
-    """For each place the score of the class that stands there; 0 where the class is none of them.
+    """Gather the score of each place's class; 0 for an invalid class.
 
-    Shapes: scores [N, C, ...], classes [N, ...] of whole numbers; axes of scores other than the
-    classes' may have size 1 and are then repeated.
+    Shapes: scores [N, C, ...], classes [N, ...] of integers; axes of scores other than C may have
+    size 1 and then broadcast.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
-    Source: what ONNX NegativeLogLikelihoodLoss-13 reads of its operands. The row of scores is gone
-    through once and compared with the class: the loss's own softmax reads it as often.
+    Source: ONNX NegativeLogLikelihoodLoss-13. The lowering scans the scores of all classes, as the
+    softmax of the loss does.
     """
     require_elements("take_class", "float", scores)
     require_elements("take_class", "integer", classes)
@@ -98,7 +98,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @take_class.onnx("SoftmaxCrossEntropyLoss")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """The logarithm of the softmax over the classes, and the loss of that."""
+    """Import as the log softmax over the classes, and its loss."""
     x, classes = n.operand(0), n.operand(1)
     assert x is not None
     assert classes is not None
@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """What each place costs, weighted by its class, and these together as `reduction` says."""
+    """Compute the loss of each place, weighted by class, and reduce by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:
@@ -139,7 +139,7 @@ def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
 
 
 def _weights(n: OnnxCall, x: Tensor, classes: Tensor) -> Operand:
-    """The weight of each place; None when all count alike."""
+    """Return the weight of each place; None for equal weights."""
     given, ignored = n.operand(2), n.attr("ignore_index")
     dtype = x.dtype.numpy
     weight: Operand = None

@@ -1,4 +1,4 @@
-"""The gates of one step of a long short-term memory, as one operator for the page."""
+"""The gates of one LSTM step, as one operator for the page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from compiler.ops.requirements import n_elements, require_elements, rounded, tra
 
 @op(kind="scan", exact=False)
 def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorType, TensorType]:
-    """One step behind its products: a cell kept by gate f, filled with g by i, shown by gate o.
+    """The gates of one LSTM step: forget gate f, input gate i, output gate o, candidate g.
 
-    With i, f, o through sigmoid and g through tanh, the new cell is f c + i g and the new state
-    o tanh(new cell). Gives the cell, then the state. `order` says which gate each of the four
-    parts of `gates` is.
-    Shapes: gates [..., 4H], c [..., H]; both results as c.
+    With sigmoid of i, f, o and tanh of g, the new cell is f c + i g, and the new state is o
+    tanh(new cell). Returns the cell, then the state. `order` is the order of the gates in `gates`.
+    Shapes: gates [..., 4H], c [..., H]; both results have the shape of c.
     Errors: E-OP-ATTRIBUTE for another order, E-OP-SHAPE, E-OP-DTYPE.
-    Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the gate f.
+    Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate.
     """
     require_elements("lstm_cell", "float", gates, c)
     known = sorted(order) == sorted("ifgo")

@@ -38,7 +38,7 @@ def matmul(
 ) -> TensorType:
     """Multiply matrices: out[..., m, n] is the sum over k of a[..., m, k] * b[..., k, n].
 
-    A transpose flag swaps the last two axes of its operand first; it does nothing to a vector.
+    A transpose flag exchanges the last two axes of its operand; it has no effect on a vector.
     Shapes: axes before the last two are batches and broadcast; a vector is a row on the left, a
     column on the right, and its axis is missing from the result.
     Errors: E-OP-SHAPE when the inner sizes differ, E-OP-DTYPE when the element types do.
@@ -89,7 +89,7 @@ def _(
 
 
 def _element(t: Handle, batch: list[Expr], matrix: list[Expr], transpose: bool) -> list[Expr]:
-    """The index of a matrix element in a tensor whose batch axes broadcast."""
+    """Return the index of a matrix element in a tensor whose batch axes broadcast."""
     own = batch[len(batch) - (t.rank - len(matrix)) :]
     sizes = t.shape[: t.rank - len(matrix)]
     outer = [t.repeated(i, n) for i, n in zip(own, sizes, strict=True)]
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("Gemm")
 def _(n: OnnxCall) -> Operand:
-    """alpha*a*b + beta*c, with only the parts that do something."""
+    """Import Gemm: alpha*a*b + beta*c, without parts that have no effect."""
     a, b, c = n.operand(0), n.operand(1), n.operand(2)
     assert a is not None
     made = matmul(
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.export
 def _(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Operand | None:
-    """Two matrices with their transposes are a Gemm; others are transposed first."""
+    """Export two matrices with transposes as Gemm; transpose others first."""
     if not (transpose_a or transpose_b):
         return standard("MatMul", a, b)
     if a.type.shape is None or b.type.shape is None:

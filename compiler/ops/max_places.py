@@ -1,4 +1,4 @@
-"""Pooling that also says where the largest elements lie: the places are a second reduction."""
+"""Max pooling with indices: the indices are a second reduction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from compiler.ops.window import (
 Ints = tuple[int, ...]
 
 NOWHERE = 1 << 62
-"""Larger than every place."""
+"""A number larger than every index."""
 
 
 @op(kind="reduction")
@@ -43,12 +43,12 @@ def max_pool_places(
     auto_pad: str = "notset",
     column_major: bool = False,
 ) -> tuple[TensorType, TensorType]:
-    """The largest element of each window, and its place among all elements of x, in row order.
+    """The largest element of each window, and its row-major index in x.
 
-    Of several the first in row order. With `column_major` the first spatial axis counts fastest in
-    the number of a place.
-    Shapes: as for max_pool, twice.
-    Errors: E-OP-ATTRIBUTE for windows that are no windows.
+    Of equal elements, the first in row-major order. With `column_major`, the first spatial axis of
+    an index varies fastest.
+    Shapes: both results as for max_pool.
+    Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22 with its second output.
     """
     pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
@@ -57,7 +57,7 @@ def max_pool_places(
 
 
 def _steps(shape: tuple[int, ...], column_major: bool) -> list[int]:
-    """How far apart neighbours along each axis are counted."""
+    """Return the strides of indices along each axis."""
     spatial = shape[2:]
     order = range(len(spatial)) if column_major else reversed(range(len(spatial)))
     steps, size = [0] * len(spatial), 1
@@ -88,7 +88,7 @@ def _(
 
 
 def _recounted(place: Any, shape: tuple[int, ...], divide: Callable[[Any, int], Any]) -> Any:
-    """The number in columns of a place that is counted in rows; `divide` divides whole numbers."""
+    """Convert a row-major index to column-major; `divide` divides integers."""
     made: Any = 0
     for row_step, step in zip(_steps(shape, False), _steps(shape, True), strict=True):
         along = divide(place, row_step)
@@ -167,7 +167,7 @@ def _(x: Tensor, *, auto_pad: str, ceil_mode: bool, column_major: bool, **window
 
 
 def import_with_places(n: OnnxCall) -> Operand:
-    """A MaxPool of ONNX whose second output is asked for."""
+    """Import a MaxPool with two outputs."""
     kernel = tuple(n.attr("kernel_shape"))
     return max_pool_places(
         n.operand(0),

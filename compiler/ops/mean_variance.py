@@ -10,15 +10,15 @@ from compiler.ops.reduce import reduce_mean
 from compiler.ops.requirements import normal_axes
 
 EPSILON = 1e-9
-"""What the standard's function body adds to the deviation."""
+"""The epsilon that the standard's function body adds to the deviation."""
 
 
 @reduce_mean.onnx("MeanVarianceNormalization")
 def _(n: OnnxCall) -> Operand | None:
     """(x - mean) / sqrt(mean of (x - mean)^2), as the standard's text has it.
 
-    Its function body takes E[x^2] - E[x]^2 for the variance: of a mean of 10,000 nothing is left
-    of that in f32.
+    Its function body computes the variance as E[x^2] - E[x]^2, which cancels completely in f32 for
+    a mean of 10,000.
     """
     x = n.operand(0)
     assert x is not None

@@ -1,4 +1,4 @@
-"""What nodes and graphs compute, by the operators' references: the judge of generated code."""
+"""Evaluation of nodes and graphs by the operators' references: the oracle of generated code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from compiler.ops.declared import declared_for
 from compiler.ops.foreign import as_array, evaluate_foreign
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
-"""Their references give views of one element, or what they give is counted elsewhere."""
+"""Operators whose references return views of one element, or whose memory is counted elsewhere."""
 
 
 TEXT_COPIES = 8
-"""So many times the memory of its operands an operator on strings may need."""
+"""The assumed memory of an operator on strings, in multiples of its operands."""
 
 
 def evaluate_graph(
@@ -31,10 +31,10 @@ def evaluate_graph(
     outer: Mapping[str, Any] | None = None,
     keep: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The values of a graph's results, and of those named in `keep`, by value name.
+    """Evaluate a graph's results, and the values in `keep`, by value name.
 
-    `outer` holds what a region captures. Other values are freed after their last use.
-    Errors: E-RUN-OPERATOR and E-RUN-MEMORY, with the node as place.
+    `outer` holds captured values. Other values are freed after their last use.
+    Errors: E-RUN-OPERATOR and E-RUN-MEMORY, at the node.
     """
     values = {name: outer[name] for name in graph.free_names} if outer else {}
     values.update(inputs)
@@ -60,10 +60,10 @@ def evaluate_node(
     outer: Mapping[str, Any] | None = None,
     run: Run | None = None,
 ) -> tuple[Any, ...]:
-    """The outputs of one node for these operands (None for one left out).
+    """Evaluate one node for these operands (None if omitted).
 
-    `run` says how the regions of control flow run, if not by reference.
-    Errors: E-RUN-OPERATOR, E-RUN-MEMORY, with the node as place.
+    `run` runs the regions of control flow, by default by reference.
+    Errors: E-RUN-OPERATOR, E-RUN-MEMORY, at the node.
     """
     where = Where(node=node.name)
     try:
@@ -107,7 +107,7 @@ def _meaning(
 
 
 def check_node(node: Node, operands: Sequence[Any]) -> None:
-    """Ask for what a node takes before numpy does: the system might grant it and then kill.
+    """Check a node's memory and time before numpy allocates: the system might kill the process.
 
     Errors: E-RUN-MEMORY for its results, E-LIMIT-SECONDS for its operations.
     """
@@ -129,7 +129,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
 
 
 def _text_bytes(value: Any) -> int:
-    """Characters of an array of strings; types say nothing of their lengths."""
+    """Return the characters of an array of strings, whose lengths are not part of types."""
     if not isinstance(value, np.ndarray) or value.dtype != np.object_:
         return 0
     return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))
@@ -138,13 +138,13 @@ def _text_bytes(value: Any) -> int:
 def _types_now(
     node: Node, types: Sequence[Type | None], operands: Sequence[Any]
 ) -> tuple[Type, ...]:
-    """The types of the results for these operands; those on record where the rule refuses them."""
+    """Infer the result types for these operands; use the recorded ones if the rule fails."""
     few = [isinstance(v, np.ndarray) and v.size <= KNOWN_LIMIT for v in operands]
     known = [v if is_few else None for v, is_few in zip(operands, few, strict=True)]
     try:
         return node_types(node, types, known, {})
     except CompileError:
-        return node.types  # what the reference says to them is said to the user
+        return node.types  # the reference will raise the error
 
 
 def _type_of(value: Any) -> Type | None:

@@ -1,4 +1,4 @@
-"""Filters that gather the bins of a spectrum into bands as an ear does."""
+"""Mel filters, which sum the bins of a spectrum to perceptual bands."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from compiler.ir.types import DType
 from compiler.ops.reshape import identity
 
 LARGEST = 1 << 24
-"""Elements of a matrix that is worth storing."""
+"""The most elements of a stored matrix."""
 
 
 def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
-    """The matrix [bins, bands]: each band rises from the middle of the one before, and falls.
+    """Return the matrix [bins, bands] of triangular filters from the centres of adjacent bands.
 
     Units: `rate`, `low` and `high` in hertz; `length` of the transform in samples.
-    Source: ONNX MelWeightMatrix-17, whose steps between bands these are.
+    Source: ONNX MelWeightMatrix-17, including its steps between bands.
     """
     ends = [2595 * np.log10(1 + edge / 700) for edge in (low, high)]
     mels = ends[0] + np.arange(n_bands + 2) * (ends[1] - ends[0]) / (n_bands + 2)
@@ -34,7 +34,7 @@ def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -
 
 @identity.onnx("MelWeightMatrix")
 def _(n: OnnxCall) -> Operand | None:
-    """A constant, once its parameters are known."""
+    """Import as a constant, if the parameters are known."""
     given = [o for o in n.operands if o is not None]
     if len(given) != 5 or any(o.value is None or o.value.dtype == np.object_ for o in given):
         return None

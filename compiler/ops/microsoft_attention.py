@@ -1,8 +1,8 @@
-"""Attention as ONNX Runtime's optimiser writes it: with projections, masks, and caches of keys.
+"""The attention operators of ONNX Runtime: with projections, masks, and key-value caches.
 
-What these kernels offer beyond this (buffers that past and present share in beam search, masks of
-packed batches) makes a node stay as it is.
-Source: ONNX Runtime, docs/ContribOperators.md, and what its processor kernels compute.
+Nodes with other features (shared buffers of past and present in beam search, masks of packed
+batches) stay foreign.
+Source: ONNX Runtime, docs/ContribOperators.md, and its CPU kernels.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from compiler.ops.slice import slice_
 from compiler.ops.transpose import transpose
 
 MASKED = -10000.0
-"""What is added to the score of a masked key unless the node says else."""
+"""The default addend of a masked key's score."""
 
 
 def _static(t: Tensor | None, axis: int) -> int | None:
-    """A size that is a number."""
+    """Return a static size, or None."""
     if t is None or t.type.shape is None or not -t.rank <= axis < t.rank:
         return None
     n = t.shape[axis]
@@ -56,7 +56,7 @@ def _static(t: Tensor | None, axis: int) -> int | None:
 
 @dataclass
 class _Parts:
-    """Queries, keys and values as heads, and how many numbers a head of the result has."""
+    """Queries, keys and values as heads, and the head size of the result."""
 
     q: Operand
     k: Operand
@@ -70,7 +70,7 @@ class _Parts:
 
 
 def _mask(mask: Tensor | None, n: OnnxCall, k: Operand, batch: Any, dtype: DType) -> Any:
-    """What a mask adds to the scores: 0 or a large negative number; False for an unknown form."""
+    """Convert a mask to an addend of scores: 0 or a large negative number; False if unsupported."""
     if mask is None:
         return None
     if mask.type.shape is None:
@@ -97,7 +97,7 @@ def _mask(mask: Tensor | None, n: OnnxCall, k: Operand, batch: Any, dtype: DType
 
 
 def _finished(n: OnnxCall, parts: _Parts, n_heads: int, mask: Any, bias: Tensor | None) -> Operand:
-    """The attention of the parts, back in rows."""
+    """Compute attention over the parts, as rows."""
     made = attended(
         parts.q,
         parts.k,
@@ -115,7 +115,7 @@ def _finished(n: OnnxCall, parts: _Parts, n_heads: int, mask: Any, bias: Tensor 
 
 @matmul.onnx("com.microsoft:Attention")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """One product makes queries, keys and values of the input."""
+    """Import Attention: one product projects the input to queries, keys and values."""
     x, weights, bias, mask, past, added = (n.operand(i) for i in range(6))
     assert x is not None
     assert weights is not None
@@ -136,7 +136,7 @@ def of_projection(
     past: Tensor | None,
     added: Tensor | None,
 ) -> Operand | tuple[Operand, ...] | None:
-    """Attention once one product has made queries, keys and values of the input."""
+    """Compute attention from the projected queries, keys and values."""
     heads = int(n.attr("num_heads", 1))
     width = _static(weights, 1)
     if width is None or n.attr("do_rotary", 0):
@@ -162,7 +162,7 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """New keys or values behind those of the past, which lie in one tensor."""
+    """Append new keys or values to those of the past, which share one tensor."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)
@@ -193,7 +193,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _given(n: OnnxCall, heads: int) -> _Parts | None:
-    """Heads from the forms in which queries, keys and values may be given, biases added."""
+    """Convert the accepted forms of queries, keys and values to heads, with biases added."""
     query, key, value, bias = (n.operand(i) for i in range(4))
     assert query is not None
     if query.rank == 5:
@@ -232,7 +232,7 @@ def _plus(x: Tensor, bias: Operand) -> Operand:
 
 
 def _packed(x: Tensor, index: int) -> Operand:
-    """One of the tensors packed as [batch, places, heads, which, size]."""
+    """Extract one of the tensors packed as [batch, places, heads, which, size]."""
     taken = squeeze(part(x, 3, index, index + 1), axes=(3,))
     return transpose(taken, perm=(0, 2, 1, 3)).out(0)
 
@@ -242,7 +242,7 @@ def _packed(x: Tensor, index: int) -> Operand:
 
 @matmul.onnx("com.microsoft:GroupQueryAttention")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """New keys are written into each sequence's cache behind those it has; then attention."""
+    """Import GroupQueryAttention: append new keys to each sequence's cache, then attend."""
     query, lengths, total = n.operand(0), n.operand(5), n.operand(6)
     if query is None or lengths is None or total is None or not _is_plain_group(n, query):
         return None
@@ -253,7 +253,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
         return None
     head = width // per_head
     q, k, v = _heads_of_groups(n, heads, few, head)
-    # How many keys each sequence has before the new ones: none when it is all new, and padded.
+    # The number of cached keys of each sequence: 0 if all keys are new and padded.
     behind = add(sub(widened_index(lengths), length(q, 2)), np.asarray(1, np.int64))
     before = once(max_(behind, np.asarray(0, np.int64)))
     if n.attr("do_rotary", 0):
@@ -279,7 +279,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _is_plain_group(n: OnnxCall, query: Tensor) -> bool:
-    """Whether a node asks for nothing beyond what is written here."""
+    """Whether a node uses only supported features."""
     special = (
         n.attr("smooth_softmax", -1) == 1
         or n.attr("sliding_window_cache", 0)
@@ -311,7 +311,7 @@ def _heads_of_groups(n: OnnxCall, heads: int, few: int, head: int) -> tuple[Oper
 
 
 def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
-    """Heads turned by the angles of their positions behind the past."""
+    """Rotate heads by the angles of their positions after the past."""
     cos, sin, given = n.operand(7), n.operand(8), n.operand(9)
     half = _static(cos, 1)
     assert half is not None, "a table of angles has a known width"
@@ -326,7 +326,7 @@ def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
 
 
 def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand) -> Operand:
-    """A cache for `count` keys, or as many as it has room for, with the new ones written in."""
+    """Write new keys to a cache of `count` keys or of its capacity."""
     if past is None:
         return once(new)
     more = max_(sub(count, length(past, 2)), np.asarray(0, np.int64))
@@ -340,7 +340,7 @@ def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand)
 
 @matmul.onnx("com.microsoft:RotaryEmbedding")
 def _(n: OnnxCall) -> Operand | None:
-    """Heads (or rows of heads) turned by the angles of their positions."""
+    """Import RotaryEmbedding: rotate heads (or rows of heads) by the angles of their positions."""
     x, positions, cos, sin = (n.operand(i) for i in range(4))
     assert x is not None
     assert positions is not None

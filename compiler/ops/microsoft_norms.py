@@ -1,4 +1,4 @@
-"""Normalisations of ONNX Runtime: with what is added before them, or in layouts of its own.
+"""Normalisations of ONNX Runtime, with preceding sums or in other layouts.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -29,7 +29,7 @@ def _epsilon(n: OnnxCall, default: float = 1e-12) -> float:
 
 @rms_norm.onnx("SimplifiedLayerNormalization", "com.microsoft:SimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """An RMS normalisation under an older name, which ONNX Runtime writes into ONNX's domain."""
+    """Import an older name of RMS normalisation, which ONNX Runtime writes into ONNX's domain."""
     x, scale = n.operand(0), n.operand(1)
     assert x is not None
     assert scale is not None
@@ -54,7 +54,7 @@ def _inverse_root(squares: Operand, axes: tuple[int, ...], epsilon: float, dtype
 
 @layer_norm.onnx("com.microsoft:SkipLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """The normalised sum of input, skip and bias; its statistics; and the sum itself."""
+    """Import as the normalised sum of input, skip and bias, its statistics, and the sum."""
     x, skip, gamma, beta, bias = (n.operand(i) for i in range(5))
     assert x is not None
     if x.type.shape is None:
@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """The same without the mean: divided by the root of the mean square."""
+    """Import the same without the mean: divided by the root mean square."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:
@@ -87,7 +87,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @layer_norm.onnx("com.microsoft:EmbedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Rows for words, places and segments, summed and normalised; and how many words there are."""
+    """Import as the normalised sum of word, position and segment rows, and the word counts."""
     ids, segments, words, places, kinds, gamma, beta, mask, at = (n.operand(i) for i in range(9))
     assert ids is not None
     assert places is not None
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _grouped(n: OnnxCall, x: Operand, like: Tensor) -> Operand:
-    """A group normalisation, of images whose channels stand last unless the node says else."""
+    """Import a group normalisation, by default of channels-last images."""
     gamma, beta = n.operand(1), n.operand(2)
     assert gamma is not None
     assert beta is not None

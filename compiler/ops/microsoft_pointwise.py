@@ -1,4 +1,4 @@
-"""Pointwise operators of ONNX Runtime, most of them two or three of ONNX's in one.
+"""Pointwise operators of ONNX Runtime, most of them fusions of two or three of ONNX's.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -23,7 +23,7 @@ from compiler.ops.trilu import trilu
 
 
 def summed(*operands: Tensor | None) -> Operand:
-    """The sum of the operands that are there."""
+    """Sum the operands that are not omitted."""
     first, *rest = [o for o in operands if o is not None]
     made: Operand = first
     for o in rest:
@@ -66,7 +66,7 @@ def _(n: OnnxCall) -> Operand:
 
 @add.onnx("com.microsoft:BiasDropout")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Outside training nothing is dropped; the mask then keeps everything."""
+    """Import for inference: nothing is dropped, and the mask is all true."""
     x, training = n.operand(0), n.operand(4)
     if training is not None and (training.value is None or bool(training.known.any())):
         return None
@@ -78,7 +78,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @softmax.onnx("com.microsoft:BiasSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """The softmax over the last axis of a sum; over several axes it is left alone."""
+    """Import a softmax over the last axis of a sum; several axes stay foreign."""
     x, bias = n.operand(0), n.operand(1)
     assert x is not None
     assert bias is not None
@@ -89,7 +89,7 @@ def _(n: OnnxCall) -> Operand | None:
     return softmax(add(x, bias), axis=x.rank - 1)
 
 
-# Names that mean what the operator of ONNX of that name means
+# Names with the semantics of ONNX's operators of the same name
 
 
 @trilu.onnx("com.microsoft:Trilu")
@@ -109,7 +109,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @range_.onnx("com.microsoft:Range")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """A step that is left out is 1."""
+    """An omitted step is 1."""
     start, limit, step = n.operand(0), n.operand(1), n.operand(2)
     assert start is not None
     one = np.asarray(1, start.dtype.numpy)
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @pad.onnx("com.microsoft:Pad")
 def _(n: OnnxCall) -> Operand | None:
-    """The pads may be written as one row of a matrix."""
+    """The pads may be a matrix of one row."""
     pads = n.operand(1)
     assert pads is not None
     if pads.value is None:

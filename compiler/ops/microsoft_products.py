@@ -1,4 +1,4 @@
-"""Products and convolutions as ONNX Runtime's optimiser writes them: with what follows them inside.
+"""The fused products and convolutions of ONNX Runtime's optimiser, with epilogues.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -37,7 +37,7 @@ ACTIVATIONS: Mapping[str, Callable[[Operand, Parameters, DType], Operand]] = {
         x, np.asarray(_at(p, 0, -np.inf), dtype.numpy), np.asarray(_at(p, 1, np.inf), dtype.numpy)
     ),
 }
-"""What follows a product: from the value, the parameters written down, and the element type."""
+"""Builds an epilogue from the value, the parameters and the element type."""
 
 
 def _at(parameters: Parameters, position: int, default: float) -> float:
@@ -45,7 +45,7 @@ def _at(parameters: Parameters, position: int, default: float) -> float:
 
 
 def activated(made: Operand, name: str, parameters: Parameters, dtype: DType) -> Operand | None:
-    """The value after an activation; None for one that is not known."""
+    """Apply an activation; None for an unknown one."""
     if made is None or name not in ACTIVATIONS:
         return None
     return ACTIVATIONS[name](made, parameters, dtype)
@@ -54,7 +54,7 @@ def activated(made: Operand, name: str, parameters: Parameters, dtype: DType) ->
 def as_standard(
     n: OnnxCall, op_type: str, opset: int, n_operands: int = 64, **attrs: Any
 ) -> Operand | tuple[Operand, ...] | None:
-    """What the operator of this name in ONNX's own domain makes of the node."""
+    """Import a node by the operator of this name in ONNX's own domain."""
     extra = {k: v for k, v in n.attrs.items() if not k.startswith("activation")}
     call = replace(
         n,
@@ -71,7 +71,7 @@ def as_standard(
 
 
 def _turned(x: Tensor, batch: bool) -> Operand:
-    """The first axis moved behind the other axes of the batch."""
+    """Move the first axis after the other batch axes."""
     if not batch or x.rank < 3:
         return x
     return transpose(x, perm=(*range(1, x.rank - 1), 0, x.rank - 1))
@@ -101,7 +101,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _letters(n: OnnxCall) -> list[float]:
-    """Parameters of an activation that have attributes of their own."""
+    """Return the parameters of an activation in separate attributes."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return [float(n.attr(k)) for k in names if n.attr(k) is not None]
 
@@ -124,7 +124,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("com.microsoft:CDist")
 def _(n: OnnxCall) -> Operand | None:
-    """Distances between rows: of squares, not of products, so that near rows stay exact."""
+    """Import distances between rows by squared differences, which are exact for near rows."""
     metric = n.attr("metric", "sqeuclidean")
     if metric not in ("sqeuclidean", "euclidean"):
         return None
@@ -138,7 +138,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @conv.onnx("com.microsoft:FusedConv")
 def _(n: OnnxCall) -> Operand | None:
-    """A convolution, what is added to it, and an activation."""
+    """Import a convolution with a sum and an activation."""
     x, other = n.operand(0), n.operand(3)
     assert x is not None
     made = as_standard(n, "Conv", 11, n_operands=3)

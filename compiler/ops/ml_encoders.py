@@ -1,4 +1,4 @@
-"""Looking elements up in tables, and ONNX's encoders of categories made of that."""
+"""Table lookup, and ONNX's encoders of categories built on it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from compiler.ops.reshape import unsqueeze
 
 @op(kind="opaque")
 def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorType:
-    """For each element of x the value whose key it equals, else the default.
+    """Look up the value of the key equal to each element of x, else the default.
 
-    The keys rise, with a NaN at their end if there is one; of equal keys the first counts. They are
-    found by halving. Elements may be words, for which no code is generated.
+    The keys are sorted, NaN last; of equal keys, the first counts. The lookup is a binary search.
+    Elements may be strings, for which no code is generated.
     Shapes: keys and values [n], the default is a scalar; the result has the shape of x.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX LabelEncoder-4 (ai.onnx.ml).
@@ -45,7 +45,7 @@ def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorT
 
 
 def _strides(n: int) -> list[int]:
-    """Powers of two up to n, the largest first."""
+    """Return the powers of two up to n, the largest first."""
     return [1 << k for k in reversed(range(n.bit_length()))]
 
 
@@ -121,7 +121,7 @@ _DEFAULTS = {"strings": "_Unused", "int64s": -1, "floats": -0.0}
 
 
 def _side(n: OnnxCall, side: str) -> tuple[Array, str]:
-    """The keys or values of a LabelEncoder, and the kind of list they are.
+    """Return the keys or values of a LabelEncoder, and the kind of their list.
 
     Errors: E-OP-ATTRIBUTE.
     """
@@ -137,7 +137,7 @@ def _side(n: OnnxCall, side: str) -> tuple[Array, str]:
 
 
 def _words(n: OnnxCall, name: str) -> Array:
-    """A list of words; bytes that are none are told apart no further."""
+    """Return a list of strings; invalid bytes are replaced."""
     given = n.attr(name) or ()
     return np.array([v if isinstance(v, str) else v.decode(errors="replace") for v in given], "O")
 
@@ -167,7 +167,7 @@ def _(n: OnnxCall) -> Operand | None:
         return _both_ways(x, np.arange(len(words)), words, n)
     keys, _kind = _side(n, "keys")
     values, kind = _side(n, "values")
-    if n.opset < 4 and keys.dtype.kind == "f":  # a NaN did not equal a NaN yet
+    if n.opset < 4 and keys.dtype.kind == "f":  # NaN equals NaN only since opset 4
         keys, values = keys[~np.isnan(keys)], values[: len(keys)][~np.isnan(keys)]
     return _table(x, keys, values, _default(n, values, kind))
 
@@ -197,7 +197,7 @@ def _(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> Operand | Non
 
 
 def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
-    """Words become numbers, numbers words."""
+    """Map strings to integers, or integers to strings."""
     if x.dtype is DType.string:
         return _table(x, words, whole, np.array(n.attr("default_int64", -1), np.int64))
     return _table(x, whole, words, np.array(n.attr("default_string", "_Unused"), np.object_))
@@ -205,7 +205,7 @@ def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
 
 @equal.onnx("ai.onnx.ml:OneHotEncoder")
 def _(n: OnnxCall) -> Operand | None:
-    """1 at the place of an element's category; nowhere if it has none."""
+    """Import a one-hot encoding of categories; all zeros for an unknown one."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None
@@ -222,7 +222,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @concat.onnx("ai.onnx.ml:FeatureVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """The features of all operands side by side, as f32, each cut to the width that is stated."""
+    """Import a concatenation of features as f32, each cropped to its stated width."""
     sizes = n.attr("inputdimensions") or ()
     parts: list[Operand] = []
     for k, x in enumerate(n.operands):

@@ -1,6 +1,6 @@
-"""The scores of trees as what ONNX's tree ensembles give: targets, or labels and probabilities.
+"""The outputs of ONNX's tree ensembles from tree scores: targets, or labels and probabilities.
 
-What ONNX leaves open for two classes is done as ONNX Runtime does it.
+For two classes, where ONNX is silent, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from compiler.ops.reshape import squeeze
 
 
 def _computed_in(x: Tensor) -> DType:
-    """Doubles are compared with doubles, all else as f32."""
+    """Return the type of comparisons: f64 for f64, else f32."""
     return DType.f64 if x.dtype is DType.f64 else DType.f32
 
 
@@ -49,7 +49,7 @@ def _(n: OnnxCall) -> Operand | None:
     if len(base) == n_targets:
         made = add(scores, base)
         if not all(map(tables.always, range(n_targets))):
-            # As ONNX Runtime has it: what no leaf has a weight for has no base value either.
+            # As in ONNX Runtime: a target without weights in any leaf has no base value either.
             hit = tables.hits(rows_of(x, dtype), n_targets)
             made = where(hit, made, np.asarray(0, dtype.numpy))
     return as_f32(transformed(made, n_targets, n.attr("post_transform", "NONE")), dtype)
@@ -78,7 +78,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def as_f32(scores: Operand, dtype: DType) -> Operand:
-    """Scores as f32, whatever they were computed in."""
+    """Convert scores to f32."""
     return scores if dtype is DType.f32 else cast(scores, to=DType.f32)
 
 
@@ -98,12 +98,12 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 Hit = Operand | bool
-"""Which rows a class gets scores in: all, none, or those where a column of bool is true."""
+"""The rows with scores of a class: all, none, or those where a bool column is true."""
 
 
 @dataclass(frozen=True)
 class _Votes:
-    """The scores of classes, as label and probabilities."""
+    """The conversion of class scores to labels and probabilities."""
 
     x: Operand
     tables: Tables
@@ -112,7 +112,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Three classes or more: the largest score wins, among those that got one."""
+        """Convert three or more classes: the largest score wins, among classes with a score."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:
@@ -124,7 +124,7 @@ class _Votes:
         return self.labels.best(judged), transformed(scores, count, self.transform)
 
     def few(self) -> tuple[Operand, Operand]:
-        """Two classes, which may share one column of scores, or a single one."""
+        """Convert two classes, possibly with one column of scores, or a single class."""
         if len(self.labels.values) == 1:
             score = _plus(self.tables.scores(self.x, 1), self.base[:1])
             above = greater(squeeze(score, axes=(1,)), self._number(0))
@@ -137,7 +137,7 @@ class _Votes:
         scores = self.tables.scores(self.x, 2)
         hit0, hit1 = self._hits()
         none0, none1 = (gather(scores, np.array([c]), axis=1) for c in (0, 1))
-        first, second = none0, none1  # 0 where a class gets no score
+        first, second = none0, none1  # 0 for a class without a score
         if len(self.base) == 2:
             both = add(first, self.base[1:])
             first = _pick(hit1, neg(both), add(first, self.base[:1]))
@@ -152,7 +152,7 @@ class _Votes:
         return self._label(squeeze(decisive, axes=(1,))), made
 
     def _hits(self) -> tuple[Hit, Hit]:
-        """Whether a row gets a score for the first class, and for the second."""
+        """Return the rows with a score of the first class, and of the second."""
         always = [self.tables.always(c) for c in (0, 1)]
         never = [not np.any(self.tables.targets == c) for c in (0, 1)]
         if all(a or n for a, n in zip(always, never, strict=True)):
@@ -162,7 +162,7 @@ class _Votes:
 
     @property
     def _is_one_sided(self) -> bool:
-        """Whether all weights are for one of two classes."""
+        """Whether all weights are of one of two classes."""
         return len(np.unique(self.tables.targets[self.tables.targets >= 0])) == 1
 
     @property
@@ -170,12 +170,12 @@ class _Votes:
         return bool(np.all(self.tables.weights >= 0))
 
     def _shared(self, score: Operand) -> Operand:
-        """Both columns from the only one that has scores."""
+        """Compute both columns from the only one with scores."""
         complement = self._is_one_sided and self._is_positive
         return with_opposite(score, self.transform, complement=complement)
 
     def _label(self, score: Operand) -> Operand:
-        """The label by the score that decides; scores for both classes give 0 and 1, or words."""
+        """Return the label by the deciding score."""
         limit = 0.5 if self._is_one_sided and self._is_positive else 0
         above = greater(score, self._number(limit))
         if self._is_one_sided or self.labels.are_words:
@@ -187,7 +187,7 @@ class _Votes:
 
 
 def _pick(hit: Hit, then: Operand, otherwise: Operand) -> Operand:
-    """`then` in the rows that are hit."""
+    """Select `then` in the hit rows."""
     if isinstance(hit, bool):
         return then if hit else otherwise
     return where(hit, then, otherwise)

@@ -1,6 +1,6 @@
-"""Operators of ai.onnx.ml that stay ONNX nodes: on maps, or on operands of unknown rank.
+"""Foreign operators of ai.onnx.ml: on maps, or on operands of unknown rank.
 
-onnx.reference has no maps of labels, and answers for classifiers that ONNX Runtime does not give.
+onnx.reference lacks maps of labels, and differs from ONNX Runtime for classifiers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PREFIX = "onnx.ai.onnx.ml."
 
 
 def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The outputs of a node of ai.onnx.ml; None when onnx.reference is to be asked.
+    """Evaluate a node of ai.onnx.ml; None to use onnx.reference.
 
     Errors: those of the operators' declarations, E-OP-ATTRIBUTE.
     """
@@ -34,8 +34,8 @@ def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What our own operators make of the node, now that its operands are here."""
-    from compiler.ops.meaning import evaluate_graph  # it asks for this file's operators
+    """Evaluate a node by its operator's declaration, for known operands."""
+    from compiler.ops.meaning import evaluate_graph  # which imports this file
 
     if not all(v is None or isinstance(v, np.ndarray) for v in values):
         return None
@@ -65,7 +65,7 @@ Attributes = Mapping[str, Any]
 
 
 def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
-    """A map from labels to scores for each row."""
+    """Make a map from labels to scores for each row."""
     labels = attrs.get("classlabels_strings") or attrs.get("classlabels_int64s") or ()
     scores = np.atleast_2d(x)
     require(
@@ -73,12 +73,12 @@ def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
         "E-OP-SHAPE",
         f"ZipMap has {len(labels)} labels for scores of shape {list(x.shape)}",
     )
-    # Without a step of Python for each row: that is most of what a small forest takes.
+    # Without a Python loop over rows, which would dominate a small forest.
     return list(map(dict, map(zip, repeat(labels), scores.tolist())))
 
 
 def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
-    """The values of a map in the order of a vocabulary; what has no value is 0 or empty."""
+    """Return the values of a map in vocabulary order; missing ones are 0 or empty."""
     vocabulary = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
     dtype = t.dtype.numpy if isinstance(t, TensorType) else np.dtype(np.float32)
     nothing = "" if dtype == np.object_ else 0
@@ -86,7 +86,7 @@ def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
 
 
 def _cast_map(x: Mapping[int, Any], attrs: Attributes, _: Type) -> Array:
-    """The values of a map in the order of its keys, or at the places that the keys are."""
+    """Return the values of a map in key order, or at the indices given by the keys."""
     kind = attrs.get("cast_to", "TO_FLOAT")
     require(kind in _CASTS, "E-OP-ATTRIBUTE", f"CastMap cannot cast {kind!r:.40}")
     dtype, convert, nothing = _CASTS[kind]
@@ -114,4 +114,4 @@ ON_MAPS: dict[str, Callable[[Any, Attributes, Type], Any]] = {
     "DictVectorizer": _dict_vectorizer,
     "CastMap": _cast_map,
 }
-"""What reads or makes maps, which are no tensors."""
+"""The operators on maps, which are not tensors."""

@@ -1,6 +1,6 @@
-"""Decision trees as tables: every row of x walks down every tree, and the leaves are combined.
+"""Decision forests as tables: every row of x descends every tree, and leaves are aggregated.
 
-What ONNX's attributes say about trees is made into these tables in ml_trees.py.
+ml_trees.py converts ONNX's attributes to these tables.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from compiler.ir.types import DType, TensorType
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
 
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
-"""How a number may stand to a threshold; what is unordered has a NaN on one side."""
+"""The relations of a number to a threshold; unordered means NaN on one side."""
 
 AGGREGATES = ("sum", "min", "max")
 
 
 ROWS_AT_ONCE = 64
-"""So many rows go down a tree side by side: their walks do not wait for each other."""
+"""The rows that descend a tree together: their steps are independent."""
 
 
 @op(kind="opaque", exact=False)
@@ -44,17 +44,16 @@ def forest(
     aggregate: str = "sum",
     absent: float = 0.0,
 ) -> TensorType:
-    """Walk down every tree with every row of x, and combine the weights of the leaves by target.
+    """Evaluate a decision forest: descend every tree with every row of x, and aggregate the leaves.
 
-    nodes[k] is a feature and two branches: x[n, feature] is compared with thresholds[k], and the
-    walk goes to the first branch if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in
-    relations[k], else to the second. Numbers below 0 are leaves: -1 is the first. A leaf adds
-    weights[leaf, j] to the target targets[leaf, j] for every j, or with another aggregate gives the
-    smallest or largest; a target of -1 is none. A target that no leaf of a row has a weight for
-    gets `absent`. A walk in tree t takes depths[t] steps at most.
+    nodes[k] is a feature and two branches. x[n, feature] is compared with thresholds[k]; the first
+    branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in relations[k],
+    else the second. Negative branches are leaves: -1 is the first. For every j, a leaf adds
+    weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum; target -1
+    is none. A target without weights in the reached leaves is `absent`. Tree t has at most
+    depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
-    and weights [leaves, J]; the result is [N, n_targets]. An index outside a table counts as the
-    nearest inside.
+    and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX TreeEnsemble-5 (ai.onnx.ml).
     """
@@ -77,7 +76,7 @@ def forest(
 
 
 def _fetched(table: Array, at: Array) -> Array:
-    """Elements by number, as generated code reads them: the nearest inside, 0 from nothing."""
+    """Return elements by index as generated code does: clamped, 0 from an empty table."""
     if table.shape[0] == 0:
         return np.zeros((*at.shape, *table.shape[1:]), table.dtype)
     return table[np.clip(at, 0, table.shape[0] - 1)]
@@ -126,7 +125,7 @@ def _(
 
 @forest.cost
 def _(x: TensorType, *tables: TensorType, out: TensorType, **_: Any) -> Cost:
-    """Four operations a step, in trees whose nodes are spread evenly over steps and trees."""
+    """Four operations per step, for nodes evenly distributed over steps and trees."""
     n_nodes, n_trees = tables[1].n_elements, tables[3].n_elements
     steps = (n_nodes // max(n_trees, 1) + 1).bit_length()
     added = tables[5].static_shape[1]
@@ -150,7 +149,7 @@ def _(
     aggregate: str,
     absent: float,
 ) -> None:
-    """Blocks of rows go down one tree after the other, all rows of a block a step at a time."""
+    """Blocks of rows descend the trees in order; each step advances all rows of a block."""
     n_rows, n_trees = out.shape[0], roots.shape[0]
     at = k.temporary((ROWS_AT_ONCE,), DType.i32, "at")
     hits = k.temporary((ROWS_AT_ONCE, n_targets), DType.bool, "hits")
@@ -193,7 +192,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Whether two numbers stand in one of the relations that are allowed."""
+    """Whether the relation of two numbers is allowed."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),
@@ -213,7 +212,7 @@ def _table(*numbers: int) -> Array:
 
 @forest.samples
 def _() -> Iterator[tuple[Any, ...]]:
-    """Two trees over three features, one of them three steps deep and the other a single leaf."""
+    """Two trees over three features: one of depth three, and a single leaf."""
     nodes = [
         np.stack([_table(2, 0, 1, 2), _table(1, -1, 3, -4), _table(2, -2, -3, -5)], axis=1),
         np.array([0.25, -0.5, 0.75, 0.0], np.float32),

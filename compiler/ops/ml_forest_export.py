@@ -1,4 +1,4 @@
-"""Forests as ONNX writes them: one TreeEnsemble where it has words for them, else step by step."""
+"""The export of forests: one TreeEnsemble if it can express them, else step by step."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MODES = {
     EQUAL: 4,
     LESS | GREATER: 5,
 }
-"""How TreeEnsemble numbers comparisons."""
+"""TreeEnsemble's encoding of comparisons."""
 
 _AGGREGATES = {"sum": 1, "min": 2, "max": 3}
 _REDUCTIONS = {"sum": "add", "min": "min", "max": "max"}
 
 DEEPEST = 64
-"""Trees of more steps are not written out."""
+"""The most steps of a tree exported step by step."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,9 @@ def _(
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
-    """Whether TreeEnsemble has words for the comparisons, and every leaf has its targets.
+    """Whether TreeEnsemble can express the comparisons, and every leaf has its targets.
 
-    A comparison that holds for every number but one holds there for NaN too. To a sum a leaf may
-    add nothing instead.
+    TreeEnsemble's "not equal" holds for NaN too. For sums, a leaf without targets may add 0.
     """
     aimed = aggregate == "sum" or t.targets.min(initial=0) >= 0
     inside = t.targets.max(initial=0) < n_targets
@@ -93,7 +92,7 @@ def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
 
 
 def _is_tree(t: _Tables) -> bool:
-    """Whether every node is inside its table, and only one other leads to it."""
+    """Whether every node is in its table and has exactly one parent."""
     branches = t.nodes[:, 1:].reshape(-1)
     inner = np.concatenate([branches[branches >= 0], t.roots[t.roots >= 0]])
     leaves = -1 - branches[branches < 0]
@@ -106,7 +105,7 @@ def _is_tree(t: _Tables) -> bool:
 
 
 def _without_bare_leaves(t: _Tables) -> _Tables:
-    """The same trees with a node, whatever it compares, before each leaf that is a whole tree."""
+    """Add an arbitrary node above each leaf that is a whole tree."""
     bare = t.roots < 0
     leaves = t.roots[bare]
     rows = np.stack([np.zeros_like(leaves), leaves, leaves], axis=1)
@@ -122,7 +121,7 @@ def _without_bare_leaves(t: _Tables) -> _Tables:
 
 
 def _with_one_weight(t: _Tables) -> _Tables:
-    """A copy of the trees for each weight of a leaf; one without a target adds 0."""
+    """Copy the trees once per weight of a leaf; weights without a target add 0."""
     n_copies, n_nodes, n_leaves = t.targets.shape[1], len(t.nodes), len(t.weights)
     copies: list[Array] = []
     for k in range(n_copies):
@@ -163,7 +162,7 @@ def _attributes(t: _Tables) -> dict[str, Any]:
 
 
 def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
-    """The leaf that each row reaches in each tree, [N, trees]; all walk side by side."""
+    """Compute the leaf of each row in each tree, [N, trees], in parallel steps."""
     n_rows = standard("Shape", x, start=0, end=1)
     shape = standard("Concat", n_rows, np.array([len(t.roots)]), axis=0)
     at: Operand = standard("Expand", t.roots.astype(np.int64)[None], shape)
@@ -178,7 +177,7 @@ def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
 
 
 def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
-    """The node behind each one."""
+    """Compute the next node of each row and tree."""
     last = x.shape[1] - 1 if isinstance(x.shape[1], int) else np.iinfo(np.int64).max
     features = np.clip(t.nodes[:, 0].astype(np.int64), 0, last)
     value = standard("GatherElements", x, standard("Gather", features, at), axis=1)
@@ -202,7 +201,7 @@ def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
 def _combined(
     x: Tensor, leaves: Operand, t: _Tables, n_targets: int, aggregate: str, absent: float
 ) -> Operand:
-    """The weights of the leaves by target; those without one go to a column that is cut off."""
+    """Aggregate the weights of leaves by target; a dropped column takes those without one."""
     number = x.dtype.numpy.type
     found = (t.targets >= 0) & (t.targets < n_targets)
     targets = np.where(found, t.targets, n_targets).astype(np.int64)

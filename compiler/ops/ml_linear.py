@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul.onnx("ai.onnx.ml:LinearClassifier")
 def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
-    """One row of coefficients may stand for two classes: it speaks for the second."""
+    """A single row of coefficients may score two classes: it is the score of the second."""
     x = n.operand(0)
     if x is None or not has_rows(x):
         return None
@@ -80,7 +80,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def per_feature(name: str, values: Array, x: Tensor) -> Array:
-    """One number for all features, or one for each. Errors: E-OP-ATTRIBUTE."""
+    """Return one number for all features, or one per feature. Errors: E-OP-ATTRIBUTE."""
     size = x.shape[-1] if x.rank else 1
     fits = len(values) == 1 or not isinstance(size, int) or len(values) == size
     require(
@@ -93,7 +93,7 @@ def per_feature(name: str, values: Array, x: Tensor) -> Array:
 
 @mul.onnx("ai.onnx.ml:Scaler")
 def _(n: OnnxCall) -> Operand | None:
-    """(x - offset) * scale, of doubles in doubles."""
+    """Import Scaler: (x - offset) * scale, in f64 for f64."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None
@@ -108,7 +108,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @div.onnx("ai.onnx.ml:Normalizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Each row over its largest element, its sum or the root of its squares, if that is not 0."""
+    """Import Normalizer: each row divided by its max, L1 or L2 norm, unless that is 0."""
     x = n.operand(0)
     norm = n.attr("norm", "MAX")
     if x is None or not has_rows(x):

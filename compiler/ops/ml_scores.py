@@ -1,7 +1,7 @@
-"""What classifiers do with their scores: transforms, the second column, the label of a row.
+"""Post-processing of classifier scores: transforms, the second column, labels.
 
-Where ONNX is silent (one column for two classes, ties, which transforms a single column gets) the
-answers are those of ONNX Runtime.
+Where ONNX is silent (one column for two classes, ties, transforms of a single column), the results
+follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from compiler.ops.softmax import softmax
 from compiler.ops.table import unary
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""In the order in which TreeEnsemble numbers them."""
+"""The transforms in TreeEnsemble's encoding."""
 
 
 # Transforms
@@ -69,7 +69,7 @@ probit = unary(
     "probit",
     """The quantile function of the normal distribution, by Winitzki's approximation.
 
-    It is good to three digits; outside (0, 1) it is NaN or infinite.
+    It is accurate to three digits; outside (0, 1) it is NaN or infinite.
     Source: ONNX post_transform PROBIT as ONNX Runtime computes it; S. Winitzki, A handy
     approximation for the error function and its inverse, 2008.
     """,
@@ -81,7 +81,7 @@ probit = unary(
 
 @probit.export
 def _(x: Tensor) -> Operand | None:
-    """The formula, in f32 for shorter floats."""
+    """Export as the formula, in f32 for short floats."""
     if x.dtype.bits < 32:
         wide = standard("Cast", x, to=DType.f32)
         return standard("Cast", _quantile(wide, np.float32), to=x.dtype)
@@ -102,14 +102,14 @@ NEXT_TO_ZERO = 1e-7
 
 
 def like(x: Operand, value: float) -> Array:
-    """A number in the element type of an operand."""
+    """Make a number of an operand's element type."""
     t = as_tensor(x)
     assert t is not None
     return np.asarray(value, t.dtype.numpy)
 
 
 def _softmax_zero(scores: Operand) -> Call:
-    """A softmax over the scores that are not zero; the others count nothing in the sum."""
+    """Apply a softmax over the nonzero scores; zeros do not contribute to the sum."""
     top = reduce_max(scores, axes=(1,))
     counts = greater(abs_(scores), like(scores, NEXT_TO_ZERO))
     e = exp(sub(scores, top))
@@ -118,9 +118,9 @@ def _softmax_zero(scores: Operand) -> Call:
 
 
 def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
-    """Scores after ONNX's post_transform. A single column takes no transform but PROBIT.
+    """Apply ONNX's post_transform to scores; to a single column, only PROBIT.
 
-    Errors: E-OP-ATTRIBUTE for a transform that there is not.
+    Errors: E-OP-ATTRIBUTE for an unknown transform.
     """
     require(
         transform in TRANSFORMS,
@@ -137,10 +137,10 @@ def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
 
 
 def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operand:
-    """Two columns from the one that speaks for the second class.
+    """Make two columns from the score of the second class.
 
-    The first is 1 - score with `complement`, else -score. The logistic function gives two sides of
-    its own; PROBIT knows only the first column, behind which the score stands as it was.
+    The first is 1 - score with `complement`, else -score. LOGISTIC transforms both columns; PROBIT
+    only the first, and the second is the untransformed score.
     """
     if transform == "PROBIT":
         return concat(probit(score), score, axis=1)
@@ -154,9 +154,9 @@ def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operan
 
 @op(kind="reduction")
 def class_of(scores: Tensor, labels: Tensor) -> TensorType:
-    """The label of the largest score in each row; of equal ones, of the first.
+    """The label of the largest score in each row, the first of equal ones.
 
-    A NaN is never larger than another score, and nothing is larger than a NaN that comes first.
+    NaN is not larger than any score, and no score is larger than a leading NaN.
     Shapes: scores [N, C], labels [C]; the result is [N].
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     """
@@ -216,7 +216,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @class_of.export
 def _(scores: Tensor, labels: Tensor) -> Operand | None:
-    """A NaN is no score, or one above all when it comes first."""
+    """Export with NaN replaced: above all scores if leading, else below."""
     n_classes = scores.shape[1] if isinstance(scores.shape[1], int) else labels.shape[0]
     if not isinstance(n_classes, int):
         return None
@@ -232,34 +232,34 @@ def _(scores: Tensor, labels: Tensor) -> Operand | None:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a classifier: whole numbers or words."""
+    """The labels of a classifier: integers or strings."""
 
     values: tuple[int | str, ...]
 
     @staticmethod
     def of(n: OnnxCall, ints: str, strings: str) -> Labels:
-        """Those that a node states under these names: words, where there are some."""
+        """Read a node's labels under these names, preferring strings."""
         return Labels(tuple(n.attr(strings) or n.attr(ints) or ()))
 
     @property
     def are_words(self) -> bool:
-        """Whether there are words, which generated code does not know."""
+        """Whether the labels are strings, which generated code does not support."""
         return bool(self.values) and isinstance(self.values[0], str)
 
     def at(self, positions: Operand) -> Operand:
-        """The labels at these places."""
+        """Look up the labels at these positions."""
         if self.values == tuple(range(len(self.values))):
             return positions
         return gather(self._table(), positions)
 
     def best(self, scores: Operand) -> Operand:
-        """The label of the largest score in each row."""
+        """Return the label of the largest score in each row."""
         if self.are_words:
             return self.at(class_of(scores, np.arange(len(self.values))))
         return class_of(scores, self._table())
 
     def second_where(self, holds: Operand) -> Operand:
-        """For each row the second of two labels where this holds, else the first."""
+        """Select for each row the second of two labels where a condition holds, else the first."""
         first, second = (0, 1) if self.are_words else self.values
         chosen = where(holds, np.asarray(second, np.int64), np.asarray(first, np.int64))
         return gather(self._table(), chosen) if self.are_words else chosen
@@ -269,18 +269,18 @@ class Labels:
 
 
 def rows_of(x: Tensor, dtype: DType | None = None) -> Operand:
-    """x as rows of features: a vector is one row; as another element type if one is given."""
+    """Reshape x to rows of features (a vector is one row), optionally converted."""
     made: Operand = x if x.rank != 1 else unsqueeze(x, axes=(0,))
     return made if dtype is None or x.dtype is dtype else cast(made, to=dtype)
 
 
 def has_rows(x: Tensor | None) -> bool:
-    """Whether an operand is known to be rows of features, or one row."""
+    """Whether an operand is known to have rank 1 or 2."""
     return x is not None and x.type.shape is not None and x.rank in (1, 2)
 
 
 def flat(c: Constant, dtype: np.dtype[Any]) -> Array:
-    """The elements of a tensor that is an attribute, in order. Errors: E-OP-ATTRIBUTE for words."""
+    """Return the elements of a tensor attribute, in order. Errors: E-OP-ATTRIBUTE for strings."""
     words = c.type.dtype is DType.string
     fits = words == (dtype == np.object_)
     require(fits, "E-OP-ATTRIBUTE", f"an attribute of {c.type} stands where {dtype} is needed")
@@ -288,5 +288,5 @@ def flat(c: Constant, dtype: np.dtype[Any]) -> Array:
 
 
 def numbers(n: OnnxCall, name: str, dtype: type[np.generic] = np.float32) -> Array:
-    """An attribute that is a list of numbers, as an array; empty when it is left out."""
+    """Convert a list attribute of numbers to an array, empty if omitted."""
     return np.array(n.attr(name) or (), dtype)

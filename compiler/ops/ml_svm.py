@@ -35,23 +35,22 @@ MOST_ROUNDS = 100
 
 
 def n_classes_of(n_pairs: int) -> int:
-    """How many classes have so many pairs. Errors: E-OP-SHAPE when no number has."""
+    """Return the number of classes with this many pairs. Errors: E-OP-SHAPE if there is none."""
     n = round((1 + (1 + 8 * n_pairs) ** 0.5) / 2)
     require(
         n * (n - 1) // 2 == n_pairs > 0,
         "E-OP-SHAPE",
-        f"{n_pairs} is no number of pairs",
+        f"{n_pairs} is not a number of pairs n(n-1)/2",
     )
     return n
 
 
 @op(kind="opaque", exact=False)
 def couple(pairs: Tensor) -> TensorType:
-    """The probability of each class from those of one class against another, for all pairs.
+    """Pairwise coupling: class probabilities from pairwise probabilities.
 
-    Pair (i, j), i < j, in the order (0,1), (0,2), ..., (1,2), ...: how likely class i is, if it is
-    one of the two. The probabilities are improved until the error is below 0.005 / classes, in at
-    most 100 rounds.
+    Pair (i, j), i < j, in the order (0,1), (0,2), ..., (1,2), ..., is the probability of class i
+    given i or j. At most 100 iterations reduce the error below 0.005 / classes.
     Shapes: pairs [N, C*(C-1)/2], the result [N, C].
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: Wu, Lin and Weng 2004, second method, as in LIBSVM; ONNX SVMClassifier-1 (ai.onnx.ml).
@@ -98,7 +97,7 @@ def _improved(q: Array) -> Array:
 
 @couple.cost
 def _(pairs: TensorType, *, out: TensorType) -> Cost:
-    """As if ten rounds were enough."""
+    """The cost of ten iterations."""
     rows, count = out.static_shape
     return traffic([pairs], out, 80 * rows * count * count)
 
@@ -169,7 +168,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def kernel(n: OnnxCall, x: Operand, vectors: Array) -> Operand:
-    """The kernel of every row with every support vector. Errors: E-OP-ATTRIBUTE."""
+    """Compute the kernel of every row with every support vector. Errors: E-OP-ATTRIBUTE."""
     gamma, shift, degree = (*numbers(n, "kernel_params"), 0, 0, 0)[:3]
     kind = n.attr("kernel_type", "LINEAR")
     require(
@@ -238,7 +237,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operand]:
-    """A score for each class; of two, the second wins where a score is large enough at all."""
+    """Compute one score per class; of two classes, the second wins above a threshold."""
     count, coefficients = len(labels.values), numbers(n, "coefficients")
     rho = numbers(n, "rho")
     require(len(rho) > 0, "E-OP-ATTRIBUTE", "a support vector machine needs rho")
@@ -247,7 +246,7 @@ def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operan
     if count > 2:
         return labels.best(scores), made
     top = reduce_max(scores, axes=(1,), keepdims=False)
-    # Half and more, which floats cannot say but as more than the number before it.
+    # At least 0.5 is expressed as greater than the preceding float.
     enough = np.nextafter(np.float32(0.5), np.float32(0)) if (coefficients >= 0).all() else 0
     place = class_of(scores, np.arange(2))
     second = where(greater(top, np.float32(enough)), np.asarray(1), place)
@@ -257,7 +256,7 @@ def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operan
 def _by_pairs(
     n: OnnxCall, rows: Operand, labels: Labels, sizes: list[int]
 ) -> tuple[Operand, Operand]:
-    """Each pair of classes has a score, and votes for one of them."""
+    """Compute one score per pair of classes, which votes for one of them."""
     count, n_vectors = len(labels.values), sum(sizes)
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     rho, coefficients = numbers(n, "rho"), numbers(n, "coefficients")
@@ -287,7 +286,7 @@ def _by_pairs(
 
 
 def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]) -> Array:
-    """What each vector weighs in each pair's score: nothing unless it is of one of its classes."""
+    """Return the weight of each vector in each pair: 0 unless it is of one of its classes."""
     owner = np.repeat(np.arange(len(sizes)), sizes)
     made = np.zeros((len(owner), len(pairs)), np.float32)
     for p, (i, j) in enumerate(pairs):
@@ -297,7 +296,7 @@ def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]
 
 
 def _votes(scores: Operand, pairs: list[tuple[int, int]], count: int) -> Operand:
-    """How many pairs chose each class: the first of a pair where its score is above 0."""
+    """Count the votes of each class: the first of a pair wins if its score exceeds 0."""
     first, second = np.zeros((2, len(pairs), count), np.float32)
     for p, (i, j) in enumerate(pairs):
         first[p, i], second[p, j] = 1, 1

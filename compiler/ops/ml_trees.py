@@ -1,4 +1,4 @@
-"""ONNX's tree ensembles as tables of nodes, and what is made of the scores of their leaves."""
+"""The conversion of ONNX's tree ensembles to tables of nodes and leaves."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ MODES = {
     "BRANCH_EQ": EQUAL,
     "BRANCH_NEQ": LESS | GREATER | UNORDERED,
 }
-"""Relations for which a node goes to its true branch, in the order of TreeEnsemble's numbers."""
+"""The relations for a node's true branch, in TreeEnsemble's encoding."""
 
 MEMBER = len(MODES)
-"""TreeEnsemble's number for a node that asks whether a feature is in a set."""
+"""TreeEnsemble's encoding of set membership."""
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What a forest is made of: branches below 0 are leaves, as in `forest`."""
+    """The tables of a forest: negative branches are leaves, as in `forest`."""
 
     features: Array
     thresholds: Array
@@ -46,7 +46,7 @@ class Tables:
     weights: Array
 
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
-        """The weights of the leaves by target. Errors: E-OP-ATTRIBUTE."""
+        """Aggregate the weights of leaves by target. Errors: E-OP-ATTRIBUTE."""
         inside = self.targets.max(initial=0) < n_targets
         require(bool(inside), "E-OP-ATTRIBUTE", f"a leaf has another target than the {n_targets}")
         made = forest(
@@ -73,9 +73,9 @@ class Tables:
 
     @cached_property
     def levels(self) -> list[list[Array]]:
-        """The nodes and leaves of each tree by the number of steps to them.
+        """Return the nodes and leaves of each tree by depth.
 
-        Errors: E-OP-ATTRIBUTE when the nodes make up a circle.
+        Errors: E-OP-ATTRIBUTE for a cycle of nodes.
         """
         found: list[list[Array]] = []
         for root in self.roots:
@@ -89,27 +89,27 @@ class Tables:
         return found
 
     def hits(self, x: Operand, n_targets: int) -> Call:
-        """Which targets a row gets a weight for."""
+        """Compute the targets with a weight in each row."""
         ones = replace(self, weights=np.ones_like(self.weights))
         return greater(ones.scores(x, n_targets, "MAX"), np.asarray(0.5, self.dtype))
 
     def always(self, target: int) -> bool:
-        """Whether some tree has a weight for the target on each of its leaves."""
+        """Whether every leaf of some tree has a weight for the target."""
         has = np.any(self.targets == target, axis=1)
         return any(all(has[-1 - at[at < 0]].all() for at in tree) for tree in self.levels)
 
 
 def _splat_if_equal(table: Array) -> Array:
-    """A table of one number as a view of it, which then becomes a number in the code."""
+    """Replace a table of equal numbers by a broadcast view, which becomes a literal in code."""
     same = table.size > 1 and (table == table[0]).all()
     return np.broadcast_to(table[0], table.shape) if same else table
 
 
-# Opsets 1 to 4: nodes of all trees in lists, weights in lists of their own
+# Opsets 1 to 4: nodes of all trees in lists, weights in separate lists
 
 
 def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
-    """The tables of a node whose lists of weights begin with this word. Errors: E-OP-ATTRIBUTE."""
+    """Read the tables of a node, with a prefix of its weight lists. Errors: E-OP-ATTRIBUTE."""
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
     modes = np.array(n.attr("nodes_modes") or (), np.object_)
     limits = numbers_of(n, "nodes_values", dtype)
@@ -162,7 +162,7 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
 
 
 class _Places:
-    """Where the node of a tree stands in the lists."""
+    """The index from tree and node numbers to list positions."""
 
     def __init__(self, tree: Array, own: Array) -> None:
         self._span = int(own.max(initial=0)) + 1
@@ -178,7 +178,7 @@ class _Places:
         require(not twice, "E-OP-ATTRIBUTE", "two nodes of a tree have one number")
 
     def of(self, tree: Array, own: Array) -> Array:
-        """The places of these nodes. Errors: E-OP-ATTRIBUTE when one is not there."""
+        """Return the positions of nodes. Errors: E-OP-ATTRIBUTE for a missing one."""
         require(len(tree) == len(own), "E-OP-ATTRIBUTE", "a tree's lists differ in length")
         inside = (own >= 0) & (own < self._span)
         keys = np.where(inside, tree * self._span + own, -1)
@@ -189,7 +189,7 @@ class _Places:
 
 
 def _by_leaf(leaf: Array, target: Array, value: Array, n_leaves: int) -> tuple[Array, Array]:
-    """Targets and weights as one row a leaf, in the order of the lists; -1 is no target."""
+    """Arrange targets and weights as one row per leaf, in list order; -1 is no target."""
     same = len(leaf) == len(target) == len(value)
     require(same, "E-OP-ATTRIBUTE", "a tree's lists of weights differ in length")
     kept = leaf >= 0
@@ -206,21 +206,21 @@ def _by_leaf(leaf: Array, target: Array, value: Array, n_leaves: int) -> tuple[A
 
 
 def _ints(n: OnnxCall, name: str) -> Array:
-    """A list of whole numbers; those too large for a table stand for the largest that fits."""
+    """Return a list of integers, clamped to the range of a table."""
     return np.clip(np.array(n.attr(name) or (), np.int64), -1, 2**31 - 1)
 
 
 def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
-    """A list of numbers, which may be given as a tensor."""
+    """Return a list of numbers, which may be a tensor attribute."""
     stored = n.attr(f"{name}_as_tensor")
     return np.array(n.attr(name) or (), dtype) if stored is None else flat(stored, dtype)
 
 
-# Opset 5: inner nodes and leaves apart
+# Opset 5: separate inner nodes and leaves
 
 
 def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
-    """The tables of a TreeEnsemble. Errors: E-OP-ATTRIBUTE."""
+    """Return the tables of a TreeEnsemble. Errors: E-OP-ATTRIBUTE."""
     modes = flat(n.attr("nodes_modes"), np.dtype(np.int64))
     count = len(modes)
     limits = flat(n.attr("nodes_splits"), dtype)
@@ -284,9 +284,9 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
 
 
 def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
-    """Nodes that ask for a member of a set as chains of nodes that ask for one number each.
+    """Expand membership nodes to chains of equality nodes.
 
-    The sets stand one after the other, each with a NaN at its end.
+    The sets are concatenated, each terminated by NaN.
     """
     limits, relations, no = (
         [a] for a in (tables.thresholds.copy(), tables.relations.copy(), tables.no.copy())

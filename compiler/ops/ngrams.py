@@ -1,4 +1,4 @@
-"""Counting how often runs of words from a list occur."""
+"""Counts of n-grams from a list."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def count_ngrams(
     most_skipped: int = 0,
     criterion: str = "TF",
 ) -> TensorType:
-    """How often every n-gram of a list occurs in each row of numbers, each counted in its column.
+    """Count the occurrences of every n-gram of a list in each row, one column per n-gram.
 
-    The list `pool` holds the n-grams of length 1, then those of length 2 and so on; those of length
-    i+1 begin at starts[i]. N-grams of the lengths from lengths[0] to lengths[1] count, also with up
-    to `most_skipped` numbers left out between each two neighbours. With the criterion IDF it only
-    matters that one occurs; IDF and TFIDF are multiplied by the weights of the columns.
-    Shapes: x [C] or [B, C], `columns` one number an n-gram, the result [n_columns] or
+    `pool` lists the n-grams of length 1, then of length 2 and so on; those of length i+1 begin at
+    starts[i]. N-grams of lengths lengths[0] to lengths[1] count, also with up to `most_skipped`
+    elements skipped between neighbours. IDF counts an n-gram at most once; IDF and TFIDF multiply
+    by the weights of the columns.
+    Shapes: x [C] or [B, C], `columns` one number per n-gram, the result [n_columns] or
     [B, n_columns], in f32.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX TfIdfVectorizer-9.
@@ -63,7 +63,7 @@ def count_ngrams(
 
 
 def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
-    """Where the n-grams of length 1, 2... of the list begin. Errors: E-OP-ATTRIBUTE."""
+    """Yield the positions of the n-grams of length 1, 2... in the list. Errors: E-OP-ATTRIBUTE."""
     ends = (*starts[1:], size)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         fits = isinstance(end, int) and 0 <= start <= end and (end - start) % (i + 1) == 0
@@ -72,7 +72,7 @@ def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
 
 
 def _steps(length: int, lengths: tuple[int, int], most_skipped: int) -> range:
-    """How far apart neighbours may be; a single number has none."""
+    """Return the possible distances of neighbours; a single element has none."""
     if not lengths[0] <= length <= lengths[1]:
         return range(0)
     return range(1, 2 if length == 1 else most_skipped + 2)
@@ -179,7 +179,7 @@ def _count(
 
 @count_ngrams.onnx("TfIdfVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Lists of strings, and weights that are not one a column, are left to the reference."""
+    """Import; lists of strings, and other weights than one per column, stay foreign."""
     x, pool = n.operand(0), n.attr("pool_int64s")
     starts, columns = tuple(n.attr("ngram_counts") or ()), tuple(n.attr("ngram_indexes") or ())
     if x is None or x.type.shape is None or not pool or not starts or not columns:

@@ -1,7 +1,8 @@
-"""LayerNormalization and GroupNormalization of ONNX, with statistics and in other types.
+"""The import of LayerNormalization and GroupNormalization, with statistics and wider types.
 
-The standard's function bodies take E[x^2] - E[x]^2 for the variance: of a mean of 10,000 nothing is
-left of that in f32. Here it is always the mean of squared distances, as the standard's text has it.
+The standard's function bodies compute the variance as E[x^2] - E[x]^2, which cancels completely in
+f32 for a mean of 10,000. Here it is always the mean of squared deviations, as in the standard's
+text.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from compiler.ops.shape import shape
 
 
 def _stash(n: OnnxCall) -> DType:
-    """The type in which statistics are computed."""
+    """Return the type of the statistics."""
     return DType.from_onnx(int(n.attr("stash_type", 1)))
 
 
@@ -29,7 +30,7 @@ def _as(t: Tensor | None, dtype: DType) -> Operand | None:
 
 
 def _computed_in(x: Tensor, stash: DType) -> DType:
-    """Statistics in f32 are what operators compute for all floats, in f64 for f64."""
+    """Return the type of the computation: f32, or f64 for f64 operands."""
     return x.dtype if stash is DType.f32 else stash
 
 
@@ -54,7 +55,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 def _statistics(
     x: Tensor, stash: DType, axes: tuple[int, ...], epsilon: float
 ) -> tuple[Operand, Operand]:
-    """Mean and inverse deviation."""
+    """Compute mean and inverse standard deviation."""
     wide = x if x.dtype in (DType.f64, stash) else cast(x, to=stash).out(0)
     mean = reduce_mean(wide, axes=axes, keepdims=True).out(0)
     centred = sub(wide, mean).out(0)

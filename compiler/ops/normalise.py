@@ -26,14 +26,14 @@ from compiler.ops.requirements import (
 
 
 def require_per_channel(op_name: str, x: Tensor, **operands: Tensor) -> None:
-    """Errors: E-OP-SHAPE unless each operand has one element per channel of x."""
+    """Check that each operand has one element per channel of x. Errors: E-OP-SHAPE."""
     for what, o in operands.items():
         require_rank(op_name, o, (1,), what)
         require_size(op_name, what, o.shape[0], x.shape[1])
 
 
 def column(x: Array, rank: int) -> Array:
-    """A vector along axis 1 of a tensor of this rank."""
+    """Reshape a vector along axis 1 of a tensor of this rank."""
     return x.reshape(-1, *[1] * (rank - 2))
 
 
@@ -46,7 +46,7 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    This is inference: mean and variance are stored numbers, not those of x.
+    It is the operator of inference: mean and variance are constants, not statistics of x.
     Shapes: x [N, C, ...], the others [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
@@ -89,7 +89,7 @@ def _(
 
 @batch_norm.decompose
 def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
-    """x * factor + shift, each with one element per channel."""
+    """Decompose to x * factor + shift, with one element per channel."""
 
     def per_channel(t: Operand) -> Call:
         return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))
@@ -111,7 +111,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @batch_norm.onnx("BatchNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Training as ONNX had it before opset 14, with five outputs, is left to the reference."""
+    """Import; training mode before opset 14, with five outputs, stays foreign."""
     x = n.operand(0)
     assert x is not None
     training = bool(n.attr("training_mode", 0)) if n.opset >= 14 else n.n_outputs > 1
@@ -133,7 +133,7 @@ batch_norm.exports_as("BatchNormalization")
 
 
 def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
-    """Normalised by the batch's own mean and variance, which the stored ones move towards."""
+    """Normalise by the batch's mean and variance, and update the running statistics."""
     _, scale, bias, mean, var = n.operands[:5]
     kept = float(n.attr("momentum", 0.9))
     axes = (0, *range(2, x.rank))
@@ -159,7 +159,7 @@ def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
 def lrn(
     x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> TensorType:
-    """Divide each element by a power of the sum of squares over `size` channels around its own.
+    """Divide each element by a power of the sum of squares over `size` adjacent channels.
 
     out = x / (bias + alpha/size * sum of squares) ** beta, channels outside counting as 0.
     Shapes: x [N, C, ...].
@@ -173,7 +173,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """How many channels before and behind one count; what lies outside all of them is left out."""
+    """Return the channels before and after each channel, limited to the existing ones."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)
@@ -212,7 +212,7 @@ def _(
 
 
 def _power(k: Lowering, base: Scalar, exponent: float) -> Scalar:
-    """A power of positive numbers; those that everybody uses are products of square roots."""
+    """Compute a power of positive numbers; common exponents become products of square roots."""
     match exponent:
         case 1.0:
             return base

@@ -1,4 +1,4 @@
-"""Tensors that hold one number almost everywhere, and another in few places."""
+"""One-hot tensors and identity matrices."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from compiler.ops.requirements import (
 
 @op(kind="movement")
 def one_hot(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -> TensorType:
-    """For every number a row of places: values[1] at the place of that number, else values[0].
+    """One-hot encoding: values[1] at each index along a new axis, values[0] elsewhere.
 
-    Shapes: a new axis of size `depth` at `axis`. Negative numbers count from the end of it; a
-    number outside [-depth, depth) has no place.
+    Shapes: the new axis has size `depth`, at `axis`. Negative indices count from its end; indices
+    outside [-depth, depth) select nothing.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a negative depth or other than two values.
     Source: ONNX OneHot-11.
     """
@@ -84,7 +84,7 @@ def _(call: OnnxCall) -> Call:
 
 @one_hot.export
 def _(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Operand:
-    """ONNX takes no single number: it becomes a list of one, and the axis of that goes again."""
+    """Export; ONNX does not accept a scalar, which becomes a list of one."""
     if indices.rank:
         return standard("OneHot", indices, depth, values, axis=axis)
     listed = standard("Reshape", indices, np.array([1]))

@@ -1,4 +1,4 @@
-"""Sorting inside routines: what operators share that order elements."""
+"""Sorting in routines, shared by operators that order elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Before = Callable[[Scalar, Scalar], Scalar]
 
 
 def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
-    """Rising or falling order of the elements of a type; NaN is larger than all numbers."""
+    """Return ascending or descending order of a type; NaN is larger than all numbers."""
 
     def before(a: Scalar, b: Scalar) -> Scalar:
         found = k.gt(a, b) if descending else k.lt(a, b)
@@ -29,9 +29,9 @@ def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
 
 @dataclass
 class Sorter:
-    """Keys with numbers, sorted stably: runs of 1, 2, 4... elements are merged in turn.
+    """A stable merge sort of keys with numbers, which merges runs of 1, 2, 4... elements.
 
-    There is room for two copies: passes go from one to the other and back.
+    It has two buffers, between which the passes alternate.
     """
 
     k: Lowering
@@ -43,7 +43,7 @@ class Sorter:
 
     @staticmethod
     def of(k: Lowering, r: RoutineBuilder, room: Expr, dtype: DType, before: Before) -> Sorter:
-        """A sorter for at most so many elements."""
+        """Make a sorter of capacity `room`."""
         keys = k.temporary((2, room), dtype, "keys")
         numbers = k.temporary((2, room), DType.i64, "numbers")
         return Sorter(k, r, keys, numbers, r.cell(DType.i64, "side"), before)
@@ -53,16 +53,16 @@ class Sorter:
         self.r.store(self.side, 0)
 
     def put(self, t: Scalar | Expr, key: Scalar, number: Scalar) -> None:
-        """Set the element at a place, before or after sorting."""
+        """Set an element, before or after sorting."""
         self.r.store(self.keys.at(self.side, t), key)
         self.r.store(self.numbers.at(self.side, t), number)
 
     def key(self, t: Scalar | Expr) -> Fetch:
-        """The key at a place."""
+        """Return the key at an index."""
         return self.keys.at(self.side, t)
 
     def number(self, t: Scalar | Expr) -> Fetch:
-        """The number at a place."""
+        """Return the number at an index."""
         return self.numbers.at(self.side, t)
 
     def sort(self, count: Scalar) -> None:
@@ -101,7 +101,7 @@ class Sorter:
 
 @dataclass
 class Heap:
-    """Keys with numbers of which the first is always known: the best, or the worst when reversed.
+    """A binary heap of keys with numbers: the best at the top, or the worst when reversed.
 
     Of equal keys the one with the lower number is better.
     """
@@ -125,7 +125,7 @@ class Heap:
         *,
         is_reversed: bool = False,
     ) -> Heap:
-        """A heap for at most so many elements."""
+        """Make a heap of a given capacity."""
         keys = k.temporary((room,), dtype, "heap")
         numbers = k.temporary((room,), DType.i64, "numbers")
         cells = {name: r.cell(DType.i64, name) for name in ("hole", "child", "goes", "number")}
@@ -139,12 +139,12 @@ class Heap:
 
     @property
     def key(self) -> Fetch:
-        """The key of the first."""
+        """Return the key at the top."""
         return self.keys.at(0)
 
     @property
     def number(self) -> Fetch:
-        """The number of the first."""
+        """Return the number at the top."""
         return self.numbers.at(0)
 
     def push(self, key: Scalar, number: Scalar) -> None:
@@ -160,19 +160,19 @@ class Heap:
         self._put_held(hole)
 
     def pop(self) -> None:
-        """Take the first away."""
+        """Remove the top."""
         r = self.r
         r.store(self.count, self.count - 1)
         self._hold(self.keys.at(self.count), self.numbers.at(self.count))
         self._sink()
 
     def replace(self, key: Scalar, number: Scalar) -> None:
-        """Take the first away and add an element."""
+        """Replace the top by another element."""
         self._hold(key, number)
         self._sink()
 
     def _sink(self) -> None:
-        """Move what stands below the first up until the held element has a place."""
+        """Sift the held element down from the top."""
         k, r = self.k, self.r
         hole, child, goes = (self.cells[n] for n in ("hole", "child", "goes"))
         r.store(hole, 0)
@@ -211,7 +211,7 @@ class Heap:
         return self._first(first, (self.keys.at(b), self.numbers.at(b)))
 
     def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-        """Whether a key with its number stands nearer to the top than another."""
+        """Whether a key with its number orders before another in the heap."""
         k = self.k
         a, b = (b, a) if self.is_reversed else (a, b)
         (key, number), (other, other_number) = a, b

@@ -1,4 +1,4 @@
-"""Weights of a few bits each, several to a byte, with a scale for every block of inputs."""
+"""Weights packed several to a byte, with one scale per block of inputs."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def unpack_weights(
 ) -> TensorType:
     """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
 
-    The first weight of a byte has its lowest bits. Without zero points these are the middle code,
-    as 8 for 4 bits. Zero points are packed like the weights of a row, or numbers as the scales are.
+    The first weight of a byte is in its lowest bits. The default zero point is the middle code,
+    such as 8 for 4 bits. Zero points are packed like weights, or of the type of the scales.
     Shapes: w [rows, blocks, block_size * bits / 8], scale [rows, blocks] or in one row, the result
     [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points are
     [rows, ceil(blocks * bits / 8)].
@@ -99,7 +99,7 @@ def _(
 
 
 def _unpacked(packed: Array, bits: int) -> Array:
-    """The codes of bytes, one after the other along the last axis."""
+    """Unpack bytes to codes along the last axis."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     codes = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return codes.reshape(*packed.shape[:-1], -1)
@@ -147,7 +147,7 @@ def _(
 
 
 def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: int) -> Scalar:
-    """The code number `at` of a row of `n_row` codes."""
+    """Return code `at` of a row of `n_row` codes."""
     in_byte = 8 // bits
     byte = _flat(packed, row * (n_row // in_byte) + affine.floordiv(at, in_byte))
     if in_byte == 1:
@@ -157,7 +157,7 @@ def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: in
 
 
 def _flat(t: Handle, at: Expr) -> Scalar:
-    """The element at a place in row-major order."""
+    """Return the element at a row-major index."""
     index: list[Expr] = []
     for n in reversed(t.shape[1:]):
         index.append(affine.mod(at, n))
@@ -193,7 +193,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """The codes by shifts and masks, less the origin of their block, times its scale."""
+    """Export as codes by shifts and masks, minus the block's zero point, times its scale."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))
@@ -211,7 +211,7 @@ def _(
 
 
 def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
-    """The codes in each row of bytes, [rows, codes]."""
+    """Export the codes in each row of bytes, [rows, codes]."""
     bytes_ = _reshaped(packed, rows, -1, 1)
     places = np.arange(0, 8, bits).astype(np.uint8)
     shifted = standard("BitShift", bytes_, places, direction="RIGHT")
@@ -244,7 +244,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @unpack_weights.onnx("com.microsoft:GatherBlockQuantized")
 def _(n: OnnxCall) -> Operand | None:
-    """Whole rows of a matrix, quantized along them; bytes may hold two elements."""
+    """Import a gather of rows quantized along the row; bytes may hold two elements."""
     data, rows, scale, zero = (n.operand(i) for i in range(4))
     if data is None or rows is None or scale is None or data.type.shape is None:
         return None

@@ -1,4 +1,4 @@
-"""Adding a border, or cutting one off."""
+"""Padding and cropping."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def pad(
     *,
     mode: str = "constant",
 ) -> TensorType:
-    """Add elements before and after each axis; negative numbers cut elements off.
+    """Pad each axis before and after; negative pads crop elements.
 
-    `constant` adds `value` (zero when left out), `edge` repeats the outermost element, `reflect`
+    `constant` adds `value` (default 0), `edge` repeats the outermost element, `reflect`
     mirrors without repeating it, `wrap` continues from the other side.
-    Shapes: `pads` has all begins, then all ends, for `axes` (all axes when left out).
-    Errors: E-OP-SHAPE, also where an empty axis would have to be repeated, E-OP-ATTRIBUTE for an
-    unknown mode, E-OP-DTYPE, E-OP-AXIS.
+    Shapes: `pads` has all begins, then all ends, for `axes` (default: all axes).
+    Errors: E-OP-SHAPE, also for the repetition of an empty axis, E-OP-ATTRIBUTE for an unknown
+    mode, E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Pad-19.
     """
     require(
@@ -77,7 +77,7 @@ def pad(
 
 
 def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
-    """Check that there are elements to repeat on an axis of `n` that becomes one of `size`."""
+    """Check that an axis of `n`, padded to `size`, has elements to repeat."""
     is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
     require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has nothing to continue it with")
 
@@ -96,7 +96,7 @@ def _borders(rank: int, pads: Array, axes: Array | None) -> list[tuple[int, int]
 
 
 def _source_places(n: int, begin: int, end: int, mode: str) -> Array:
-    """Which element of an axis of n stands at each place of the padded axis; -1 for the value."""
+    """Map each index of the padded axis to one of the axis of n; -1 for the pad value."""
     places = np.arange(-begin, n + end)
     if mode == "edge":
         return np.clip(places, 0, n - 1)
@@ -166,7 +166,7 @@ def _(k: Lowering, x: Handle, pads: Handle, *rest: Handle | None, mode: str) -> 
 
 
 def _place(e: Expr, n: int, begin: int, mode: str) -> Expr:
-    """The place on the axis of x that a place on the padded axis shows."""
+    """Map an index of the padded axis to one of x."""
     place = e - begin
     if mode == "edge":
         return affine.minimum(affine.maximum(place, 0), n - 1)

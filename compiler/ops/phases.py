@@ -1,4 +1,4 @@
-"""The places of a transposed convolution's result, in parts that meet the same taps."""
+"""The phases of a transposed convolution: result elements that use the same taps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from compiler.ir.types import Dim
 Ints = tuple[int, ...]
 
 MOST_PHASES = 16
-"""Stages that one transposed convolution may become."""
+"""The most stages of a transposed convolution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What one place of a spatial axis and one tap of the sum mean.
+    """The contribution of one tap to one element of a spatial axis.
 
-    `at` is the place in the result, which meets tap `tap` of the filter at `source` in the image,
-    if all tests hold.
+    `at` is the index in the result; tap `tap` of the filter reads index `source` of the image, if
+    all tests hold.
     """
 
     at: Expr
@@ -33,10 +33,10 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The places first, first + stride, ... of a spatial axis, which all meet the same taps.
+    """The elements first, first + stride, ... of a spatial axis, which use the same taps.
 
-    At place number q, tap number t of the phase is tap `tap + tap_step * t` of the filter and meets
-    element q + source - source_step * t of an axis of `size` elements.
+    For element number q, tap number t of the phase is tap `tap + tap_step * t` of the filter and
+    reads element q + source - source_step * t of an axis of `size` elements.
     """
 
     size: Expr
@@ -51,16 +51,16 @@ class Phase:
 
     @property
     def before(self) -> int:
-        """Elements that are asked for before the image."""
+        """The padding elements read before the image."""
         return max((self.n_taps - 1) * self.source_step - self.source, 0) if self.n_taps else 0
 
     @property
     def behind(self) -> Expr:
-        """Elements that are asked for behind the image."""
+        """The padding elements read after the image."""
         return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place number q meets with tap number t."""
+        """Return the contribution of tap number t to element number q."""
         source = q + self.source - t * self.source_step
         outside = affine.may_exceed(self.before, 0) or affine.may_exceed(self.behind, 0)
         tests = ((source, self.size),) if outside else ()
@@ -70,23 +70,23 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """All places of a spatial axis whose image has one element: each meets it by another tap."""
+    """All elements of a spatial axis of an image of one element, each with a different tap."""
 
     n_places: Expr
     begin: int
     n_taps: int = 1
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets."""
+        """Return the contribution to element q."""
         return Reached(q, t, q + self.begin)
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All places of a spatial axis, which meet different taps.
+    """All elements of a spatial axis, with different taps.
 
-    Without dilation only every stride-th tap can reach a place, beginning at its remainder: the
-    index runs over those alone. With both, it runs over all taps and a test tells which meet.
+    Without dilation, only every stride-th tap contributes to an element, starting at its remainder:
+    the index runs over these taps. With both, it runs over all taps and tests them.
     """
 
     size: Expr
@@ -98,11 +98,11 @@ class Every:
 
     @property
     def n_taps(self) -> int:
-        """Taps to try."""
+        """The number of taps to test."""
         return -(-self.kernel // self.stride) if self.dilation == 1 else self.kernel
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets with tap number t."""
+        """Return the contribution of tap number t to element q."""
         place = q + self.begin
         if self.dilation == 1:
             source = affine.floordiv(place, self.stride) - t
@@ -116,16 +116,16 @@ class Every:
 
 
 Part = Phase | One | Every
-"""Places of a spatial axis that one stage makes."""
+"""The elements of a spatial axis that one stage computes."""
 
 
 def _phases(
     size: Expr, n: Expr, kernel: int, stride: int, dilation: int, begin: int
 ) -> Iterator[Phase]:
-    """The phases of an axis.
+    """Return the phases of an axis.
 
-    Element y of the image lands on stride * y + dilation * k - begin, so a place meets the taps k
-    for which what is left can be divided: every (stride / gcd)-th.
+    Element y of the image contributes to stride * y + dilation * k - begin, so an element of the
+    result uses every (stride / gcd)-th tap k.
     """
     common = gcd(stride, dilation)
     tap_step, source_step = stride // common, dilation // common
@@ -147,7 +147,7 @@ def parts_of_sides(
     dilations: Ints,
     begins: Ints,
 ) -> list[list[Part]]:
-    """The parts in which each spatial axis is done: its phases, unless they are too many."""
+    """Return the parts of each spatial axis: its phases, unless they are too many."""
     sides: list[list[Part]] = []
     n_left = MOST_PHASES
     for d in reversed(range(len(strides))):
@@ -163,5 +163,5 @@ def parts_of_sides(
 
 
 def _is_one(size: Dim, n: Dim, kernel: int, _stride: int, dilation: int, begin: int) -> bool:
-    """Whether an axis has one element and each of its places meets it by a tap."""
+    """Whether an axis has one element, with a tap for each element of the result."""
     return size == 1 and dilation == 1 and isinstance(n, int) and 0 <= begin <= kernel - n

@@ -1,4 +1,4 @@
-"""Scans over any axis, or over a batch of sequences, as scans over first axes alone."""
+"""Decomposition of scans over any axis, or over a batch, to scans over first axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPSET = 9
 
 
 def is_plain_scan(node: Node) -> bool:
-    """Whether a Scan reads and writes first axes only, of one sequence."""
+    """Whether a Scan is over first axes only, of one sequence."""
     n_states = len(node.inputs) - n_scanned(node)
     axes = [entry(node, "scan_input_axes", k) for k in range(n_scanned(node))]
     axes += [entry(node, "scan_output_axes", k) for k in range(len(node.outputs) - n_states)]
@@ -26,9 +26,9 @@ def is_plain_scan(node: Node) -> bool:
 
 
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """The outputs of a Scan, by scans that are plain.
+    """Decompose a Scan to plain scans.
 
-    Errors: E-SHAPE-OPEN for sequences of lengths that only a run tells, or of open rank.
+    Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
     """
     return _batched(node, operands) if is_batched(node) else _turned(node, operands)
 
@@ -70,7 +70,7 @@ def _from_front(x: Operand, rank: int, axis: int) -> Operand:
 
 
 def _batched(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """A scan over the sequences of the batch, whose every step is the scan over one of them."""
+    """Nest the scan of one sequence in a scan over the batch."""
     if operands[0] is not None:
         raise CompileError("E-SHAPE-OPEN", "the lengths of the sequences are given by the run")
     given, n = _all(operands[1:]), n_scanned(node)

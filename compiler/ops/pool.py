@@ -1,4 +1,4 @@
-"""Pooling: the largest, the mean or the norm of the elements in each window."""
+"""Pooling: the maximum, mean or norm of each window."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def max_pool(
     ceil_mode: bool = False,
     auto_pad: str = "notset",
 ) -> TensorType:
-    """The largest element of each window; what lies outside the image does not count.
+    """The largest element of each window; padding does not count.
 
     Shapes: x [N, C, spatial...] with one to three spatial axes; pads are all beginnings, then all
-    ends. With `ceil_mode` a last window may stick out behind the image, but not start there.
-    Errors: E-OP-ATTRIBUTE for windows that are no windows.
+    ends. With `ceil_mode`, the last window may extend beyond the padded image, but not start there.
+    Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22.
     """
     require_elements("max_pool", "number", x)
@@ -112,11 +112,11 @@ def average_pool(
 ) -> TensorType:
     """The mean of the elements of each window.
 
-    Elements outside the image count as zeros with `count_include_pad`, else not at all; what
-    `ceil_mode` adds behind the padding never counts. A window without elements gives 0.
+    Padding counts as zeros with `count_include_pad`, else not at all; elements that `ceil_mode`
+    adds beyond the padding never count. The mean of an empty window is 0.
     Shapes: as for max_pool.
-    Errors: E-OP-ATTRIBUTE for windows that are no windows.
-    Source: ONNX AveragePool-22; ONNX Runtime for windows without elements.
+    Errors: E-OP-ATTRIBUTE for invalid windows.
+    Source: ONNX AveragePool-22; ONNX Runtime for empty windows.
     """
     require_elements("average_pool", "float", x)
     pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
@@ -124,7 +124,7 @@ def average_pool(
 
 
 def _counted_range(size: int, d: int, w: Window, count_include_pad: bool) -> tuple[int, int]:
-    """Half-open range of positions along an axis that count in the mean."""
+    """Return the half-open range of positions along an axis that count in the mean."""
     if count_include_pad:
         return -w.pads_begin[d], size + w.pads_end[d]
     return 0, size
@@ -174,12 +174,12 @@ def _(k: Lowering, x: Handle, out: Handle, *, count_include_pad: bool, **attrs: 
 def _count(
     place: Expr, n_places: int, d: int, size: int, w: Window, count_include_pad: bool
 ) -> Expr:
-    """How many taps of the window at a place count, along one axis."""
+    """Count the taps of a window that count in the mean, along one axis."""
     low, high = _counted_range(size, d, w, count_include_pad)
     start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
-    # A window may lie in the padding altogether: its sum is 0 and stays so.
+    # A window may be entirely padding: its sum is 0.
     return affine.simplify(
         affine.maximum(end - first, 1), {str(place): (0, max(affine.last_of(n_places), 0))}
     )
@@ -200,7 +200,7 @@ def lp_pool(
     """The p-norm of the elements of each window: (sum of |x|**p)**(1/p).
 
     Shapes: as for max_pool.
-    Errors: E-OP-ATTRIBUTE for windows that are no windows, or p below 1.
+    Errors: E-OP-ATTRIBUTE for invalid windows, or p below 1.
     Source: ONNX LpPool-22.
     """
     require_elements("lp_pool", "float", x)

@@ -1,4 +1,4 @@
-"""How the windows of a pool lie: attributes first, then places and taps for known sizes."""
+"""The geometry of pooling windows: attributes, then places and taps for known sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.ops.window import Window, check_window, output_dims, resolve, wind
 
 @dataclass(frozen=True, slots=True)
 class Pooling:
-    """How the windows of a pool lie: what its attributes say, before sizes are known."""
+    """The geometry of pooling windows by the attributes, before sizes are known."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -26,30 +26,30 @@ class Pooling:
     auto_pad: str = "notset"
 
     def check(self, op_name: str, n_spatial: int) -> None:
-        """Errors: as `check_window`."""
+        """Check the attributes. Errors: as `check_window`."""
         check_window(op_name, n_spatial, *self._windows)
 
     def places(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """How many places a window has along each spatial axis of an image with these sizes."""
+        """Return the number of window positions along each spatial axis, for these sizes."""
         return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
 
     def window(self, dims: Sequence[int]) -> Window:
-        """The window with pads as numbers, on an image with these spatial sizes."""
+        """Return the window with resolved pads, for these spatial sizes."""
         return resolve(dims, *self._windows)
 
     def clipped(self, dims: Sequence[Expr], places: Sequence[Expr]) -> Window:
-        """The window without taps that see the image at no place."""
+        """Return the window without taps that are always outside the image."""
         return clipped(dims, places, self.window(dims))  # pyright: ignore[reportArgumentType]
 
     def taken(self, x: Array, fill: Any) -> Array:
-        """The elements of each clipped window of x: `windows` at all places."""
+        """Return the elements of each clipped window of x."""
         dims = x.shape[2:]
         places = [int(n) for n in self.places(dims)]
         return windows(x, self.clipped(dims, places), places, fill)
 
     @property
     def tap_axes(self) -> tuple[int, ...]:
-        """Axes of what is taken that run through a window."""
+        """Return the axes of taps in the result of `taken`."""
         return tuple(range(-len(self.kernel), 0))
 
     @property
@@ -58,5 +58,5 @@ class Pooling:
 
 
 def pooling_of(attrs: Mapping[str, Any]) -> Pooling:
-    """The windows that a pool's attributes describe, whatever else they say."""
+    """Return the window attributes of a pool."""
     return Pooling(**{f.name: attrs[f.name] for f in fields(Pooling) if f.name in attrs})

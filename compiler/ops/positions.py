@@ -1,7 +1,7 @@
-"""Positions that are data: what the operators share that are given numbers of rows to read or fill.
+"""Run-time indices, shared by gathers and scatters.
 
-ONNX calls a position outside its axis an error. The references raise it; generated code does not
-look: reads take the nearest row inside, and what would be written outside is dropped.
+In ONNX, an index out of bounds is an error. The references raise it; generated code does not check:
+reads are clamped, and writes out of bounds are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.ir.types import DType
 
 
 def require_positions(op_name: str, indices: Tensor, what: str = "the indices") -> None:
-    """Errors: E-OP-DTYPE unless the operand holds i32 or i64."""
+    """Check that an operand is i32 or i64. Errors: E-OP-DTYPE."""
     require(
         indices.dtype in (DType.i32, DType.i64),
         "E-OP-DTYPE",
@@ -28,13 +28,13 @@ def require_positions(op_name: str, indices: Tensor, what: str = "the indices") 
 
 
 def from_front(k: Lowering, position: Scalar, size: Expr) -> Scalar:
-    """A position as i64, where a negative one counts from the end of an axis."""
+    """Convert an index to i64; a negative one counts from the end of an axis."""
     at = k.convert(position, DType.i64)
     return k.where(k.lt(at, 0), at + k.index(size), at)
 
 
 def along(indices: Array, axis: int) -> tuple[Any, ...]:
-    """The index of numpy that puts positions on one axis, and every other axis where it is."""
+    """Return numpy's index that applies indices to one axis and keeps the others."""
     index: list[Any] = list(np.indices(indices.shape, sparse=True))
     index[axis] = indices
     return tuple(index)

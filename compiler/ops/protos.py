@@ -1,4 +1,4 @@
-"""Our types, constants and foreign nodes as ONNX messages: what the onnx package is asked with."""
+"""Conversion of types, constants and foreign nodes to and from ONNX messages."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from compiler.ir.types import (
 )
 
 _OPSETS = 1 << 31
-"""Versions are kept in 32 bits."""
+"""The limit of opset versions, which have 32 bits."""
 
 DimReader = Callable[[Any, int], Dim]
-"""Gives the size that a dimension message at a position stands for."""
+"""Reads the size of a dimension message at a position."""
 
 
 def split_name(op: str) -> tuple[str, str]:
-    """Domain and operator type of a foreign operator's name: `onnx.a.b.Name` is ("a.b", "Name")."""
+    """Split a foreign operator's name: `onnx.a.b.Name` is ("a.b", "Name")."""
     domain, _, op_type = op.removeprefix("onnx.").rpartition(".")
     return domain, op_type
 
 
 def join_name(domain: str, op_type: str) -> str:
-    """The name of a foreign operator."""
+    """Return the name of a foreign operator."""
     return f"onnx.{domain}.{op_type}" if domain else f"onnx.{op_type}"
 
 
 def opset_of(node: Node, default: int = 1) -> int:
-    """The version of the operator set that a foreign node is of. Errors: E-OP-ATTRIBUTE."""
+    """Return the opset version of a foreign node. Errors: E-OP-ATTRIBUTE."""
     opset = node.attrs.get("opset", default)
     if type(opset) is not int or not 0 < opset < _OPSETS:
         message = f"{node.op} needs opset as a version of operators, got {opset!r:.60}"
@@ -52,7 +52,7 @@ def opset_of(node: Node, default: int = 1) -> int:
 
 @lru_cache(maxsize=4096)
 def schema_of(op_type: str, domain: str, opset: int) -> Any:
-    """The onnx package's schema; None when this opset has no such operator."""
+    """Return the onnx package's schema; None if this opset lacks the operator."""
     import onnx
 
     try:
@@ -63,9 +63,9 @@ def schema_of(op_type: str, domain: str, opset: int) -> Any:
 
 @lru_cache(maxsize=2048)
 def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]:
-    """What attributes that are numbers default to: ONNX stores them as f32, 0.01 is not exact.
+    """Return the defaults of float attributes, rounded to f32 as ONNX stores them.
 
-    Operators on f64 see the difference.
+    The difference matters for operators on f64.
     """
     schema = schema_of(op_type, domain, opset)
     stated = {} if schema is None else {k: a.default_value for k, a in schema.attributes.items()}
@@ -73,7 +73,7 @@ def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]
 
 
 def to_type_proto(t: Type) -> Any:
-    """A type as TypeProto; symbolic sizes become dim_params, what is opaque stays empty."""
+    """Convert a type to a TypeProto; symbolic sizes become dim_params, opaque types stay empty."""
     import onnx
 
     proto = onnx.TypeProto()
@@ -101,7 +101,7 @@ def to_type_proto(t: Type) -> Any:
 
 
 def type_depth(proto: Any, most: int) -> int:
-    """How many types are inside each other, followed no deeper than one beyond `most`."""
+    """Return the nesting depth of a type, at most `most` + 1."""
     depth, inner = 1, proto
     while depth <= most:
         match inner.WhichOneof("value"):
@@ -118,7 +118,7 @@ def type_depth(proto: Any, most: int) -> int:
 
 
 def from_type_proto(proto: Any, read_dim: DimReader) -> Type:
-    """The type that a TypeProto states; opaque where it says nothing. Errors: E-MODEL-TYPE."""
+    """Convert a TypeProto to a type, opaque if empty. Errors: E-MODEL-TYPE."""
     match proto.WhichOneof("value"):
         case "tensor_type" if proto.tensor_type.elem_type:
             tensor = proto.tensor_type
@@ -138,7 +138,7 @@ def from_type_proto(proto: Any, read_dim: DimReader) -> Type:
 
 
 def to_tensor_proto(array: Array, name: str = "") -> Any:
-    """An array as TensorProto."""
+    """Convert an array to a TensorProto."""
     import onnx
     from onnx import numpy_helper
 
@@ -155,7 +155,7 @@ def to_tensor_proto(array: Array, name: str = "") -> Any:
 
 
 def to_node_proto(node: Node) -> Any:
-    """A foreign node as NodeProto over names by position: `i0`, `i1`, ... give `o0`, `o1`, ..."""
+    """Convert a foreign node to a NodeProto with inputs `i0`, `i1`, ... and outputs `o0`, ..."""
     import onnx
 
     domain, op_type = split_name(node.op)
@@ -173,9 +173,9 @@ def to_node_proto(node: Node) -> Any:
 
 
 def with_defaults(node: Node, schema: Any) -> Any:
-    """A foreign node as NodeProto with every attribute that has a default written out.
+    """Convert a foreign node to a NodeProto with explicit default attributes.
 
-    Some of the package's type rules take another default than their own schema states.
+    Some of the package's type rules assume other defaults than their schemas.
     """
     proto = to_node_proto(node)
     stated = {a.name for a in proto.attribute}
@@ -185,7 +185,7 @@ def with_defaults(node: Node, schema: Any) -> Any:
 
 
 def to_graph_proto(graph: Graph) -> Any:
-    """A region whose nodes are all foreign, as the GraphProto that it came from."""
+    """Convert a region of foreign nodes to a GraphProto."""
     import onnx
 
     def info(v: Value) -> Any:
@@ -256,7 +256,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def has_reference(op_type: str, domain: str) -> bool:
-    """Whether onnx.reference computes an operator for which the package has no schema."""
+    """Whether onnx.reference implements an operator without a schema in the package."""
     if domain != "experimental":
         return False
     from onnx.reference.ops import experimental
@@ -265,7 +265,7 @@ def has_reference(op_type: str, domain: str) -> bool:
 
 
 def first_opset(op_type: str, domain: str) -> int | None:
-    """The version of its operator set that an operator came with; None when there is no such."""
+    """Return the opset version that introduced an operator, or None."""
     import onnx
 
     schemas = onnx.defs.get_all_schemas_with_history()

@@ -1,7 +1,7 @@
-"""Numbers as small integers or short floats times a scale: into that form and out of it.
+"""Quantization and dequantization: small integers or short floats with a scale.
 
-A scale and a zero point stand for a whole tensor, for each index along one axis, or for each block
-of indices along one axis.
+A scale and a zero point apply to a whole tensor, to each index along one axis, or to each block of
+indices along one axis.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from compiler.ops.requirements import is_one_of, n_elements, normal_axis, requir
 
 _WHOLE_BYTES = {DType.u8, DType.i8, DType.u16, DType.i16}
 QUANTIZED = frozenset(_WHOLE_BYTES | {d for d in DType if d.is_storage} - {DType.f8e8m0})
-"""Element types that numbers are quantized to; i32 is only dequantized."""
+"""The target types of quantization; i32 is only dequantized."""
 
 
 def limits(dtype: DType) -> tuple[float, float]:
-    """The smallest and the largest number of a quantized type."""
+    """Return the smallest and the largest number of a quantized type."""
     info = ml_dtypes.iinfo(dtype.numpy) if dtype.is_integer else ml_dtypes.finfo(dtype.numpy)
     return float(info.min), float(info.max)
 
 
-# Where the scale of an element is
+# The scale of an element
 
 
 def _is_single(parameter: Tensor | Handle | Array) -> bool:
-    """Whether a scale or zero point stands for the whole tensor."""
+    """Whether a scale or zero point applies to the whole tensor."""
     return all(n == 1 for n in parameter.shape) and len(parameter.shape) <= 1
 
 
 def _check_parameters(
     op_name: str, x: Tensor, scale: Tensor, zero: Tensor | None, axis: int, block_size: int
 ) -> None:
-    """Errors: E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE when they do not fit the tensor."""
+    """Check scales and zero points. Errors: E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE."""
     if x.type.shape is None or scale.type.shape is None:
         return
     require(block_size >= 0, "E-OP-ATTRIBUTE", f"{op_name} needs blocks, got size {block_size}")
@@ -70,12 +70,12 @@ def _check_parameters(
 
 
 def _axis(axis: int, rank: int) -> int:
-    """The axis that scales run along; there is no choice in a vector."""
+    """Return the axis of the scales; a vector has only one."""
     return 0 if rank == 1 else normal_axis(axis, rank)
 
 
 def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) -> Array:
-    """A scale or zero point for every element, or in a shape that broadcasts to them."""
+    """Broadcast a scale or zero point to every element."""
     if _is_single(parameter):
         return parameter.reshape(())
     at = _axis(axis, len(shape))
@@ -86,7 +86,7 @@ def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) 
 
 
 def _belonging(parameter: Handle, index: Sequence[Expr], axis: int, block_size: int) -> Scalar:
-    """The scale or zero point of the element at an index."""
+    """Return the scale or zero point of the element at an index."""
     if _is_single(parameter):
         return parameter[(0,) * parameter.rank]
     at = _axis(axis, len(index))
@@ -111,12 +111,12 @@ def quantize(
     block_size: int = 0,
     saturate: bool = True,
 ) -> TensorType:
-    """Divide by a scale, round to the nearest whole number, add a zero point, and saturate.
+    """Divide by a scale, round to the nearest integer, add a zero point, and saturate.
 
-    Halves are rounded to even. The division is done in `precision`. Short floats are not rounded to
-    whole numbers but to the type, and what is too large becomes the largest; for floats of 8 bits
-    that is so with `saturate` only, and their zero point is 0.
-    Shapes: scale and zero are one number, [D] for the D indices along `axis`, or those of x with
+    Halves round to even. The division is computed in `precision`. For short float types, numbers
+    round to the type instead, and saturate at the largest; 8-bit floats saturate only with
+    `saturate`, and their zero point is 0.
+    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
     ceil(D / block_size) along it.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX QuantizeLinear-25.
@@ -185,7 +185,7 @@ def _(
 
 
 def saturated(k: Lowering, ratio: Scalar, zero: Scalar | None, to: DType) -> Scalar:
-    """A number as a quantized one: rounded, moved by its zero point, and kept in range."""
+    """Quantize a ratio: round, add the zero point, and saturate."""
     work = DType.f64 if ratio.dtype is DType.f64 else DType.f32
     value = k.convert(k.round(ratio) if to.is_integer else ratio, work)
     if zero is not None and to not in FLOATS_OF_8_BITS:
@@ -255,7 +255,7 @@ def _(
     block_size: int,
     saturate: bool,
 ) -> Operand:
-    """A zero point is written even where it is 0: it says the type, also to older runtimes."""
+    """Export with a zero point even if 0: it determines the type, also in older runtimes."""
     point: Operand = zero
     if zero is None and scale.type.is_static:
         point = np.zeros(scale.type.static_shape, to.numpy)
@@ -273,7 +273,7 @@ def _(
 
 
 def granularity(n: OnnxCall, scale: Tensor) -> dict[str, int]:
-    """The attributes that say along which axis scales run; before opset 13 there was one scale."""
+    """Return the attributes of the axis of scales; before opset 13 there was one scale."""
     if scale.type.shape is not None and _is_single(scale):
         return {}
     return {"axis": int(n.attr("axis", 1)), "block_size": int(n.attr("block_size", 0))}
@@ -295,7 +295,7 @@ def dequantize(
     """Subtract the zero point, and multiply by the scale.
 
     The difference of integers is exact; the product is computed in f32, and rounded once.
-    Shapes: scale and zero are one number, [D] for the D indices along `axis`, or those of x with
+    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
     ceil(D / block_size) along it.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX DequantizeLinear-25.
@@ -313,7 +313,7 @@ def dequantize(
 
 
 def _difference_in(dtype: DType) -> DType:
-    """The type in which an element and its zero point are subtracted."""
+    """Return the type of the difference of an element and its zero point."""
     return DType.i32 if dtype.is_integer else DType.f32
 
 
@@ -407,7 +407,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """A zero point is written even where it is 0: runtimes that move the node read its type."""
+    """Export with a zero point even if 0: runtimes that move the node read its type."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)

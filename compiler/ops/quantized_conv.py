@@ -35,10 +35,10 @@ def conv_integer(
     groups: int = 1,
     auto_pad: str = "notset",
 ) -> TensorType:
-    """Convolve an image of bytes with weights of bytes, each less its zero point, exactly in i32.
+    """Convolve bytes minus zero points of image and weights, exactly in i32.
 
-    Around the image lies its zero point, that is nothing.
-    Shapes: as for conv. A zero point is one number; that of the weights may be one per output
+    The padding is the zero point of the image, which contributes 0.
+    Shapes: as for conv. A zero point is a scalar; that of the weights may be one per output
     channel, [O].
     Errors: those of conv, E-OP-DTYPE for other types than u8 and i8.
     Source: ONNX ConvInteger-10.
@@ -106,9 +106,9 @@ def lower_sums(
     auto_pad: str,
     around: int = 0,
 ) -> None:
-    """Sums of products of bytes less their zero points, where they have some.
+    """Lower sums of products of bytes minus optional zero points.
 
-    Around the image lies its zero point; without one, the code `around`.
+    The padding is the image's zero point, or the code `around` without one.
     """
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
@@ -168,7 +168,7 @@ def _(
     auto_pad: str,
     **window: Any,
 ) -> Operand:
-    """Equal zero points of all channels are written as one: some runtimes take no other."""
+    """Export equal zero points of all channels as one: some runtimes accept only that."""
     point: Operand = w_zero
     if w_zero is not None and w_zero.value is not None and len(np.unique(w_zero.known)) == 1:
         point = w_zero.known.reshape(-1)[0]

@@ -1,6 +1,7 @@
-"""ONNX Runtime's operators on quantized tensors, as what they stand for.
+"""The import of ONNX Runtime's operators on quantized tensors as float operators.
 
-Dequantize, compute in f32, quantize again; fusion makes one kernel of that wherever it can.
+They become dequantize, the operator in f32, and quantize, which fusion combines to one kernel where
+possible.
 
 Source: ContribOperators.md of ONNX Runtime.
 """
@@ -26,7 +27,7 @@ from compiler.ops.window import onnx_window
 
 
 def _numbers(n: OnnxCall, at: int) -> Call | None:
-    """The numbers that three operands stand for: elements, their scale and zero point."""
+    """Dequantize three operands: elements, scale and zero point."""
     x, scale, zero = (n.operand(at + i) for i in range(3))
     if x is None or scale is None or x.dtype not in BYTES:
         return None
@@ -34,7 +35,7 @@ def _numbers(n: OnnxCall, at: int) -> Call | None:
 
 
 def _steps(x: Operand, scale: Tensor | None, zero: Tensor | None, to: DType) -> Operand | None:
-    """Numbers as elements of a type with a scale and zero point."""
+    """Quantize numbers to a type by a scale and zero point."""
     if scale is None:
         return None
     return quantize(x, scale, zero, to=to, precision=DType.f32)
@@ -83,7 +84,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @quantize.onnx("com.microsoft:QLinearSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """The attribute `opset` says whose softmax is meant: before 13 it ran over several axes."""
+    """The attribute `opset` selects the softmax: before 13, it was over several axes."""
     scale, zero = n.operand(1), n.operand(2)
     if scale is None or _element_type(n) not in BYTES:
         return None
@@ -115,7 +116,7 @@ def _(n: OnnxCall) -> Operand | None:
 def _with_channels_first(
     n: OnnxCall, x: Operand, pooled: Callable[[Operand, int], Operand]
 ) -> Operand | None:
-    """What `pooled` makes of an image and its rank, in the order of axes that the image has."""
+    """Apply `pooled` to a channels-first view of an image, and restore its axis order."""
     given = n.operand(0)
     if given is None or given.type.shape is None or not 3 <= given.rank <= 5:
         return None

@@ -1,4 +1,4 @@
-"""Products of matrices of quantized numbers."""
+"""Products of quantized matrices."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BYTES = (DType.u8, DType.i8)
 def matmul_integer(
     a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> TensorType:
-    """Multiply matrices of bytes, each less its zero point; the sums are exact, or wrap, in i32.
+    """Multiply matrices of bytes minus zero points; the sums are i32, exact or wrapped.
 
-    Shapes: as for matmul. A zero point is one number, one per row of a or column of b ([M] and
+    Shapes: as for matmul. A zero point is a scalar, one per row of a or column of b ([M] and
     [N]), or one per row or column of each matrix ([..., M, 1] and [..., 1, N]).
     Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-SHAPE.
     Source: ONNX MatMulInteger-10.
@@ -95,7 +95,7 @@ def _(
 
 
 def _place(t: Handle, batch: list[Expr], matrix: list[Expr]) -> list[Expr]:
-    """The index of an element of a matrix whose batch axes broadcast."""
+    """Return the index of a matrix element with broadcast batch axes."""
     sizes = t.shape[: t.rank - len(matrix)]
     own = batch[len(batch) - len(sizes) :]
     return [*(t.repeated(i, n) for i, n in zip(own, sizes, strict=True)), *matrix]
@@ -104,7 +104,7 @@ def _place(t: Handle, batch: list[Expr], matrix: list[Expr]) -> list[Expr]:
 def _zero(
     k: Lowering, zero: Handle, batch: list[Expr], matrix: list[Expr], line: list[Expr]
 ) -> Scalar:
-    """The zero point of a row or column."""
+    """Return the zero point of a row or column."""
     if all(n == 1 for n in zero.shape):
         index: list[Expr] = [0] * zero.rank
     else:

@@ -1,4 +1,4 @@
-"""ONNX Runtime's products of quantized matrices, as sums in i32 and what is done to these.
+"""The import of ONNX Runtime's quantized matrix products as i32 sums with epilogues.
 
 Source: ContribOperators.md of ONNX Runtime.
 """
@@ -25,7 +25,7 @@ def _are_bytes(*operands: Tensor | None) -> bool:
 
 
 def _as_floats(sums: Operand, scale: Operand, bias: Operand | None) -> Operand:
-    """Sums in i32 as the numbers that they stand for."""
+    """Dequantize i32 sums."""
     made = mul(cast(sums, to=DType.f32), scale)
     return made if bias is None else add(made, bias)
 
@@ -50,7 +50,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @requantize.onnx("com.microsoft:QGemm")
 def _(n: OnnxCall) -> Operand | None:
-    """Without a scale of the result it is a float; C has the scale of the products."""
+    """Import QGemm: the result is float without a result scale; C has the products' scale."""
     a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = (n.operand(i) for i in range(9))
     if not _are_bytes(a, b):
         return None
@@ -69,7 +69,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul_integer.onnx("com.microsoft:QAttention")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Only the product that makes queries, keys and values is one of bytes."""
+    """Import QAttention: only the projection to queries, keys and values is quantized."""
     x, w, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (n.operand(i) for i in range(9))
     if x is None or w is None or not _are_bytes(x, w) or x.type.shape is None:
         return None
@@ -78,7 +78,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     return of_projection(n, x, w, projected, DType.f32, mask, past, None)
 
 
-# Integers that are no quantized numbers
+# Integers without quantization
 
 
 @matmul_integer.onnx("com.microsoft:MatMulInteger16")

@@ -1,4 +1,4 @@
-"""ONNX Runtime's LSTM with quantized weights, as an LSTM of the numbers that they stand for.
+"""The import of ONNX Runtime's LSTM with quantized weights as an LSTM of dequantized weights.
 
 Source: DynamicQuantizeLSTM in ContribOperators.md of ONNX Runtime.
 """
@@ -17,7 +17,7 @@ from compiler.ops.transpose import transpose
 
 @lstm.onnx("com.microsoft:DynamicQuantizeLSTM")
 def _(n: OnnxCall) -> Operand | None:
-    """The inputs are rounded to 8 bits as one tensor, and so is the state of every step."""
+    """Import: the input is fake-quantized as one tensor, as is the state of every step."""
     given, attrs = common_operands(n, 8)
     operands: list[Operand] = list(given)
     x, w, r = operands[:3]
@@ -35,10 +35,10 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
-    """Weights [D, I, 4H] with a scale per direction, or per direction and column, as [D, 4H, I].
+    """Dequantize weights [D, I, 4H], with scales per direction or column, to [D, 4H, I].
 
-    They are codes that are dequantized, so that they may be multiplied; a scale for each column is
-    one for a block of all that is summed.
+    Dequantized codes can be multiplied as integers; a scale per column is a block of the whole
+    reduced axis.
     """
     points: list[Operand] = [scale, zero]
     if scale.rank == 1:

@@ -1,8 +1,8 @@
-"""Random numbers: a hash of the seed and of each element's own number, so no state is kept.
+"""Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-Every element is computed by itself, in any order and on any machine, and the same seed gives the
-same numbers again. What ONNX leaves to the implementation when a node has no seed is drawn once,
-when the model is read, and stands in the graph: each run then gives the same numbers.
+Elements are independent of order and machine, and the same seed gives the same numbers. For a node
+without a seed, where ONNX leaves the choice open, the import draws one. All runs then give the same
+numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 def _signed(n: int) -> int:
-    """A 64-bit pattern as the number that i64 has for it."""
+    """Reinterpret a 64-bit pattern as i64."""
     n &= (1 << 64) - 1
     return n - (1 << 64) if n >> 63 else n
 
@@ -51,7 +51,7 @@ def _shape(shape: Tensor, dtype: DType, what: str) -> TensorType:
 
 
 def _words(seed: int, count: int, stream: int) -> Array:
-    """The hashes of the first `count` numbers, in one of several streams of a seed."""
+    """Hash the first `count` indices, in one of several streams of a seed."""
     with np.errstate(over="ignore"):
         z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GOLDEN)
         z = z + np.uint64(_start(seed, stream) & ((1 << 64) - 1))
@@ -61,12 +61,12 @@ def _words(seed: int, count: int, stream: int) -> Array:
 
 
 def _start(seed: int, stream: int) -> int:
-    """Where a stream of a seed begins: far from that of any other."""
+    """Return the start of a seed's stream, far from all others."""
     return _signed((seed + 1) * 0xD1342543DE82EF95 + stream * 0x2545F4914F6CDD1D)
 
 
 def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> Array:
-    """Numbers from 0 to below 1, of 24 bits, or 53 in f64."""
+    """Draw numbers in [0, 1), of 24 bits, or 53 in f64."""
     z = _words(seed, int(np.prod(shape, dtype=np.int64)), stream)
     bits = 53 if dtype is DType.f64 else 24
     return (z >> np.uint64(64 - bits)).astype(dtype.numpy).reshape(shape) * dtype.numpy.type(
@@ -75,7 +75,7 @@ def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> 
 
 
 def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -> Scalar:
-    """The same as a scalar expression of an element's number."""
+    """Build the same as a scalar expression of an element's index."""
 
     def word(value: int) -> Scalar:
         return k.number(value & ((1 << 64) - 1), DType.u64)
@@ -87,7 +87,7 @@ def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -
     z = mixed(mixed(z + word(_start(seed, stream)), 30, FIRST), 27, SECOND)
     z = k.apply("xor", z, k.apply("shr", z, word(31)))
     bits = 53 if dtype is DType.f64 else 24
-    # As i64: no bit is lost, and processors convert signed numbers faster.
+    # As i64: exact, and processors convert signed numbers faster.
     whole = k.convert(k.apply("shr", z, word(64 - bits)), DType.i64)
     return k.convert(whole, dtype) * 2.0**-bits
 
@@ -103,7 +103,7 @@ def _number_of(index: list[Expr], shape: tuple[int, ...]) -> Expr:
 def random_uniform(
     shape: Tensor, *, low: float = 0.0, high: float = 1.0, dtype: DType = DType.f32, seed: int = 0
 ) -> TensorType:
-    """Numbers drawn evenly between `low` and `high`, a hash of the seed and each one's position.
+    """Uniform random numbers between `low` and `high`, hashed from the seed and the index.
 
     Shapes: `shape` is a list of sizes.
     Errors: E-OP-DTYPE unless the element type is a float of 16 bits or more.
@@ -132,7 +132,7 @@ def _(
 def random_normal(
     shape: Tensor, *, mean: float = 0.0, scale: float = 1.0, dtype: DType = DType.f32, seed: int = 0
 ) -> TensorType:
-    """Numbers drawn from a normal distribution, a hash of the seed and each one's position.
+    """Normal random numbers, hashed from the seed and the index.
 
     Shapes: `shape` is a list of sizes.
     Errors: E-OP-DTYPE unless the element type is a float of 16 bits or more.
@@ -191,7 +191,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def seed_of(n: OnnxCall) -> int:
-    """The node's seed as a whole number; a new one when it has none."""
+    """Return the node's seed as an integer; a new one if it has none."""
     given = n.attr("seed")
     if given is None:
         return randbits(62)
@@ -199,7 +199,7 @@ def seed_of(n: OnnxCall) -> int:
 
 
 def _of_shape(n: OnnxCall) -> tuple[Operand, DType]:
-    """Where the shape comes from, and the element type."""
+    """Return the shape operand and the element type."""
     stated = n.attr("dtype")
     if not n.op_type.endswith("Like"):
         dtype = DType.f32 if stated is None else DType.from_onnx(int(stated))
@@ -231,7 +231,7 @@ def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> O
 
 @random_uniform.onnx("Multinomial")
 def _(n: OnnxCall) -> Operand | None:
-    """Each sample is the number of classes whose probabilities add up to no more than a draw."""
+    """Import Multinomial by inversion: count the cumulative probabilities below a draw."""
     x = n.operand(0)
     assert x is not None
     if not x.type.is_static or x.rank != 2 or x.dtype not in (DType.f32, DType.f64):
@@ -254,7 +254,7 @@ def _(shape: Tensor, *, low: float, high: float, dtype: DType, seed: int) -> Ope
 
 
 def _drawn(op_type: str, shape: Tensor, *, seed: int, **attrs: Any) -> Operand:
-    """Drawn numbers with as much of the seed as the float of ONNX holds."""
+    """Export random numbers with the seed rounded to ONNX's float."""
     attrs["seed"] = float(np.float32(seed % (1 << 20)))
     if shape.value is not None and shape.value.dtype != np.object_:
         return standard(op_type, shape=shape.known.tolist(), **attrs)

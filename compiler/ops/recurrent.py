@@ -1,7 +1,7 @@
-"""Recurrent layers: rnn, gru, lstm over sequences, in one direction or both.
+"""Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
-Each is a composition: one matrix product for the inputs of all steps, then a Scan with the product
-of the state and the gates; see recurrent_steps.py.
+Each decomposes to one matrix product for the inputs of all steps, and a Scan with the product of
+the state and the gates; see recurrent_steps.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.ops.recurrent_steps import (
 from compiler.ops.requirements import require_elements, require_rank, require_size
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-"""For each direction whether it runs from the last step to the first."""
+"""For each direction, whether it runs in reverse."""
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 DEFAULTS = {
@@ -51,7 +51,7 @@ def _reverses(direction: str) -> tuple[bool, ...]:
 def _functions(
     name: str, reverses: Sequence[bool], given: Names, alphas: Numbers, betas: Numbers
 ) -> list[list[Any]]:
-    """The activations of each direction. Errors: E-OP-ATTRIBUTE for too few, or unknown ones."""
+    """Return the activations of each direction. Errors: E-OP-ATTRIBUTE."""
     n = len(DEFAULTS[name])
     names = given or DEFAULTS[name] * len(reverses)
     needed = n * len(reverses)
@@ -75,7 +75,7 @@ def _types(
     p: Tensor | None,
     **attrs: Any,
 ) -> tuple[TensorType, ...]:
-    """Types of what all steps give, then of the last states."""
+    """Infer the types of the outputs of all steps, then of the last states."""
     given = [t for t in starts if t is not None]
     dtype = require_elements(name, "float", x, w, r, *given, *filter(None, (b, p)))
     if lengths is not None:
@@ -170,10 +170,10 @@ def rnn(
     direction: str = "forward",
     layout: int = 0,
 ) -> tuple[TensorType, ...]:
-    """A layer whose state is f(x w + h r + b) of the step's input and the state before.
+    """A recurrent layer with state f(x w + h r + b) of the step's input and the previous state.
 
-    Gives the states of all steps, then the last state. A clip of 0 bounds nothing; `activations`
-    left out are tanh; `alphas` and `betas` go to those that have parameters, in order.
+    Returns the states of all steps, then the last state. A clip of 0 means none; the default
+    activation is tanh; `alphas` and `betas` are those of the parametrised activations, in order.
     Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are
     [T, D, B, H] and [D, B, H]; in layout 1 the batch comes first in all of them.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for unknown activations, directions, layouts.
@@ -246,7 +246,7 @@ def gru(
     layout: int = 0,
     linear_before_reset: bool = False,
 ) -> tuple[TensorType, ...]:
-    """A layer of gated units: z mixes the old state with a new one, into which r lets the old.
+    """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
     z, r = f(x w + h r + b); n = g(x w + (r h) r + b), with `linear_before_reset`
     g(x w + b + r (h r + b)); the state is (1 - z) n + z h.
@@ -315,12 +315,12 @@ def lstm(
     input_forget: bool = False,
     rounded_states: bool = False,
 ) -> tuple[TensorType, ...]:
-    """A layer of long short-term memory: a cell kept by a gate, filled by one, shown by another.
+    """A layer of long short-term memory: a cell with forget, input and output gates.
 
-    i, o, f = f(x w + h r + b + p c), where o looks at the new cell; the cell becomes
+    i, o, f = f(x w + h r + b + p c), where o reads the new cell; the cell becomes
     f c + i g(x w + h r + b), and the state o h(c). With `input_forget`, f is 1 - i; with
-    `rounded_states` h is rounded to 8 bits, all of it with one scale, before it is multiplied.
-    Gives the states of all steps, the last state and the last cell.
+    `rounded_states`, h is quantized to 8 bits by one scale before it is multiplied.
+    Returns the states of all steps, the last state and the last cell.
     Shapes: as rnn, with w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and
     p [D, 3H] for i, o, f.
     Errors: as rnn.
@@ -374,7 +374,7 @@ def _(
 
 
 def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
-    """Operands and attributes that the three share, from an ONNX node."""
+    """Read the operands and attributes common to all three from an ONNX node."""
     names = n.attr("activations") or ()
     attrs = {
         "activations": tuple(x.decode() if isinstance(x, bytes) else x for x in names),
@@ -412,7 +412,7 @@ def exported_layer(
     clip: float,
     **attrs: Any,
 ) -> Operand:
-    """A recurrent layer as a node of the standard."""
+    """Export a recurrent layer as a standard node."""
     states = operands[2]
     assert states is not None
     size = states.shape[-1]

@@ -1,4 +1,4 @@
-"""The activation functions of recurrent operators: as numpy, and as operators of ours."""
+"""The activation functions of recurrent operators, in numpy and as operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.ops.elementwise import add, mul, tanh
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A function: its meaning, the call, and the defaults of alpha and beta where it has them."""
+    """A function: its numpy form, its call, and the defaults of alpha and beta."""
 
     numpy: Callable[[Array, float, float], Array]
     call: Callable[[Operand, float, float, type], Call]
@@ -41,12 +41,12 @@ class Activation:
     beta: float
 
     def numpy(self, x: Array) -> Array:
-        """The function of an array, in the array's type."""
+        """Apply the function to an array, in the array's type."""
         with np.errstate(all="ignore"):
             return self.kind.numpy(x, self.alpha, self.beta).astype(x.dtype)
 
     def call(self, x: Operand, dtype: type) -> Call:
-        """The function as operators, for elements of this numpy type."""
+        """Call the function as operators, for elements of this numpy type."""
         return self.kind.call(x, self.alpha, self.beta, dtype)
 
 
@@ -99,9 +99,9 @@ KINDS: dict[str, Kind] = {
 def activations_of(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
 ) -> list[Activation]:
-    """The functions with their parameters: each takes the next ones, if it has any.
+    """Return the functions with their parameters, consumed in order.
 
-    Errors: E-OP-ATTRIBUTE for another function.
+    Errors: E-OP-ATTRIBUTE for an unknown function.
     """
     left_alphas, left_betas = list(alphas), list(betas)
     found: list[Activation] = []

@@ -1,4 +1,4 @@
-"""What recurrent layers mean, in numpy: one step after the other."""
+"""The numpy references of recurrent layers, step by step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.ops.recurrent_activations import Activation
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What all directions of a layer share, and the activations of each."""
+    """The common parameters of all directions of a layer, and the activations of each."""
 
     n_gates: int
     functions: Sequence[Sequence[Activation]]
@@ -25,7 +25,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The parameters of one direction, by gate; biases of the inputs and of the state apart."""
+    """The parameters of one direction, by gate, with separate input and recurrent biases."""
 
     w: Sequence[Array]
     r: Sequence[Array]
@@ -36,17 +36,17 @@ class Weights:
     clip: float
 
     def gate(self, k: int, x: Array, h: Array) -> Array:
-        """The sum of both products and biases of one gate."""
+        """Compute the sum of both products and biases of one gate."""
         return x @ self.w[k].T + h @ self.r[k].T + self.wb[k] + self.rb[k]
 
     def activated(self, f: int, x: Array) -> Array:
-        """An activation of what the clip leaves."""
+        """Apply the clip and an activation."""
         bounded = np.clip(x, -self.clip, self.clip) if self.clip > 0 else x
         return self.functions[f].numpy(bounded)
 
 
 Cell = Callable[[Weights, Array, Sequence[Array]], Sequence[Array]]
-"""From parameters, a step's input and the states to the states; the first is the output."""
+"""Maps parameters, a step's input and states to new states; the first is the output."""
 
 
 def run(
@@ -60,7 +60,7 @@ def run(
     starts: Sequence[Array | None],
     p: Array | None,
 ) -> tuple[Array, ...]:
-    """All outputs: those of every step, then the last states."""
+    """Run all steps; return their outputs, then the last states."""
     if cells.layout:
         x = x.swapaxes(0, 1)
     n_steps, batch, _ = x.shape
@@ -107,12 +107,12 @@ def _weights(cells: Cells, d: int, w: Array, r: Array, b: Array | None, p: Array
 
 
 def rnn_cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
-    """One step of an rnn."""
+    """Compute one step of an rnn."""
     return [s.activated(0, s.gate(0, x, states[0]))]
 
 
 def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
-    """One step of an lstm."""
+    """Return the cell function of an lstm."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         h, c = states
@@ -127,7 +127,7 @@ def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
 
 
 def gru_cell(linear_before_reset: bool) -> Cell:
-    """One step of a gru."""
+    """Return the cell function of a gru."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         (h,) = states

@@ -1,7 +1,7 @@
-"""Recurrent operators as loops: one product for the inputs of all steps, then a Scan over them.
+"""The decomposition of recurrent operators: one product for all inputs, then a Scan.
 
-What depends on the inputs alone is computed for all steps at once. A step is left with the product
-of its state and the recurrent weights, and with the gates.
+Expressions of the inputs alone are computed for all steps at once. A step computes only the product
+of its state and the recurrent weights, and the gates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCAN_OPSET = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """One recurrent operator's operands and attributes, by direction where it matters."""
+    """The operands and attributes of a recurrent operator, partly by direction."""
 
     x: Tensor
     w: Tensor
@@ -59,12 +59,12 @@ class Setting:
 
     @property
     def dtype(self) -> type:
-        """The numpy type of all numbers."""
+        """The numpy type of all operands."""
         return self.x.dtype.numpy.type
 
 
 Step = Callable[["Cell", Sequence[Operand], Operand], Sequence[Operand]]
-"""From the cell, the states and the step's inputs to the new states; the first is the output."""
+"""Maps the cell, the states and the step's inputs to new states; the first is the output."""
 
 
 def _number(d: Any, what: str) -> int:
@@ -74,24 +74,24 @@ def _number(d: Any, what: str) -> int:
 
 
 def shared(operand: Operand) -> Operand:
-    """A call whose node is made once, however often its value is read."""
+    """Share one node of a call among all readers."""
     return operand.out(0) if isinstance(operand, Call) else operand
 
 
 def part(x: Operand, axis: int, start: int, end: int) -> Call:
-    """The elements from start to end on an axis."""
+    """Slice an axis from start to end."""
     return slice_(x, *(np.array([n], np.int64) for n in (start, end, axis)))
 
 
 def of_direction(x: Operand, d: int, n_directions: int) -> Call:
-    """What belongs to one direction, which is the first axis."""
+    """Select one direction, the first axis."""
     chosen = part(x, 0, d, d + 1) if n_directions > 1 else x
     return squeeze(chosen, axes=(0,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """What a step may read: the parameters of one direction, and how its gates are bounded."""
+    """The parameters of one direction in a step, and the clip of its gates."""
 
     setting: Setting
     direction: int
@@ -102,24 +102,24 @@ class Cell:
         return self.setting.functions[self.direction]
 
     def recurrent(self) -> Operand:
-        """The recurrent weights, gates one after the other."""
+        """Return the recurrent weights, concatenated by gate."""
         return shared(self._own(self.setting.r))
 
     def product(self, h: Operand) -> Call:
-        """The state times the recurrent weights of all gates."""
+        """Multiply the state by the recurrent weights of all gates."""
         return matmul(h, self.recurrent(), transpose_b=True)
 
     def halves(self, n: int) -> list[Out]:
-        """The recurrent weights of the first `n` gates, and of the others.
+        """Split the recurrent weights into those of the first `n` gates and the others.
 
-        Two parts of one split: constants are then cut without being kept twice.
+        Both are outputs of one split, so that constants are split without a copy.
         """
         sizes = (n * self.setting.hidden, (self.setting.n_gates - n) * self.setting.hidden)
         made = split(self.recurrent(), axis=0, sizes=sizes)
         return [made.out(0), made.out(1)]
 
     def recurrent_bias(self, gate: int) -> Operand:
-        """The bias of one gate's recurrent product; None without biases."""
+        """Return the bias of one gate's recurrent product, or None."""
         s = self.setting
         if s.b is None:
             return None
@@ -127,19 +127,19 @@ class Cell:
         return part(self._own(s.b), 0, first, first + s.hidden)
 
     def peephole(self, number: int) -> Operand:
-        """The weights from the cell's state to one gate; None without them."""
+        """Return the peephole weights of one gate, or None."""
         s = self.setting
         if s.p is None:
             return None
         return part(self._own(s.p), 0, number * s.hidden, (number + 1) * s.hidden)
 
     def gates(self, x: Operand, n: int) -> list[Out]:
-        """The parts of `n` gates."""
+        """Split x into `n` gates."""
         made = split(x, axis=-1, sizes=(self.setting.hidden,) * n)
         return [made.out(k) for k in range(n)]
 
     def activated(self, f: int, x: Operand) -> Operand:
-        """An activation of what the clip leaves."""
+        """Apply the clip and an activation."""
         s = self.setting
         if s.clip > 0:
             x = clip(x, np.array(-s.clip, s.dtype), np.array(s.clip, s.dtype))
@@ -152,9 +152,9 @@ class Cell:
 def decomposed(
     s: Setting, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> tuple[Operand, ...]:
-    """All outputs: those of every step, then the last states.
+    """Decompose to the outputs of every step, then the last states.
 
-    `bias` gives what is added to the inputs' product of a direction, from that direction's biases.
+    `bias` computes the bias of the inputs' product from the biases of a direction.
     """
     x = s.x if s.layout == 0 else shared(transpose(s.x, perm=(1, 0, 2)))
     scans = [_direction(s, Cell(s, d), x, step, bias) for d in range(len(s.reverses))]
@@ -172,7 +172,7 @@ def decomposed(
 def _direction(
     s: Setting, cell: Cell, x: Operand, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> Regioned:
-    """The Scan over the steps of one direction."""
+    """Make the Scan over the steps of one direction."""
     d, n = cell.direction, len(s.reverses)
     product = rows_product(x, of_direction(s.w, d, n), transpose_b=True)
     if s.b is not None:
@@ -202,7 +202,7 @@ def _as_tensor(operand: Operand) -> TensorType:
 
 
 def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
-    """All steps' inputs times the weights, as one matrix of rows where their size is known.
+    """Multiply the inputs of all steps by the weights, as one matrix if sizes are known.
 
     Shapes: x [T, ..., I], w [I, O], or [O, I] with `transpose_b`.
     """
@@ -222,7 +222,7 @@ def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
 
 
 def _numbered_steps(x: Operand, dtype: DType) -> Operand:
-    """The numbers of the steps, of one element type."""
+    """Return the numbers of the steps, of one element type."""
     n_steps = _as_tensor(x).dims[0]
     if isinstance(n_steps, int):
         return np.arange(n_steps).astype(dtype.numpy)
@@ -231,7 +231,7 @@ def _numbered_steps(x: Operand, dtype: DType) -> Operand:
 
 
 def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand:
-    """The state before the first step: zero for a sequence without steps, as in ONNX Runtime."""
+    """Return the initial state: zero for an empty sequence, as in ONNX Runtime."""
     given = s.starts[k]
     if given is None and state.is_static:
         return np.zeros(state.static_shape, s.dtype)
@@ -249,7 +249,7 @@ def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand
 
 
 def _state_sizes(x: Operand, state: TensorType) -> Operand:
-    """The shape of a state as an operand; an open batch is that of x."""
+    """Return the shape of a state as an operand, with the batch of x if open."""
     if state.is_static:
         return np.array(state.static_shape, np.int64)
     hidden = np.array(state.dims[1:], np.int64)
@@ -257,7 +257,7 @@ def _state_sizes(x: Operand, state: TensorType) -> Operand:
 
 
 def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
-    """One length for each sequence: the number of lengths may be open, or known, by itself."""
+    """Reconcile the number of lengths with the batch, either of which may be open."""
     size = state.dims[0]
     if lengths.shape[0] == size:
         return lengths
@@ -266,7 +266,7 @@ def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
 
 
 def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
-    """One step: from the states and the step's part of the product to states and output."""
+    """Build the body of a step: states and the step's slice of the product to states and output."""
     names = [f"state{k}" for k in range(len(s.starts))]
     values = [*(Value(n, state) for n in names), Value("inputs", inputs)]
     if s.lengths is not None:
@@ -289,7 +289,7 @@ def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorT
 
 
 def all_biases(s: Setting, b: Operand) -> Call:
-    """The biases of both products together."""
+    """Sum the biases of both products."""
     n = s.n_gates * s.hidden
     return add(part(b, 0, 0, n), part(b, 0, n, 2 * n))
 
@@ -325,7 +325,7 @@ def _peeped(gate: Operand, p: Operand, c: Operand) -> Operand:
 
 
 def gru_step(linear_before_reset: bool) -> Step:
-    """Gates z, r from X + H R; a new state from X and the state let through by r; a mix by z."""
+    """Gates z, r from X + H R; candidate n from X and the state reset by r; mixed by z."""
 
     def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
         (h,) = states
@@ -352,7 +352,7 @@ def gru_step(linear_before_reset: bool) -> Step:
 
 
 def gru_biases(linear_before_reset: bool) -> Callable[[Setting, Operand], Operand]:
-    """All biases, but for the recurrent one of the new state where it waits for the reset."""
+    """Sum the biases, except the candidate's recurrent one if the reset applies to it."""
 
     def biases(s: Setting, b: Operand) -> Operand:
         if not linear_before_reset:

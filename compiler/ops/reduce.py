@@ -1,4 +1,4 @@
-"""Reductions along axes: a table, each row from a numpy expression and a scalar one."""
+"""Reductions along axes, declared by a numpy and a scalar expression each."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from compiler.ops.table import describe_row
 
 Axes = tuple[int, ...]
 Points = Callable[[], Scalar]
-"""Gives the element of x at the current point; each use reads it again."""
+"""Returns the element of x at the current point; each use is a read."""
 
 
 def reduced(x: Tensor, axes: Axes, keepdims: bool) -> TensorType:
-    """The type of x without its axes, or with size 1 there. Errors: E-OP-AXIS."""
+    """Return the type of x with axes removed, or of size 1. Errors: E-OP-AXIS."""
     if x.type.shape is None:
         return x.type
     require(
         all(0 <= a < x.rank for a in axes) and list(axes) == sorted(set(axes)),
         "E-OP-AXIS",
-        f"reductions take rising axes from 0 to {x.rank - 1}, got {list(axes)}",
+        f"reductions take ascending axes from 0 to {x.rank - 1}, got {list(axes)}",
     )
     kept = (1 if d in axes else n for d, n in enumerate(x.shape))
     dropped = (n for d, n in enumerate(x.shape) if d not in axes)
@@ -62,9 +62,9 @@ def reduction(
     value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
-    """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places.
+    """Declare a reduction: `numpy(x, axes, keepdims)`, `scalar(k, element, over, n)`, n elements.
 
-    `of_images` is ONNX's operator for all axes behind the second, which runtimes keep in layouts.
+    `of_images` is ONNX's operator over all spatial axes, which runtimes support in their layouts.
     Units: flops per element of x.
     """
 
@@ -87,7 +87,7 @@ def reduction(
         target, source, inner = reduction_axes(k, x.shape, axes, keepdims)
         element = k.convert(x[source], wide(x.dtype))
         n = [x.shape[a] for a in axes]
-        # With no axis at all every element is a sum of one.
+        # Without axes, every element is a sum of one term.
         over = inner or [k.axis(1, "r")]
         k.assign(out[target], k.convert(scalar(k, element, over, n), out.dtype))
 
@@ -113,7 +113,7 @@ def _finish(
         yield ["f32[0,3]"], {"axes": (1,)}
         yield ["f16[2,3,4]"], {"axes": (2,)}
         if is_one_of(DType.i32, elements):
-            # Positive: the logarithm of a negative sum is no integer.
+            # Positive: the logarithm of a negative sum is not an integer.
             yield [np.arange(1, 25, dtype=np.int32).reshape(2, 3, 4)], {"axes": (0, 1)}
             yield [np.array([7, 40, 3])], {"axes": (0,), "keepdims": False}
 
@@ -123,7 +123,7 @@ def _finish(
 
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
-        """Without axes every element is one of a row of one; for ONNX no axes may mean all."""
+        """Export no axes as a reduction of a new axis of size 1: in ONNX, no axes may mean all."""
         if of_images and _is_of_images(x, axes, keepdims):
             return standard(of_images, x)
         if axes:
@@ -133,7 +133,7 @@ def _finish(
 
 
 def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
-    """Whether all of each image becomes one number."""
+    """Whether the reduction is over all spatial axes."""
     behind = tuple(range(2, x.rank))
     return keepdims and axes == behind != () and x.dtype is DType.f32 and 0 not in x.shape
 
@@ -141,7 +141,7 @@ def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
 def reduction_axes(
     k: Lowering, shape: tuple[int, ...], axes: Axes, keepdims: bool
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Indices of the result, of the operand, and those to reduce over."""
+    """Return the indices of the result, of the operand, and of the reduction."""
     target: list[Expr] = []
     source: list[Expr] = []
     for d, n in enumerate(shape):
@@ -199,12 +199,12 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
     if not x.dtype.is_float:
         return k.sum(k.convert(x, DType.f64), over=over) / k.count(n, DType.f64)
     total = k.sum(x, over=over)
-    # A factor, not a division: it then merges with other factors of an epilogue.
+    # A factor instead of a division, which merges with other factors of an epilogue.
     return total * k.share(n, x.dtype)
 
 
 def _real(dtype: DType) -> DType:
-    """The type in which functions of real numbers are computed."""
+    """Return the type of the computation of real functions."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 
@@ -223,17 +223,17 @@ reduce_sum = reduction(
     onnx="ReduceSum", shape_math=True,
 )  # fmt: skip
 reduce_mean = reduction(
-    "reduce_mean", "The mean along axes; of integers cut off to an integer.",
+    "reduce_mean", "The mean along axes; for integers truncated.",
     numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean", of_images="GlobalAveragePool",
 )  # fmt: skip
 reduce_max = reduction(
-    "reduce_max", "The largest element along axes, of none the least there is; NaN if one is NaN.",
+    "reduce_max", "The largest element along axes (of none: the lowest number); propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
     onnx="ReduceMax", exact=True, shape_math=True,
 )  # fmt: skip
 reduce_min = reduction(
-    "reduce_min", "The least element along axes, of none the largest there is; NaN if one is NaN.",
+    "reduce_min", "The smallest element along axes (of none: the largest number); propagates NaN.",
     numpy=_extreme(np.minimum, affine.minimum, "min"),
     scalar=lambda k, x, over, n: k.reduce("min", x, over=over),
     onnx="ReduceMin", exact=True, shape_math=True,
@@ -251,7 +251,7 @@ reduce_l1 = reduction(
     onnx="ReduceL1", flops=2,
 )  # fmt: skip
 reduce_l2 = reduction(
-    "reduce_l2", "The square root of the sum of squares along axes; of integers cut off.",
+    "reduce_l2", "The square root of the sum of squares along axes; for integers truncated.",
     value_range=(0.0, math.inf),
     numpy=lambda x, axes, keepdims: np.sqrt(_sum(_as_real(x) ** 2, axes, keepdims)),
     scalar=_l2_scalar,
@@ -265,7 +265,7 @@ reduce_sum_square = reduction(
     onnx="ReduceSumSquare", flops=2,
 )  # fmt: skip
 reduce_log_sum = reduction(
-    "reduce_log_sum", "The logarithm of the sum along axes; of integers cut off.",
+    "reduce_log_sum", "The logarithm of the sum along axes; for integers truncated.",
     numpy=lambda x, axes, keepdims: np.log(_sum(_as_real(x), axes, keepdims)),
     scalar=lambda k, x, over, n: k.log(k.sum(k.convert(x, _real(x.dtype)), over=over)),
     onnx="ReduceLogSum",
@@ -279,8 +279,8 @@ reduce_log_sum = reduction(
 def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 
-    The largest element is subtracted first, so that no exponential overflows. Of integers it is
-    computed in f64 and cut off.
+    The largest element is subtracted first, so that no exponential overflows. For integers, it is
+    computed in f64 and truncated.
     """
     require_elements("reduce_log_sum_exp", "number", x)
     return reduced(x, axes, keepdims)
@@ -317,7 +317,7 @@ _finish(reduce_log_sum_exp, "number", "ReduceLogSumExp", 3)
 
 
 def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
-    """Axes as an operand (where they must be known) or as an attribute; none means all."""
+    """Import axes from a known operand or an attribute; none means all."""
     x, given = n.operand(0), n.operand(1)
     assert x is not None
     truth = x.dtype is DType.bool
@@ -335,7 +335,7 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
         axes = list(range(x.rank))
     attrs = {"axes": normal_axes(axes, x.rank), "keepdims": bool(n.attr("keepdims", 1))}
     if truth:
-        # The largest says whether one holds, the least whether all do.
+        # The maximum of bools is "any", the minimum is "all".
         return cast(operator(cast(x, to=DType.u8), **attrs), to=DType.bool)
     return operator(x, **attrs)
 
@@ -343,7 +343,7 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
 _MEAN_SOMETHING_ALONE = {
     "reduce_l1", "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp",
 }  # fmt: skip
-"""Reductions that change elements even when there is no axis to reduce."""
+"""Reductions that change elements even without axes."""
 
 
 def _over_image(n: OnnxCall, operator: Operator) -> Operand | None:

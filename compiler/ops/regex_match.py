@@ -1,7 +1,7 @@
-"""Full matches of regular expressions in time linear in the text.
+"""Full matches of regular expressions in linear time.
 
-The pattern becomes a nondeterministic automaton, whose sets of states are followed all at once and
-kept as the states of a deterministic one when they are first met.
+The pattern becomes an NFA, which is simulated by sets of states. These are cached as the states of
+a lazily built DFA.
 Source: Thompson 1968, "Regular expression search algorithm"; Cox 2007, swtch.com/~rsc/regexp.
 """
 
@@ -29,17 +29,17 @@ from compiler.ops.regex_syntax import (
 )
 
 MOST_STATES = 10_000
-"""States of one automaton: each repetition with counts writes its part out so many times."""
+"""The most states of an automaton: counted repetitions copy their operand."""
 
 MOST_KEPT = 10_000
-"""Moves between sets of states that are kept; then all of them are found again."""
+"""The most cached transitions; the cache is then cleared."""
 
 CHECK_EVERY = 1024
-"""Characters between two looks at the clock."""
+"""The characters between two checks of the time limit."""
 
 
 def full_matches(pattern: str, texts: Any) -> Array:
-    """Whether each text is matched as a whole, in the same shape. Errors: E-RUN-OPERATOR."""
+    """Test each text for a full match. Errors: E-RUN-OPERATOR."""
     automaton = automaton_of(pattern)
     array = np.asarray(texts)
     found = [automaton.matches(_text(t)) for t in array.reshape(-1)]
@@ -52,13 +52,13 @@ def _text(value: Any) -> str:
 
 @lru_cache(maxsize=64)
 def automaton_of(pattern: str) -> Automaton:
-    """The automaton of a pattern. Errors: E-RUN-OPERATOR."""
+    """Compile a pattern to an automaton. Errors: E-RUN-OPERATOR."""
     return Automaton(parse_regex(pattern))
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Where to go: for one accepted character, or for none where `accepts` is None."""
+    """A state: a transition on one accepted character, or epsilon if `accepts` is None."""
 
     accepts: Callable[[str], bool] | None
     assertion: str
@@ -69,7 +69,7 @@ States = frozenset[int]
 
 
 class Automaton:
-    """States by number; 0 is the end. Safe in several threads: what is kept is only ever added."""
+    """An NFA with states by number; 0 accepts. Thread-safe: caches only grow."""
 
     def __init__(self, tree: Tree) -> None:
         self.states: list[_State] = [_State(None, "", [])]
@@ -77,7 +77,7 @@ class Automaton:
         self.moves: dict[tuple[States, str, str], States] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text is matched."""
+        """Whether the whole text matches."""
         at, before = self.start, ""
         for n, c in enumerate(text):
             if n % CHECK_EVERY == 0:
@@ -98,7 +98,7 @@ class Automaton:
         return frozenset(s.following[0] for s in reached if s.accepts is not None and s.accepts(c))
 
     def _reached(self, at: States, before: str, c: str) -> set[int]:
-        """All states that these reach without a character, between one kind and the next."""
+        """Return the epsilon closure of states, between two kinds of characters."""
         after = _kind(c) if c else ""
         seen, pending = set(at), list(at)
         while pending:
@@ -125,7 +125,7 @@ class Automaton:
         return len(self.states) - 1
 
     def _add(self, tree: Tree, then: int) -> int:
-        """The state from which a tree is matched, and after it `then`."""
+        """Add the states that match a tree followed by `then`; return the first."""
         match tree:
             case Characters(accepts):
                 return self._new([then], accepts)
@@ -155,12 +155,12 @@ class Automaton:
 
 
 def _kind(c: str) -> str:
-    """What assertions can tell of a character: a letter, the end of a line, another one."""
+    """Classify a character for assertions: word character, line end, other."""
     return "\n" if c == "\n" else "w" if is_word(c) else "-"
 
 
 def _holds(assertion: str, before: str, after: str) -> bool:
-    """Whether an assertion is true between two kinds of characters, "" at the ends of the text."""
+    """Whether an assertion holds between two kinds of characters, "" at the ends of the text."""
     match assertion:
         case "^":
             return not before

@@ -1,7 +1,7 @@
-"""The syntax of RE2's regular expressions, which ONNX's RegexFullMatch takes, read into a tree.
+"""The parser of RE2's regular expressions, the syntax of ONNX's RegexFullMatch.
 
-Source: github.com/google/re2/wiki/Syntax. What cannot be matched in linear time, backreferences and
-looking around, is no part of it.
+Source: github.com/google/re2/wiki/Syntax. It excludes backreferences and lookaround, which cannot
+be matched in linear time.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ MOST_REPEATS = 1000
 """The largest count in braces, as in RE2."""
 
 DEEPEST = 100
-"""Groups inside each other."""
+"""The deepest nesting of groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """One character out of a set."""
+    """A character of a set."""
 
     accepts: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """One part after the other."""
+    """A sequence of parts."""
 
     parts: Sequence[Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Any one of the parts."""
+    """An alternation of parts."""
 
     parts: Sequence[Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part `least` to `most` times; without a bound where that is None."""
+    """A part `least` to `most` times; `most` of None means unbounded."""
 
     part: Tree
     least: int
@@ -53,7 +53,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Nothing, where the neighbours are right: `^`, `$`, `m^`, `m$` of lines, `b`, `B`."""
+    """A zero-width assertion: `^`, `$`, `m^`, `m$` of lines, `b`, `B`."""
 
     kind: str
 
@@ -69,7 +69,7 @@ class _Flags:
 
 
 def parse_regex(pattern: str) -> Tree:
-    """The tree of a pattern. Errors: E-RUN-OPERATOR, with the place."""
+    """Parse a pattern. Errors: E-RUN-OPERATOR, with the position."""
     reader = _Reader(pattern)
     tree = reader.choice(_Flags(), 0)
     if reader.at < len(pattern):
@@ -78,7 +78,7 @@ def parse_regex(pattern: str) -> Tree:
 
 
 class _Reader:
-    """Reads a pattern from left to right."""
+    """A recursive descent parser."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -103,7 +103,7 @@ class _Reader:
         return self.text[self.at - 1]
 
     def choice(self, flags: _Flags, depth: int) -> Tree:
-        """Alternatives up to the end of the group."""
+        """Parse alternatives up to the end of the group."""
         if depth > DEEPEST:
             self.fail(f"groups more than {DEEPEST} deep")
         parts: list[Tree] = []
@@ -114,7 +114,7 @@ class _Reader:
                 return parts[0] if len(parts) == 1 else Choice(parts)
 
     def sequence(self, flags: _Flags, depth: int) -> tuple[Tree, _Flags]:
-        """Parts up to the next alternative; flags set in it hold for those that follow."""
+        """Parse parts up to the next alternative; flags in it apply to later alternatives."""
         parts: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             if self.took(r"\Q"):
@@ -147,13 +147,13 @@ class _Reader:
                 part = Repeat(part, *counts)
             else:
                 return part
-            self.took("?")  # which match is preferred does not matter to a full match
+            self.took("?")  # laziness does not affect full matches
             n_operators += 1
             if n_operators > DEEPEST:
                 self.fail("too many repetitions of a repetition")
 
     def counts(self) -> tuple[int, int | None] | None:
-        """The counts behind a brace; None where it is a brace like any other character."""
+        """Parse the counts after a brace; None for a literal brace."""
         end = self.text.find("}", self.at)
         inside = self.text[self.at : end] if 0 <= end < self.at + 12 else ""
         least, comma, most = inside.partition(",")
@@ -220,7 +220,7 @@ class _Reader:
                 case "s":
                     flags = replace(flags, dot_all=value)
                 case "U":
-                    pass  # which match is preferred does not matter to a full match
+                    pass  # laziness does not affect full matches
                 case _:
                     self.fail(f"an unknown flag or group {c!r}")
         return flags
@@ -235,7 +235,7 @@ class _Reader:
         return _one(self.escaped(c), flags)
 
     def class_of(self, c: str) -> Callable[[str], bool] | None:
-        """The set that an escape stands for; None where it is one character."""
+        """Return the set of an escape; None for a single character."""
         if c.lower() in _PERL:
             inside = _PERL[c.lower()]
             return inside if c.islower() else lambda x: not inside(x)
@@ -254,7 +254,7 @@ class _Reader:
         return lambda x: unicodedata.category(x).startswith(category) != negated
 
     def escaped(self, c: str) -> str:
-        """The character that an escape stands for."""
+        """Return the character of an escape."""
         if c in _CONTROL:
             return _CONTROL[c]
         if c == "x":
@@ -277,7 +277,7 @@ class _Reader:
         try:
             return chr(int(digits, 16))
         except (ValueError, OverflowError):
-            self.fail("a number that is no character")
+            self.fail("a number that is not a character")
 
     def bracket(self, flags: _Flags) -> Tree:
         negated = self.took("^")
@@ -308,7 +308,7 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """A character of a set; None for a class, which is added."""
+        """Parse a character of a set; None for a class, which is added."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]

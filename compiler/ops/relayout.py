@@ -12,11 +12,10 @@ from compiler.ir.types import TensorType
 
 @op(traits=("copying", "injective"), kind="movement")
 def relayout(x: Tensor) -> Tensor:
-    """Copy a tensor into another memory layout; its elements and shape stay the same.
+    """Copy a tensor to another memory layout, with the same elements and logical shape.
 
     The layout is part of the result's recorded type, as in `f32[1,64,56,56]{c16,halo=1x1}`:
-    channels in blocks so that vectors load whole, zeros around the image so that windows need no
-    tests.
+    blocked channels for full vectors, and a halo of zeros that saves bounds tests of windows.
     Shapes: any; the result has the type of x.
     """
     return x

@@ -1,4 +1,4 @@
-"""Sums of products of quantized numbers, as quantized numbers again."""
+"""Requantization of sums of quantized products."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DTyp
 
     The product is an f32; halves are rounded to even before the zero point is added.
     Shapes: scale and zero broadcast to x, as in numpy.
-    Errors: E-OP-DTYPE unless x is i32 or f32, scale f32 and zero of the type that is asked for;
-    E-OP-ATTRIBUTE when that is not an integer of 8 or 16 bits; E-OP-SHAPE.
+    Errors: E-OP-DTYPE unless x is i32 or f32, scale is f32 and zero has the result type;
+    E-OP-ATTRIBUTE unless that is an integer of 8 or 16 bits; E-OP-SHAPE.
     Source: ONNX QLinearMatMul-21 and QLinearConv-10.
     """
     fits = x.dtype in (DType.i32, DType.f32)
@@ -82,7 +82,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @requantize.export
 def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Operand:
-    """The product, and a quantization by steps of one; or its parts, with zero points by place."""
+    """Export as a product and a quantization of scale 1, or as elementary operators."""
     floats = x if x.dtype is DType.f32 else standard("Cast", x, to=DType.f32)
     product = standard("Mul", floats, scale)
     if zero is None:
@@ -97,6 +97,6 @@ def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Ope
 
 
 def product_scale(a: Operand, b: Operand, y: Operand) -> Operand:
-    """What a product of numbers with two scales is multiplied by, for a result with a third."""
+    """Return the factor from the scales of a product's operands to that of its result."""
     made = div(mul(a, b), y)
     return made if made.type.dtype is DType.f32 else cast(made, to=DType.f32)

@@ -1,4 +1,4 @@
-"""What type rules ask of their operands: element types, broadcasting, axes; and counting work."""
+"""Checks of type rules (element types, broadcasting, axes), and counts of work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS: dict[Elements, str] = {
 
 
 def is_one_of(dtype: DType, elements: Elements) -> bool:
-    """Whether an element type belongs to a class of them."""
+    """Whether an element type belongs to a class."""
     match elements:
         case "float":
             return dtype.is_float
@@ -46,7 +46,7 @@ def is_one_of(dtype: DType, elements: Elements) -> bool:
 
 
 def require_elements(op_name: str, elements: Elements, *operands: Tensor | None) -> DType:
-    """The one element type of the operands that are there. Errors: E-OP-DTYPE."""
+    """Return the common element type of the operands that are not omitted. Errors: E-OP-DTYPE."""
     given = [o for o in operands if o is not None]
     first = given[0].dtype
     for dtype in dict.fromkeys(o.dtype for o in given):
@@ -64,7 +64,7 @@ def require_elements(op_name: str, elements: Elements, *operands: Tensor | None)
 
 
 def require_rank(op_name: str, x: Tensor, ranks: Sequence[int], what: str = "x") -> None:
-    """Errors: E-OP-SHAPE unless the operand has one of these ranks."""
+    """Check that an operand has one of these ranks. Errors: E-OP-SHAPE."""
     allowed = ", ".join(map(str, ranks))
     require(
         x.rank in ranks,
@@ -74,7 +74,7 @@ def require_rank(op_name: str, x: Tensor, ranks: Sequence[int], what: str = "x")
 
 
 def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
-    """Errors: E-OP-SHAPE when two sizes are numbers and differ; open sizes may still agree."""
+    """Check that two sizes may be equal: numbers are, open ones may be. Errors: E-OP-SHAPE."""
     imply(found, needed)
     if isinstance(found, int) and isinstance(needed, int):
         require(
@@ -83,7 +83,7 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
 
 
 def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The shape that numpy's broadcasting gives; of open dimensions the larger counts.
+    """Return the shape by numpy's broadcasting; of open dimensions, the larger one.
 
     Errors: E-OP-SHAPE.
     """
@@ -108,14 +108,14 @@ def _broadcast_dim(op_name: str, a: Dim, b: Dim, axis: int, shapes: Sequence[Seq
         raise CompileError(
             "E-OP-SHAPE", f"{op_name} cannot broadcast {listed}: {a} against {b} at axis {axis}"
         )
-    # An open size must turn out as 1 or as the number beside it.
+    # At run time, an open size must equal 1 or the other number.
     if isinstance(a, int):
         return a
     return b if isinstance(b, int) else affine.maximum(a, b)
 
 
 def broadcast_type(op_name: str, dtype: DType, *operands: Tensor | None) -> TensorType:
-    """The type of an elementwise result; its rank is open when an operand's is."""
+    """Return the type of an elementwise result, of open rank if an operand is."""
     shapes = [o.type.shape for o in operands if o is not None]
     known = [s for s in shapes if s is not None]
     if len(known) < len(shapes):
@@ -124,7 +124,7 @@ def broadcast_type(op_name: str, dtype: DType, *operands: Tensor | None) -> Tens
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """The axis counted from 0. Errors: E-AXIS when it is outside [-rank, rank)."""
+    """Normalise an axis to count from 0. Errors: E-OP-AXIS outside [-rank, rank)."""
     require(
         -rank <= axis < rank,
         "E-OP-AXIS",
@@ -134,29 +134,29 @@ def normal_axis(axis: int, rank: int) -> int:
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Distinct axes counted from 0, in order. Errors: E-OP-AXIS."""
+    """Normalise distinct axes, sorted. Errors: E-OP-AXIS."""
     found = sorted(normal_axis(int(a), rank) for a in axes)
     require(len(set(found)) == len(found), "E-OP-AXIS", f"axes {tuple(axes)} repeat one")
     return tuple(found)
 
 
-# Computing in a wider type
+# Computation in a wider type
 
 
 def wide(dtype: DType) -> DType:
-    """The type in which arithmetic on elements is done."""
+    """Return the type of arithmetic on elements."""
     return dtype.wide
 
 
 def widened(x: Array) -> Array:
-    """An array in the type in which arithmetic on it is done."""
+    """Convert an array to its type of arithmetic."""
     if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
         return x
     return x.astype(wide(DType.from_numpy(x.dtype)).numpy)
 
 
 def rounded(result: Any, like: Array) -> Array:
-    """A result computed on `widened` operands, in the element type of `like` again."""
+    """Round a result of `widened` operands to the element type of `like`."""
     result = np.asarray(result)
     if like.dtype == np.object_ or result.dtype in (like.dtype, np.object_, np.bool_):
         return result
@@ -167,7 +167,7 @@ def rounded(result: Any, like: Array) -> Array:
 
 
 def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops: int) -> Cost:
-    """Cost of `flops` operations that read every operand once and write every result once."""
+    """Return the cost of `flops` operations with one read per operand and one write per result."""
     outs = out if isinstance(out, tuple) else (out,)
     return Cost(
         flops,
@@ -177,7 +177,7 @@ def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops
 
 
 def n_elements(t: Type | tuple[Type, ...]) -> int:
-    """Elements of a type, of the first when there are several."""
+    """Count the elements of a type, or of the first of several."""
     first = t[0] if isinstance(t, tuple) else t
     assert isinstance(first, TensorType)
     return first.n_elements

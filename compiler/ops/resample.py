@@ -1,7 +1,7 @@
-"""Resizing by weights that are worked out beforehand: cubic, antialiased, cropped, of one aspect.
+"""Resizing by precomputed weights: cubic, antialiased, cropped, or with a fixed aspect ratio.
 
-A place of the result is a weighted sum of a few places of the image, along one axis after the
-other. Which places and which weights depends on sizes and attributes only.
+An element of the result is a weighted sum of a few elements of the image, one axis after the
+other. Indices and weights depend on sizes and attributes only.
 Source: ONNX Resize-19, whose reference these formulas follow.
 """
 
@@ -36,14 +36,14 @@ from compiler.ops.requirements import (
 from compiler.ops.resize_scales import meant, scaled_size
 
 TAP_BYTES = 64
-"""Memory for one place that is read for one place of the result, while weights are worked out."""
+"""The memory per tap during the computation of weights. Units: bytes."""
 
 
 @op(kind="reduction", exact=False)
 def resample(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> TensorType:
-    """Make each place along an axis a weighted sum of some places of x along it.
+    """Compute each element along an axis as a weighted sum of elements of x along this axis.
 
-    Shapes: places and weights [M, T] for an axis that becomes M long; places lie in the axis.
+    Shapes: places (indices) and weights [M, T] for an axis of result size M; indices are in bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
     Source: what ONNX Resize-19 does along one axis.
     """
@@ -92,7 +92,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resample.export
 def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
-    """The places gathered, weighted and summed, in f32 for shorter floats."""
+    """Export as a gather, weighted and summed, in f32 for short floats."""
     at = normal_axis(axis, x.rank)
     short = wide(x.dtype) is not x.dtype
     given: Operand = standard("Cast", x, to=wide(x.dtype)) if short else x
@@ -111,7 +111,7 @@ def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
 
 
 Coefficients = Callable[[float, float], Array]
-"""From the part of a coordinate behind the point, and the scale, the weights of its neighbours."""
+"""Maps the fraction of a coordinate, and the scale, to the weights of its neighbours."""
 
 
 def _cubic(a: float) -> Coefficients:
@@ -165,7 +165,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """Along one axis: places read and their weights [M, T], and which results lie outside [M]."""
+    """The taps along one axis: indices and weights [M, T], and the mask of results outside [M]."""
 
     places: Array
     weights: Array
@@ -175,7 +175,7 @@ class Taps:
 def coordinates_of(
     mode: str, size: int, new_size: int, scale: float, crop: tuple[float, float]
 ) -> Array:
-    """Which coordinate of the image each place of the result stands for."""
+    """Map each index of the result to a coordinate of the image."""
     i = np.arange(new_size, dtype=np.float64)
     match mode:
         case "align_corners":
@@ -196,9 +196,10 @@ def coordinates_of(
 
 
 def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only: bool) -> Taps:
-    """The neighbours of coordinates and their weights; a whole coordinate counts as its left's end.
+    """Compute the neighbours of coordinates and their weights.
 
-    With `inside_only` neighbours outside the image weigh nothing, else they are the border's.
+    With `inside_only`, neighbours outside the image have weight 0, else they are clamped. An
+    integral coordinate belongs to the interval on its left.
     """
     whole = np.floor(at)
     ratios = np.where(at == whole, 1.0, at - whole)
@@ -220,7 +221,7 @@ def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only
 
 
 def resampled(n: OnnxCall, scales: Array | None, sizes: Array | None) -> Operand | None:
-    """An ONNX Resize as one `resample` (or a gather) per axis; None when it needs the reference."""
+    """Import a Resize as one `resample` (or a gather) per axis; None to keep it foreign."""
     x, roi = n.operand(0), n.operand(1)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))
@@ -275,7 +276,7 @@ def _weigher(n: OnnxCall, mode: str) -> Coefficients | None:
 
 
 def _crops(roi: Tensor | None, n_axes: int) -> list[tuple[float, float]] | None:
-    """Begin and end of the part that is resized, along each axis; None when they are not known."""
+    """Return start and end of the resized region along each axis; None if unknown."""
     if roi is None or roi.value is None or roi.value.size != 2 * n_axes:
         return None
     ends = roi.known.astype(np.float64).reshape(2, n_axes)
@@ -285,7 +286,7 @@ def _crops(roi: Tensor | None, n_axes: int) -> list[tuple[float, float]] | None:
 def _targets(
     old: Sequence[int], scales: Array | None, sizes: Array | None, policy: str
 ) -> list[tuple[int, float]]:
-    """New size and scale along each axis. Errors: E-OP-SHAPE when their numbers do not fit."""
+    """Return the new size and scale of each axis. Errors: E-OP-SHAPE for a wrong number."""
     given = sizes if scales is None else scales
     assert given is not None
     fits = given.size == len(old)

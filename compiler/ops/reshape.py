@@ -29,7 +29,7 @@ from compiler.ops.dims import axes_in_order, length, open_dims, parameter, settl
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def identity(x: Tensor) -> Tensor:
-    """Pass a tensor on unchanged.
+    """Return a tensor unchanged.
 
     Shapes: any; the result has the type of x.
     Source: ONNX Identity, and Dropout outside training.
@@ -39,11 +39,11 @@ def identity(x: Tensor) -> Tensor:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
-    """Give the elements of x, in row-major order, another shape.
+    """Change the shape of x, keeping its elements in row-major order.
 
-    Shapes: `shape` is a list of sizes; one may be -1 (what is left over), and 0 keeps the size of
-    x at that place unless `allowzero`.
-    Errors: E-OP-SHAPE when the numbers of elements differ.
+    Shapes: `shape` is a list of sizes; one may be -1 (inferred), and 0 keeps the size of x at this
+    axis unless `allowzero`.
+    Errors: E-OP-SHAPE for a different number of elements.
     Source: ONNX Reshape-14.
     """
     parameter(shape, "the shape of a reshape")
@@ -56,7 +56,7 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
-    """Make a matrix: axes before `axis` become its rows, the others its columns.
+    """Reshape to a matrix: axes before `axis` become rows, the others columns.
 
     Shapes: any; the result has rank 2. `axis` may equal the rank.
     Source: ONNX Flatten-13.
@@ -67,9 +67,9 @@ def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
-    """Leave out axes of size 1.
+    """Remove axes of size 1.
 
-    Errors: E-OP-SHAPE when one of them has another size, E-OP-AXIS.
+    Errors: E-OP-SHAPE for an axis of another size, E-OP-AXIS.
     Source: ONNX Squeeze-13.
     """
     gone = axes_in_order(axes, x.rank)
@@ -85,7 +85,7 @@ def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def unsqueeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
-    """Insert axes of size 1; `axes` are their places in the result.
+    """Insert axes of size 1 at positions `axes` of the result.
 
     Errors: E-OP-AXIS.
     Source: ONNX Unsqueeze-13.
@@ -99,9 +99,9 @@ def unsqueeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
 def new_shape(
     old: tuple[Dim, ...] | None, sizes: Sequence[Dim], allowzero: bool
 ) -> tuple[Dim, ...]:
-    """The shape that a reshape's sizes ask for, with -1 and 0 worked out.
+    """Resolve the -1 and 0 of a reshape's sizes.
 
-    Errors: E-OP-SHAPE, E-SHAPE-OPEN when the shape of x is needed and not known.
+    Errors: E-OP-SHAPE, E-SHAPE-OPEN if the shape of x is required but unknown.
     """
     shape: list[Dim] = []
     kept: list[int] = []
@@ -115,7 +115,7 @@ def new_shape(
     require(len(holes) <= 1, "E-OP-SHAPE", f"{list(map(str, sizes))} has more than one -1")
     if holes:
         others = [s for i, s in enumerate(shape) if s != -1 and i not in kept]
-        # A size that is kept is no part of what is left over, even when it is 0.
+        # A kept size, even 0, is not part of the inferred one.
         rest = None if old is None else tuple(d for i, d in enumerate(old) if i not in kept)
         shape[holes[0]] = _left_over(rest, others)
     if old is not None:
@@ -131,7 +131,7 @@ def _kept(old: tuple[Dim, ...] | None, i: int) -> Dim:
 
 
 def _left_over(old: tuple[Dim, ...] | None, others: list[Dim]) -> Dim:
-    """What -1 stands for: the elements of x over the product of the other sizes."""
+    """Return the size for -1: the elements of x divided by the product of the other sizes."""
     if old is None:
         raise CompileError("E-SHAPE-OPEN", "a -1 needs the shape of a tensor that is not known")
     above, below = list(old), list(others)
@@ -198,7 +198,7 @@ def _(x: Array, *, axes: tuple[int, ...]) -> Array:
 
 
 def _free(*_operands: TensorType | None, **_rest: Any) -> Cost:
-    """Views move nothing."""
+    """Return a cost of 0: views move no data."""
     return Cost()
 
 
@@ -216,10 +216,10 @@ for _view in (identity, reshape, flatten, squeeze, unsqueeze):
 def same_position(
     shape: Sequence[int], index: Sequence[Expr], other: Sequence[int]
 ) -> tuple[Expr, ...]:
-    """The index in `other` of the element at the same row-major position as `index` in `shape`.
+    """Map an index in `shape` to the one in `other` at the same row-major position.
 
-    Shapes: both have the same number of elements. Axes are taken in the smallest groups of equal
-    size, so that an axis which stays keeps its plain index.
+    Shapes: both have the same number of elements. Axes are matched in the smallest groups of equal
+    size, so that unchanged axes keep their plain index.
     """
     if 0 in shape:
         return (0,) * len(other)
@@ -267,7 +267,7 @@ def _(call: OnnxCall) -> Call:
 
 @identity.onnx("Dropout")
 def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Outside training, or with nothing dropped, Dropout keeps every element, and says so."""
+    """Import Dropout for inference: the identity, with an all-true mask."""
     x, ratio, training = call.operand(0), call.operand(1), call.operand(2)
     assert x is not None
     if call.opset < 7 and not call.attr("is_test", 0):
@@ -308,7 +308,7 @@ flatten.exports_as("Flatten")
 
 
 def axes_of(call: OnnxCall) -> tuple[int, ...] | None:
-    """The axes of Squeeze and Unsqueeze, an attribute before opset 13. Errors: E-SHAPE-OPEN."""
+    """Return the axes of (Un)Squeeze, an attribute before opset 13. Errors: E-SHAPE-OPEN."""
     if call.opset < 13:
         return call.attr("axes")
     axes = call.operand(1)
@@ -321,7 +321,7 @@ def _(call: OnnxCall) -> Call | None:
     if x is None:
         return None
     if axes is None:
-        # Without axes every axis of size 1 goes, so all sizes must be known.
+        # Without axes, every axis of size 1 is removed, so all sizes must be known.
         axes = tuple(i for i, d in enumerate(x.type.static_shape) if d == 1)
     return squeeze(x, axes=axes)
 

@@ -1,8 +1,8 @@
 """Resizing images: nearest neighbours and linear interpolation.
 
-A place in the result corresponds to a fractional coordinate in the image. Since sizes are numbers
-when code is made, that coordinate is an exact fraction (a*i + b) / c with integers a, b, c, so that
-neighbours and weights follow from integer division, without any rounding.
+An index of the result corresponds to a fractional coordinate in the image. Since sizes are known at
+compile time, the coordinate is an exact fraction (a*i + b) / c of integers, and neighbours and
+weights follow by integer division, without rounding.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ def resize(
     coordinates: str = "half_pixel",
     nearest: str = "round_prefer_floor",
 ) -> TensorType:
-    """Enlarge or shrink along some axes, by factors (`scales`) or to given `sizes`.
+    """Resize along some axes, by factors (`scales`) or to given `sizes`.
 
-    `coordinates` says which point of the image a place of the result stands for; mode "nearest"
-    takes the element next to it (`nearest` decides which), mode "linear" mixes its two neighbours
-    along each axis. Points outside the image count as its border.
+    `coordinates` maps an index of the result to a coordinate of the image. Mode "nearest" selects
+    the nearest element (`nearest` is the rounding), mode "linear" interpolates between the two
+    neighbours along each axis. Coordinates outside the image are clamped.
     Shapes: scales or sizes have one element per axis of `axes`; with scales an axis of size n
     becomes floor(n * scale).
     Errors: E-OP-ATTRIBUTE, E-OP-OPERANDS unless exactly one of scales and sizes is given,
-    E-SHAPE-OPEN when its elements are not known.
+    E-SHAPE-OPEN for unknown elements.
     Source: ONNX Resize-19.
     """
     require_elements("resize", "number", x)
@@ -82,7 +82,7 @@ def resize(
     require(
         (scales is None) != (sizes is None),
         "E-OP-OPERANDS",
-        "resize takes either scales or sizes, and the other left out",
+        "resize takes either scales or sizes, not both",
     )
     if x.type.shape is None:
         return x.type
@@ -124,7 +124,7 @@ def _wanted_sizes(
 
 @dataclass(frozen=True)
 class Line:
-    """The coordinate (a*i + b) / c that place i of the result stands for."""
+    """The coordinate (a*i + b) / c of index i of the result."""
 
     a: int
     b: int
@@ -132,29 +132,28 @@ class Line:
 
     @staticmethod
     def of(slope: Fraction, start: Fraction) -> Line:
-        """The line start + slope*i."""
+        """Return the line start + slope*i."""
         c = lcm(slope.denominator, start.denominator)
         return Line(int(slope * c), int(start * c), c)
 
     def plus(self, offset: Fraction) -> Line:
-        """The line moved up."""
+        """Return the line shifted by an offset."""
         return Line.of(Fraction(self.a, self.c), Fraction(self.b, self.c) + offset)
 
     def floor(self, i: Expr) -> Expr:
-        """The coordinate rounded down."""
+        """Return the coordinate rounded down."""
         return affine.floordiv(i * self.a + self.b, self.c)
 
     def ceil(self, i: Expr) -> Expr:
-        """The coordinate rounded up."""
+        """Return the coordinate rounded up."""
         return affine.floordiv(i * self.a + self.b + (self.c - 1), self.c)
 
 
 def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
-    """Where the places of an axis of `new_size` lie on an axis of `size`.
+    """Map the indices of an axis of `new_size` to coordinates on an axis of `size`.
 
-    `length_resized` of ONNX is `new_size`, which scales have rounded down; `output_width` is not.
-    Errors: Undecided where it matters whether an open size is 1: an axis that grows to 1 was 1, and
-    has no other place.
+    ONNX's `length_resized` is `new_size`, rounded down; `output_width` is not rounded.
+    Errors: Undecided where the result depends on whether an open size is 1.
     """
     half = Fraction(1, 2)
     match coordinates:
@@ -168,7 +167,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
         case "pytorch_half_pixel" if scale < 1 and new_size <= 1:
             return Line.of(Fraction(0), Fraction(0))
         case "half_pixel_symmetric":
-            # The result's middle is kept on the image's where floor() has cut the size.
+            # The centres stay aligned where floor() has reduced the size.
             adjustment = new_size / (size * scale)
             offset = Fraction(size, 2) * (1 - adjustment)
             return Line.of(1 / scale, offset + half / scale - half)
@@ -177,7 +176,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
 
 
 def nearest_index(at: Line, i: Expr, rounding: str) -> Expr:
-    """The whole coordinate that a rounding mode gives."""
+    """Round a coordinate by a rounding mode."""
     match rounding:
         case "floor":
             return at.floor(i)
@@ -221,7 +220,7 @@ def _resized(
 
 
 def _ratio(new_size: Expr, size: Expr) -> Fraction:
-    """How many times an axis grows; of open sizes only where that is the same for all of them."""
+    """Return the growth of an axis; for open sizes, only if it is constant."""
     if isinstance(new_size, int) and isinstance(size, int):
         return Fraction(new_size, size)
     times, parts = affine.floordiv(new_size, size), affine.floordiv(size, new_size)
@@ -305,7 +304,7 @@ def _(
 
 
 def _clamped(at: Expr, i: Expr, n_places: int, size: int) -> Expr:
-    """The index brought inside the axis, where it can leave it."""
+    """Clamp an index to the axis where it can be out of bounds."""
     inside = affine.maximum(affine.minimum(at, size - 1), 0)
     return affine.simplify(inside, {str(i): (0, max(affine.last_of(n_places), 0))})
 
@@ -319,7 +318,7 @@ def _mixed(
     new_shape: Sequence[int],
     dtype: DType,
 ) -> Scalar:
-    """Linear interpolation along the last changed axis of that along the others."""
+    """Interpolate linearly along the last changed axis, recursively over the others."""
     if not changed:
         return k.convert(x[source], dtype)
     *others, r = changed
@@ -360,7 +359,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resize.onnx("Resize")
 def _(n: OnnxCall) -> Operand | None:
-    """Nearest and linear resizing by exact fractions; everything else by weights: see resample."""
+    """Import nearest and linear resizing by exact fractions; other modes: see resample."""
     x = n.operand(0)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))
@@ -439,7 +438,7 @@ def _upsampled(x: Tensor, scales: Tensor | None, mode: str) -> Operand | None:
 
 
 def _if_any(t: Tensor | None) -> Tensor | None:
-    """ONNX writes an operand that does not count as an empty tensor."""
+    """Treat an empty tensor as omitted, as ONNX does."""
     return None if t is None or t.type.shape == (0,) else t
 
 

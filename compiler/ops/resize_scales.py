@@ -1,4 +1,4 @@
-"""Scales of a resized axis: which fraction an f32 stands for, and the size that follows."""
+"""Scales of a resized axis: the fraction that an f32 approximates, and the resulting size."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from compiler.ir.types import Dim
 def meant(scale: np.floating[Any]) -> Fraction:
     """Find the simplest fraction that rounds to a scale in its type: 17/10 for an f32 of 1.7.
 
-    The f32 itself is 1.7 + 5e-8. Taken exactly, it puts every tenth place of the result just off
-    the element that runtimes find there, and makes 10 * 0.7 a size of 6. Runtimes compute in f32,
-    which rounds back to the whole number.
+    The f32 itself is 1.7 + 5e-8. Taken exactly, it would shift every tenth coordinate off the
+    element that runtimes find there, and make 10 * 0.7 a size of 6. Runtimes compute in f32, which
+    rounds to the integer.
     Errors: E-OP-ATTRIBUTE for a scale that is not positive and finite.
     """
     is_positive = bool(np.isfinite(scale) and scale > 0)
@@ -27,7 +27,7 @@ def meant(scale: np.floating[Any]) -> Fraction:
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction with the smallest denominator in [low, high], by continued fractions."""
+    """Find the fraction with the smallest denominator in [low, high], by continued fractions."""
     whole = low.numerator // low.denominator
     if low == whole:
         return low
@@ -37,5 +37,5 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 
 def scaled_size(size: Dim, scale: Fraction) -> Dim:
-    """The size of a scaled axis, rounded down."""
+    """Return the size of a scaled axis, rounded down."""
     return affine.floordiv(size * scale.numerator, scale.denominator)

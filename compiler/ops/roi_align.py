@@ -1,4 +1,4 @@
-"""Regions of an image, each brought to one size."""
+"""Region of interest alignment: regions of an image, resampled to one size."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def roi_align(
     mode: str = "avg",
     half_pixel: bool = True,
 ) -> TensorType:
-    """Cut regions out of images and bring each to one size, by the mean or the largest of samples.
+    """Resample regions of images to one size, by the mean or maximum of samples per bin.
 
-    A region is divided into bins; in each bin lie `samples` times `samples` places (with 0 as many
-    as the bin is elements high and wide), where the image is read with linear interpolation.
-    Coordinates are multiplied by `scale`, and with `half_pixel` shifted by half an element.
-    Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with the numbers of the
-    images; the result [R, C, *size].
+    A region is divided into bins with `samples` x `samples` sampling points each (0: as many as the
+    bin's height and width in elements), where the image is interpolated linearly. Coordinates are
+    multiplied by `scale` and, with `half_pixel`, shifted by half an element.
+    Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
+    result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
-    Source: ONNX RoiAlign-22; largest means the largest weighted neighbour, as there.
+    Source: ONNX RoiAlign-22; as there, the maximum is over weighted neighbours.
     """
     require_elements("roi_align", "float", x, rois)
     require_positions("roi_align", images, "the numbers of images")
@@ -145,7 +145,7 @@ class _Region:
         self.dtype = wide(x.dtype)
 
     def span(self, r: Expr, d: int, scale: float, half_pixel: bool) -> tuple[Scalar, Scalar]:
-        """Where region r begins along axis d (y, x), and how long its bins are there."""
+        """Return the start of region r along axis d (y, x), and the length of its bins."""
         k = self.k
         first, last = (
             k.convert(self.rois[r, corner], self.dtype) * scale - (0.5 if half_pixel else 0.0)
@@ -163,7 +163,7 @@ class _Region:
         return first + bin_ * step + (sample + 0.5) * step / count
 
     def neighbours(self, place: Scalar, d: int) -> list[tuple[Scalar, Scalar]]:
-        """The two elements around a place along axis d, and their weights."""
+        """Return the two neighbours of a coordinate along axis d, and their weights."""
         k = self.k
         size = k.index(self.x.shape[2 + d], self.dtype)
         outside = k.apply("or", k.lt(place, -1.0), k.gt(place, size))
@@ -219,7 +219,7 @@ def _(
 def _fixed_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """As many samples in every bin: a reduction over them."""
+    """Lower a fixed number of samples per bin: a reduction over them."""
     k, n = region.k, region.samples
     tables: list[list[tuple[Handle, Handle]]] = []
     for d, step in enumerate(steps):
@@ -259,9 +259,9 @@ def _all(combine: Callable[[Scalar, Scalar], Scalar], parts: Sequence[Scalar]) -
 def _counted_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """As many samples as the bins of a region are long: only the data know.
+    """Lower a number of samples per bin that depends on the data.
 
-    Where a sample lies is worked out once and holds for all channels.
+    The position of a sample is computed once for all channels.
     """
     k, channels = region.k, out.shape[1]
     total = k.temporary((channels,), region.dtype, "total")
@@ -304,7 +304,7 @@ def _counted_samples(
 
 @contextmanager
 def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Generator[None]:
-    """A block for every number below one that is data."""
+    """Open a loop to a bound that is data."""
     b.store(cell, 0)
     with b.repeat(k.lt(cell, stop)):
         yield
@@ -313,7 +313,7 @@ def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Gener
 
 @roi_align.onnx("RoiAlign")
 def _(n: OnnxCall) -> Operand:
-    """Coordinates are shifted by half an element by default since opset 16, and never before."""
+    """Import; since opset 16, coordinates are shifted by half an element by default."""
     transformation = "half_pixel" if n.opset >= 16 else "output_half_pixel"
     transformation = n.attr("coordinate_transformation_mode", transformation)
     return roi_align(

@@ -1,4 +1,4 @@
-"""Rotary positions: pairs of numbers turned by an angle that says where they stand."""
+"""Rotary position embedding: pairs of numbers, rotated by an angle of their position."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from compiler.ops.reshape import reshape, unsqueeze
 
 @op(kind="movement", exact=False)
 def rotary(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) -> TensorType:
-    """Turn pairs of numbers: x * cos + turned(x) * sin, where (a, b) turned is (-b, a).
+    """Rotate pairs of numbers: x * cos + turned(x) * sin, with turned((a, b)) = (-b, a).
 
-    A pair is a number of the first half of the last axis and its fellow in the second half; when
+    A pair is a number of the first half of the last axis and its counterpart in the second half; if
     `interleaved`, two neighbours.
     Shapes: the last axis of x is even; cos and sin broadcast to x, or x to them.
-    Errors: E-OP-SHAPE for a last axis that is odd.
+    Errors: E-OP-SHAPE for an odd last axis.
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     dtype = require_elements("rotary", "float", x, cos, sin)

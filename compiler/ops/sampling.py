@@ -1,4 +1,4 @@
-"""Reading an image at places between its elements that are data."""
+"""Sampling of an image at run-time coordinates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.ops.requirements import (
 )
 
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
-"""How many elements along an axis a place between them is computed from."""
+"""The taps of an interpolation along an axis."""
 
 PADDINGS = ("zeros", "border", "reflection")
 
@@ -43,11 +43,11 @@ def grid_sample(
     padding: str = "zeros",
     align_corners: bool = False,
 ) -> TensorType:
-    """Read an image at the places that a grid lists, interpolating between its elements.
+    """Sample an image at the coordinates of a grid, with interpolation.
 
-    A place has a coordinate an axis, the last axis first, from -1 to 1: over the centres of the
-    outermost elements with `align_corners`, over their outer borders without. Outside the image
-    are zeros, the outermost elements (`border`), or the image mirrored (`reflection`).
+    A point has one coordinate per axis, the last axis first, from -1 to 1: between the centres of
+    the outermost elements with `align_corners`, between their outer borders without. Padding is
+    zeros, the outermost elements (`border`), or the mirrored image (`reflection`).
     Shapes: x [N, C, spatial...], grid [N, places..., number of spatial axes], the result
     [N, C, places...].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode or padding.
@@ -68,14 +68,14 @@ def grid_sample(
 
 
 def _border(size: Any, align_corners: bool) -> tuple[Any, Any]:
-    """Where the image ends on both sides of an axis."""
+    """Return the ends of the image along an axis."""
     return (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
 
 
 def _is_moved(mode: str, padding: str) -> bool:
-    """Whether places outside are moved inside before their neighbours are read.
+    """Whether coordinates outside are clamped or mirrored before their neighbours are read.
 
-    A cubic at a place outside mixes elements of the border and of the inside, as in torch.
+    Cubic interpolation outside uses both border and inner elements, as in torch.
     """
     return padding == "reflection" or (padding == "border" and mode != "cubic")
 
@@ -115,7 +115,7 @@ def _(x: Array, grid: Array, *, mode: str, padding: str, align_corners: bool) ->
 
 
 def _mirrored(c: Array, low: float, high: float) -> Array:
-    """Coordinates outside [low, high] thrown back at its ends until they are inside."""
+    """Reflect coordinates outside [low, high] at its ends until they are inside."""
     span = high - low
     if span == 0:
         return np.full_like(c, low)
@@ -128,7 +128,7 @@ def _mirrored(c: Array, low: float, high: float) -> Array:
 
 
 def _weights(f: Array, mode: str) -> list[Array]:
-    """The shares of the elements around a place that lies a fraction behind one of them."""
+    """Return the weights of the neighbours for the fraction of a coordinate."""
     if mode == "nearest":
         return [np.ones_like(f)]
     if mode == "linear":
@@ -144,7 +144,7 @@ def _weights(f: Array, mode: str) -> list[Array]:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One spatial axis: its size, where the image ends, and how it goes on outside."""
+    """One spatial axis: its size, the ends of the image, and the padding mode."""
 
     k: Lowering
     size: Any
@@ -153,7 +153,7 @@ class _Axis:
     align_corners: bool
 
     def coordinate(self, given: Scalar) -> Scalar:
-        """From -1..1 to elements, moved inside the image where the padding says so."""
+        """Convert a coordinate from -1..1 to elements, clamped or mirrored by the padding mode."""
         k, dtype = self.k, given.dtype
         size = k.index(self.size, dtype)
         if self.align_corners:
@@ -168,7 +168,7 @@ class _Axis:
         return k.where(k.apply("or", k.lt(c, low), k.gt(c, high)), moved, c)
 
     def mirrored(self, c: Scalar) -> Scalar:
-        """A coordinate thrown back at the ends until it is inside."""
+        """Reflect a coordinate at the ends until it is inside."""
         k = self.k
         low, high = self._ends(c.dtype)
         if self.align_corners and self.size == 1:
@@ -186,7 +186,7 @@ class _Axis:
         return self.k.number(low, dtype), high
 
     def taps(self, c: Scalar) -> list[tuple[Scalar, Scalar]]:
-        """The places of the elements around a coordinate (i64), and their weights."""
+        """Return the indices of the neighbours of a coordinate (i64), and their weights."""
         k = self.k
         below = k.floor(c)
         first = below - 1.0 if self.mode == "cubic" else below
@@ -259,7 +259,7 @@ def _(
 
 
 OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
-"""What the modes were called before opset 20."""
+"""The names of modes before opset 20."""
 
 
 @grid_sample.onnx("GridSample")

@@ -29,7 +29,7 @@ from compiler.ops.softmax import softmax
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float = 1.0
 ) -> TensorType:
-    """Values weighed by how well their keys fit: softmax(q * transposed k * scale + mask) * v.
+    """Scaled dot-product attention: softmax(q * transposed k * scale + mask) * v.
 
     Shapes: q [..., T, D], k [..., S, D], v [..., S, E], mask broadcasts to [..., T, S]; the result
     [..., T, E].
@@ -85,9 +85,9 @@ def _(
     *,
     scale: float,
 ) -> None:
-    """Scores, their exponentials, and values weighed by these: divided by their sum at the end.
+    """Scores, their exponentials, and the values weighted by these, divided by the sum at the end.
 
-    Short floats are rounded after every one of the parts that the standard names.
+    Short floats are rounded after every part of the standard's definition.
     Source: the order of FlashAttention-2, Dao 2023, arXiv:2307.08691.
     """
     stages = _Stages(k, q, keys, out)
@@ -105,7 +105,7 @@ def _(
 
 
 class _Stages:
-    """The stages before the last one, over batches, queries and keys."""
+    """The stages before the last, over batches, queries and keys."""
 
     def __init__(self, k: Lowering, q: Handle, keys: Handle, out: Handle) -> None:
         self.k = k
@@ -115,23 +115,23 @@ class _Stages:
 
     @property
     def is_wide(self) -> bool:
-        """Whether numbers are computed as they are stored."""
+        """Whether the type of arithmetic is the stored type."""
         return wide(self.dtype) is self.dtype
 
     def wide(self, x: Scalar) -> Scalar:
-        """A number as it is computed with."""
+        """Convert a number to the type of arithmetic."""
         return self.k.convert(x, wide(self.dtype))
 
     def short(self, x: Scalar) -> Scalar:
-        """A number as it is stored."""
+        """Convert a number to the stored type."""
         return self.k.convert(x, self.dtype)
 
     def points(self) -> list[Expr]:
-        """New indices of batches and of a query."""
+        """Make new indices of batches and of a query."""
         return [*(self.k.axis(n, "b") for n in self.rows[:-1]), self.k.axis(self.rows[-1], "m")]
 
     def scores(self, q: Handle, keys: Handle, mask: Handle | None, scale: float) -> Handle:
-        """A stage: how well each key fits each query."""
+        """Emit the stage of scores of each query and key."""
         k = self.k
         made = k.temporary((*self.rows, self.n_keys), self.dtype, "score")
         *at, row = self.points()
@@ -147,7 +147,7 @@ class _Stages:
         return made
 
     def exponentials(self, score: Handle) -> tuple[Handle, Handle]:
-        """Stages: exp(score - the largest in its row), NaN where that is, and their sum."""
+        """Emit the stages exp(score - row maximum), which propagate NaN, and their sum."""
         k = self.k
         top = k.temporary(self.rows, self.dtype, "top")
         e = k.temporary(score.shape, self.dtype, "e")
@@ -163,7 +163,7 @@ class _Stages:
 
 
 def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
-    """An element of a matrix in a tensor whose batches broadcast."""
+    """Read an element of a matrix with broadcast batch axes."""
     own = batch[len(batch) - (t.rank - 2) :]
     outer = [t.repeated(i, n) for i, n in zip(own, t.shape[:-2], strict=True)]
     return t[*outer, *matrix]
@@ -171,14 +171,14 @@ def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
 
 @attention.export
 def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Operand:
-    """The standard's operator takes as many heads of each; else the composition is written."""
+    """Export the standard's operator for equal numbers of heads, else the decomposition."""
     if q.rank != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return _composed(q, k, v, mask, scale)
     return standard("Attention", q, k, v, _for_every_query(q, k, mask), scale=scale)
 
 
 def _for_every_query(q: Tensor, k: Tensor, mask: Tensor | None) -> Operand:
-    """The mask with a row for each query: runtimes broadcast batches and heads alone."""
+    """Expand the mask over queries: runtimes broadcast only batches and heads."""
     n_queries, n_keys = q.shape[-2], k.shape[-2]
     if mask is None or mask.shape[-2:] == (n_queries, n_keys):
         return mask

@@ -1,4 +1,4 @@
-"""Writing elements to places that are data."""
+"""Scatters: stores of elements at run-time indices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[Lowering, Scalar, Scalar], Scalar]]] 
     "max": (np.maximum, lambda k, old, new: k.max(old, new)),
     "min": (np.minimum, lambda k, old, new: k.min(old, new)),
 }
-"""What becomes of an element that is written to again, in numpy and as a scalar."""
+"""The combinations of repeated stores to an element, in numpy and as scalars."""
 
 
 def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor) -> None:
@@ -42,7 +42,7 @@ def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor)
 
 
 def _write(out: Array, index: Any, updates: Array, reduction: str) -> Array:
-    """Write to a copy, in order: what is written last stays, or is combined with what is there."""
+    """Store to a copy in order; later stores overwrite, or are combined with, earlier ones."""
     made = np.array(out)
     if reduction == "none":
         made[index] = updates
@@ -71,12 +71,12 @@ def _scatter_cost(
 def scatter_elements(
     x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> TensorType:
-    """A copy of x with single elements replaced: out[indices[i, j], j] is updates[i, j] for axis 0.
+    """Copy x and store single elements: out[indices[i, j], j] is updates[i, j] for axis 0.
 
-    Places are written in the order of `updates`; with a reduction (add, mul, max, min) a new
-    element is combined with what is there.
-    Shapes: `indices` and `updates` alike, of the rank of x; negative numbers count from the end,
-    and what would lie outside the axis is dropped by generated code.
+    Stores are in the order of `updates`; with a reduction (add, mul, max, min), new elements are
+    combined with the stored ones.
+    Shapes: `indices` and `updates` have equal shapes, of the rank of x. Negative indices count from
+    the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX ScatterElements-18.
     """
@@ -145,12 +145,12 @@ def _() -> Iterator[tuple[Any, ...]]:
 def scatter_nd(
     x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none"
 ) -> TensorType:
-    """A copy of x with slices replaced whose first indices are listed.
+    """Copy x and store slices at leading indices.
 
-    The last axis of `indices` is one index. Slices are written in order; with a reduction (add,
-    mul, max, min) new elements are combined with what is there.
-    Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative numbers count
-    from the end; what would lie outside is dropped by generated code.
+    The last axis of `indices` is one index. Stores are in order; with a reduction (add, mul, max,
+    min), new elements are combined with the stored ones.
+    Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative indices count
+    from the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX ScatterND-18.
     """
@@ -218,11 +218,12 @@ def max_unpool(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> TensorType:
-    """Put elements back to where a max_pool found them, with zeros everywhere else.
+    """Invert max_pool: store elements at the indices of their maxima, zeros elsewhere.
 
-    Places count the elements of the image that the windows cover; with `shape` it is the corner of
-    a larger result. Generated code drops what lies outside.
-    Shapes: x and places alike, [N, C, spatial...]; pads are all beginnings, then all ends.
+    Indices count the elements of the image that the windows cover, which with `shape` is the corner
+    of a larger result. Generated code drops stores out of bounds.
+    Shapes: x and places have equal shapes [N, C, spatial...]; pads are all beginnings, then all
+    ends.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX MaxUnpool-22.
     """
@@ -243,7 +244,7 @@ def max_unpool(
 
 
 def _unpooled(sizes: Any, kernel: Any, strides: Any, pads: Any) -> tuple[Any, ...]:
-    """The sizes of the image that windows at so many places cover."""
+    """Return the sizes of the image that the windows cover."""
     n_axes = len(kernel)
     return tuple(
         (n - 1) * strides[d] + kernel[d] - pads[d] - pads[n_axes + d] for d, n in enumerate(sizes)
@@ -317,7 +318,7 @@ def _(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> Operand | None:
-    """Whole numbers go through f64, which holds those of 32 bits."""
+    """Export integers by way of f64, which represents 32-bit integers exactly."""
     if x.dtype.is_integer and x.dtype.bits > 32:
         return None
     given = standard("Cast", x, to=DType.f64) if x.dtype.is_integer else x

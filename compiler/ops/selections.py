@@ -1,4 +1,4 @@
-"""Results whose size depends on data: code fills room for the largest, and counts."""
+"""Results of data-dependent size: code fills a result of the largest size, and counts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from compiler.ops.slice import slice_
 
 @op(kind="movement")
 def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
-    """The first `count` places along an axis: what an operator has filled of the room it was given.
+    """The first `count` elements along an axis: the used part of a result of maximal size.
 
-    Shapes: `count` is one number; while it is data, the axis has an open size.
-    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for more places than there are.
+    Shapes: `count` is a scalar; unless it is constant, the axis has an open size.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a count beyond the axis.
     Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have such sizes.
     """
     require(count.dtype is DType.i64, "E-OP-DTYPE", f"a count is an i64, got {count.type}")
@@ -76,10 +76,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="opaque")
 def nonzero_places(x: Tensor) -> tuple[TensorType, TensorType]:
-    """Where the elements lie that are not zero, in row-major order, and how many they are.
+    """The indices of nonzero elements, in row-major order, and their number.
 
-    Shapes: the first result has a row of indices for every axis, with room for all elements of x;
-    behind those found are zeros. The second is one i64.
+    Shapes: the first result has a row of indices per axis, of maximal size and padded with zeros.
+    The second is one i64.
     Errors: E-OP-DTYPE for elements that cannot be zero.
     Source: ONNX NonZero-13.
     """
@@ -94,7 +94,7 @@ def _can_be_zero(x: Tensor) -> bool:
 
 @nonzero_places.reference
 def _(x: Array) -> tuple[Array, Array]:
-    # A single number has one place and no index.
+    # A scalar has one element and no index.
     found = np.array(np.nonzero(np.atleast_1d(x))) if x.ndim else np.zeros((0, int(x != 0)))
     places = np.zeros((x.ndim, x.size), np.int64)
     places[:, : found.shape[1]] = found
@@ -130,7 +130,7 @@ def _(call: OnnxCall) -> Operand | None:
 
 @nonzero_places.export
 def _(x: Tensor) -> tuple[Operand, ...]:
-    """The places that there are, filled up with zeros to the room for all."""
+    """Export the indices, padded with zeros to the maximal size."""
     found = standard("NonZero", x if x.rank else standard("Reshape", x, np.array([1])))
     places: Operand = found if x.rank else standard("Slice", found, np.array([1]), np.array([1]))
     count = standard("Shape", found, start=1, end=2)
@@ -139,7 +139,7 @@ def _(x: Tensor) -> tuple[Operand, ...]:
 
 
 def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -> Standard:
-    """A standard operand with zeros behind it along an axis, until it is `room` long."""
+    """Pad an axis of a standard operand with zeros to the size `room`."""
     none = np.zeros(rank + axis, np.int64)
     after = np.zeros(rank - axis - 1, np.int64)
     pads = standard("Concat", none, standard("Sub", room, count), after, axis=0)
@@ -148,7 +148,7 @@ def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -
 
 @leading.onnx("Compress")
 def _(call: OnnxCall) -> Call | None:
-    """The rows where a condition holds: gathered into room for as many as it has elements."""
+    """Import Compress: gather the rows where a condition holds, into a result of maximal size."""
     x, condition, axis = call.operand(0), call.operand(1), call.attr("axis")
     if x is None or condition is None or x.type.shape is None or condition.type.shape is None:
         return None
@@ -160,9 +160,9 @@ def _(call: OnnxCall) -> Call | None:
 
 
 def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
-    """A condition for the elements of an axis: what is longer is left unread, as by runtimes.
+    """Crop a condition to an axis; like runtimes, ignore further elements.
 
-    Open sizes of one name may have several values, so names do not tell that it fits.
+    Open sizes of one name may differ, so equal names do not prove equal sizes.
     """
     at = normal_axis(axis, len(x.type.shape or ()))
     n, size = condition.shape[0], x.type.shape[at] if x.type.shape else 0

@@ -1,4 +1,4 @@
-"""Numbers about a tensor's shape, and tensors made from a shape alone."""
+"""Shape queries, and tensors made from a shape alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.ops.dims import length, open_dim, open_dims, parameter, same_dtype
 def shape(x: Tensor, *, start: int = 0, end: int | None = None) -> TensorType:
     """The sizes of a tensor's axes as a list, from axis `start` up to `end`.
 
-    Shapes: a list of i64; axes outside the rank are left out.
+    Shapes: a list of i64; axes outside the rank are omitted.
     Source: ONNX Shape-15.
     """
     return TensorType(DType.i64, (len(x.shape[start:end]),))
@@ -117,7 +117,7 @@ def fill(shape: Tensor, *, value: float | int | bool = 0.0, dtype: DType = DType
 
 @fill.reference
 def _(shape: Array, *, value: float | int | bool, dtype: DType) -> Array:
-    # A broadcast of one number: as large as it may be, it needs no memory.
+    # A broadcast of one number, which takes no memory at any size.
     return np.broadcast_to(np.array(value).astype(dtype.numpy), tuple(int(n) for n in shape))
 
 
@@ -140,7 +140,7 @@ def _(call: OnnxCall) -> Call | None:
         return None
     number = value.array().reshape(-1)[0]
     if value.type.dtype in (DType.string, DType.c64, DType.c128) or number != number:
-        # Such numbers have no text that parses back to an equal attribute.
+        # The text of such numbers does not parse back to an equal attribute.
         return None
     plain = float(number) if value.type.dtype.is_float else number.item()
     return fill(call.operand(0), value=plain, dtype=value.type.dtype)
@@ -163,7 +163,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 def range_(start: Tensor, limit: Tensor, delta: Tensor) -> TensorType:
     """Numbers from start in steps of delta, up to but not including limit.
 
-    Shapes: three single numbers of one type (a list of one as well); the result is a list.
+    Shapes: three scalars of one type (or lists of one element); the result is a list.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for a delta of 0.
     Source: ONNX Range-11.
     """
@@ -195,7 +195,7 @@ def _n_steps(operands: tuple[Tensor, ...], values: list[Any], dtype: DType) -> D
 
 
 def _count(first: Any, last: Any, step: Any) -> int:
-    """How many numbers a range has: counted exactly for whole numbers, as numpy does for others."""
+    """Count the numbers of a range: exactly for integers, as numpy for floats."""
     if isinstance(first, np.integer | int):
         return len(range(int(first), int(last), int(step)))
     steps = np.ceil((float(last) - float(first)) / float(step))

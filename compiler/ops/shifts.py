@@ -1,4 +1,4 @@
-"""Rows that are moved along an axis, by as much as data say for every batch."""
+"""Reversal and placement of rows along an axis, by run-time numbers per batch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MODES = ("linear", "circular")
 def reverse_sequence(
     x: Tensor, lengths: Tensor, *, batch_axis: int = 1, time_axis: int = 0
 ) -> TensorType:
-    """Turn the beginning of every sequence round: the first `lengths[b]` elements of batch b.
+    """Reverse the first `lengths[b]` elements of the sequence of each batch b.
 
-    Shapes: x has a batch and a time axis; `lengths` is a list with one number a batch.
+    Shapes: x has a batch and a time axis; `lengths` is a list with one number per batch.
     Errors: E-OP-AXIS, E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX ReverseSequence-10.
     """
@@ -89,11 +89,11 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> TensorType:
-    """A copy of a cache in which every batch has new rows, from its own start on.
+    """Copy a cache and store new rows of every batch, from a start per batch.
 
-    With the mode `circular` rows that do not fit behind go on at the beginning; with `linear`
-    generated code drops them. Without `starts` all begin at 0.
-    Shapes: cache [B, ..., S, ...] with S at `axis`, the update alike with fewer rows, starts [B].
+    In mode `circular`, rows beyond the end wrap around; in `linear`, generated code drops them. The
+    default start is 0.
+    Shapes: cache [B, ..., S, ...] with S at `axis`, the update with at most S rows, starts [B].
     Errors: E-OP-AXIS, E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE for an unknown mode.
     Source: ONNX TensorScatter-24.
     """

@@ -1,4 +1,4 @@
-"""Taking a regular part of a tensor: from start to end, in steps, along some axes."""
+"""Slices of a tensor: from start to end, in steps, along some axes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def slice_(
     axes: Tensor | None = None,
     steps: Tensor | None = None,
 ) -> TensorType:
-    """Take every step-th element from start up to, but not including, end.
+    """Slice a tensor: every step-th element from start up to, but excluding, end.
 
-    Shapes: one start and end for each of `axes` (all axes when left out); negative numbers count
-    from the end of the axis, and a negative step runs backwards.
-    Errors: E-OP-SHAPE when the lists differ in length, E-OP-AXIS, E-OP-ATTRIBUTE for a step of 0.
+    Shapes: one start and end for each of `axes` (default: all axes). Negative indices count from
+    the end of the axis; a negative step runs backwards.
+    Errors: E-OP-SHAPE for lists of different lengths, E-OP-AXIS, E-OP-ATTRIBUTE for a step of 0.
     Source: ONNX Slice-13.
     """
     lists = [parameter(t, "the parameters of a slice") for t in (starts, ends, axes, steps) if t]
@@ -73,7 +73,7 @@ def _element(t: Tensor | None, position: int) -> Dim | None:
 
 
 def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
-    """How many elements a slice takes from an axis; None when that has no closed form here.
+    """Return the number of elements of a slice; None without a closed form.
 
     Errors: E-OP-ATTRIBUTE for a step of 0.
     """
@@ -83,7 +83,7 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
     if step < 0:
         whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
         return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
-    # A start beyond the end of the axis needs no bound: nothing is taken then.
+    # A start beyond the end of the axis needs no clamp: the slice is empty.
     stop = _from_front(end, size)
     if not (isinstance(end, int) and end < 0):
         stop = settle(affine.minimum(stop, size))
@@ -92,19 +92,19 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
 
 
 def span(size: int, cut: slice) -> range:
-    """The places that a slice takes of an axis of known size.
+    """Return the indices of a slice on an axis of known size.
 
-    A start before the axis is its first place, also when the slice runs backwards: there Python
-    takes nothing.
+    A start before the axis is clamped to 0, also for a negative step, where Python's slice is
+    empty.
     """
     start = 0 if cut.start < -size else cut.start
     return range(size)[start : cut.stop : cut.step]
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
-    """A start or end counted from the front.
+    """Normalise a start or end to count from the front.
 
-    A symbolic one is a size, which already is, or a size with a minus, which no run has as -0.
+    A symbolic one is a size, which is nonnegative, or a negated size, which is never -0 in a run.
     """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size
@@ -128,11 +128,11 @@ def _(
 
 
 def _first(cut: slice, size: Expr) -> Expr:
-    """The first place that a slice takes of an axis, which may be of open size."""
+    """Return the first index of a slice on an axis, possibly of open size."""
     if isinstance(size, int):
         return span(size, cut).start
     if cut.start >= 0:
-        # There are results only if it begins inside.
+        # The result is empty unless the start is in bounds.
         return cut.start if cut.step > 0 else affine.minimum(cut.start, size - 1)
     return affine.maximum(size + cut.start, 0)
 
@@ -140,7 +140,7 @@ def _first(cut: slice, size: Expr) -> Expr:
 def cuts_along(
     rank: int, starts: Array, ends: Array, axes: Array | None, steps: Array | None
 ) -> Iterator[tuple[int, slice]]:
-    """What a slice takes along each axis that it names, axes counted from the front."""
+    """Return the slice of each named axis, with normalised axes."""
     n = len(starts)
     at = range(n) if axes is None else axes_in_order(axes.tolist(), rank)
     each = np.ones(n, np.int64) if steps is None else steps
@@ -162,7 +162,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
     starts = known_value(start, "where a slice begins")
     axes, steps = (None if p is None else known_value(p, "where it begins") for p in others)
     forward = steps is None or bool((steps > 0).all())
-    # Where a slice that runs forward ends is in the size of the result.
+    # The size of the result already includes the end of a forward slice.
     ends = np.zeros_like(starts) if forward else known_value(end, "where a slice ends")
     index = k.axes(out.shape)
     source: list[Expr] = list(index)

@@ -44,7 +44,7 @@ def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
 
     Shapes: any float tensor of rank 1 or more; the result has the type of x.
     Errors: E-OP-AXIS when the axis is outside [-rank, rank).
-    Short floats are rounded where the body that ONNX gives for it rounds: after every step.
+    Short floats are rounded after every step, as in ONNX's function body.
     Source: subtracting the largest score keeps exp finite; ONNX Softmax-13.
     """
     return _along("softmax", x, axis)
@@ -79,35 +79,35 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
     k.assign(total[index], k.convert(k.sum(k.convert(e[at], dtype), over=inner), short))
     index, at = row.points()
     value, whole = k.convert(e[at], dtype), k.convert(total[index], dtype)
-    # A quotient for each row, not for each element; the body of short floats says otherwise.
+    # One division per row instead of per element, except in the body of short floats.
     value = value / whole if short is not dtype else value * (1.0 / whole)
     k.assign(out[at], k.convert(value, short))
 
 
 class _Row:
-    """Indices of a tensor whose one axis is reduced; each stage takes new ones."""
+    """The indices of a tensor with one reduced axis; each stage makes new ones."""
 
     def __init__(self, k: Lowering, x: Handle, axis: int) -> None:
         self.k, self.x, self.axis = k, x, axis
         self.shape = [n for d, n in enumerate(x.shape) if d != axis]
 
     def points(self) -> tuple[list[Expr], list[Expr]]:
-        """The index of a row, and of an element in it, for a stage that fills all elements."""
+        """Make the indices of a row and of its elements, for a stage over all elements."""
         at = self.k.axes(self.x.shape)
         return [*at[: self.axis], *at[self.axis + 1 :]], at
 
     def reduced(self) -> tuple[list[Expr], list[Expr], Expr]:
-        """The index of a row, of an element in it, and the axis to reduce over."""
+        """Make the indices of a row and of its elements, and the reduction axis."""
         index = self.k.axes(self.shape)
         inner = self.k.axis(self.x.shape[self.axis], "r")
         return index, [*index[: self.axis], inner, *index[self.axis :]], inner
 
     def element(self, at: list[Expr]) -> Scalar:
-        """An element of x, widened."""
+        """Read an element of x, widened."""
         return self.k.convert(self.x[at], wide(self.x.dtype))
 
     def largest(self) -> Handle:
-        """A stage that finds the largest element of each row; exponentials bring NaN back."""
+        """Emit the maximum of each row, ignoring NaN, which the exponentials propagate."""
         top = self.k.temporary(self.shape, wide(self.x.dtype), "top")
         index, at, inner = self.reduced()
         self.k.assign(top[index], self.k.reduce("larger", self.element(at), over=inner))
@@ -166,7 +166,7 @@ log_softmax.samples(_samples)
 
 
 def along_axis(n: OnnxCall, operator: Callable[..., Call]) -> Operand | None:
-    """Before opset 13 the axes from `axis` on were one long row."""
+    """Import; before opset 13, the axes from `axis` on are one row."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None:

@@ -1,4 +1,4 @@
-"""Ordering elements: the largest or least of an axis, in order."""
+"""Top-k selection: the largest or smallest elements of an axis, in order."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from compiler.ops.ordering import Before, Heap, Sorter, order
 from compiler.ops.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
-"""Up to this many elements for each bit of an axis's size are kept in order as they are found.
+"""The most selected elements, per bit of the axis size, for insertion into a sorted list.
 
-In the worst case each element is moved behind all others; for more, all are sorted.
+The worst case is quadratic; more elements are sorted.
 """
 
 HEAPED = 4
-"""Up to this part of an axis goes through a heap; more is sorted as a whole."""
+"""The largest share of an axis selected by a heap; above, the whole axis is sorted."""
 
 
 @op(kind="opaque")
 def top_k(
     x: Tensor, n: Tensor, *, axis: int = -1, largest: bool = True
 ) -> tuple[TensorType, TensorType]:
-    """The n largest (or least) elements along an axis, in order, and where they lie.
+    """The n largest (or smallest) elements along an axis, in order, and their indices.
 
-    Of equal elements the one that comes first in x comes first; NaN is larger than all numbers.
-    Shapes: n is one number, the size of both results on `axis`; places are i64.
-    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for more elements than there are.
+    Equal elements keep their order in x; NaN is larger than all numbers.
+    Shapes: n is a scalar, the size of both results on `axis`; indices are i64.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for n beyond the axis.
     Source: ONNX TopK-24.
     """
     require_elements("top_k", "number", x)
@@ -58,7 +58,7 @@ def _(x: Array, n: Array, *, axis: int, largest: bool) -> tuple[Array, Array]:
     count, at = int(n.reshape(-1)[0]), axis % x.ndim
     require(0 <= count <= x.shape[at], "E-RUN-OPERATOR", f"the top {count} of {x.shape[at]}")
     if largest:
-        # Sorted from behind, so that the first of equal elements comes last, and first in the end.
+        # Sort in reverse, so that the first of equal elements is last, and first in the end.
         order = x.shape[at] - 1 - np.argsort(np.flip(widened(x), at), at, kind="stable")
         order = np.flip(order, at)
     else:
@@ -108,17 +108,17 @@ def _(
 
 
 class _Row:
-    """Indices of elements along one axis, for fixed indices on the others."""
+    """The indices of elements along one axis, for fixed indices on the others."""
 
     def __init__(self, others: list[Expr], at: int) -> None:
         self.head, self.tail = others[:at], others[at:]
 
     def index(self, t: Expr) -> list[Expr]:
-        """The index of an element whose number is a loop's."""
+        """Return the index of an element by a loop index."""
         return [*self.head, t, *self.tail]
 
     def at(self, t: Scalar) -> list[Scalar | Expr]:
-        """The index of an element whose number is computed."""
+        """Return the index of an element by a computed number."""
         return [*self.head, t, *self.tail]
 
 
@@ -131,13 +131,13 @@ def _insert_each(
     places: Handle,
     before: Before,
 ) -> None:
-    """Keep the best elements so far in order; a new one moves those behind it by one place."""
+    """Insertion sort of the best elements so far."""
     n = values.shape[len(row.head)]
     hole = r.cell(DType.i64, "hole")
     with r.loop(x.shape[len(row.head)], "t") as t:
         element = x[row.index(t)]
         last = values[row.index(n - 1)]
-        # While there is room, elements go behind the last; then one has to come before the last.
+        # Until the list is full, every element is inserted; then only one better than the last.
         has_room = k.lt(k.index(t), k.number(n, DType.i64))
         with r.when(k.apply("or", has_room, before(element, last))):
             r.store(hole, k.min(k.index(t), k.number(n - 1, DType.i64)))
@@ -159,7 +159,7 @@ def _through_heap(
     places: Handle,
     heap: Heap,
 ) -> None:
-    """Keep the best so far in a heap with the worst of them on top; at the end it leaves first."""
+    """Keep the best elements so far in a heap with the worst on top, which is popped first."""
     n = values.shape[len(row.head)]
     heap.clear()
     with r.loop(n, "t") as t:
@@ -177,7 +177,7 @@ def _through_heap(
 
 @top_k.onnx("TopK")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """The number is an attribute before opset 10; what need not be sorted may be."""
+    """Import; n is an attribute before opset 10; unsorted results may be sorted."""
     given = n.operand(1)
     count: Operand = np.array(n.attr("k"), np.int64) if given is None else given
     made = top_k(n.operand(0), count, axis=n.attr("axis", -1), largest=bool(n.attr("largest", 1)))

@@ -1,7 +1,7 @@
-"""How one row becomes a whole elementwise operator: all facets from two expressions.
+"""The declaration of elementwise operators: all facets from two expressions.
 
-A row gives the numpy meaning and the scalar expression; type rule, cost, lowering, samples and the
-ONNX facet follow the same pattern for every row.
+A row has the numpy function and the scalar expression; type rule, cost, lowering, samples and ONNX
+facet follow the same pattern for every row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from compiler.ops.requirements import (
 )
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, -0.5, 2.5, -1.5, 1e30], np.float32)
-"""Numbers at which formulas tend to differ; samples of floating point rows include them."""
+"""Special numbers in the samples of floating point operators."""
 
 
 def elementwise(
@@ -54,8 +54,8 @@ def elementwise(
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Declare an operator from its type rule and two expressions.
 
-    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` get None for operands left out, and
-    short floats widened to f32; `like` is the operand whose element type a numeric result has.
+    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` get None for omitted operands, and
+    short floats widened to f32; a numeric result has the element type of the operand `like`.
     Units: flops per element of the result.
     """
 
@@ -101,7 +101,7 @@ def elementwise(
 
 
 def describe_row(rule: Callable[..., Any], name: str, words: str) -> None:
-    """Name a row's type rule, and let its source be the row, not this file."""
+    """Name a row's type rule, and set its source to the row instead of this file."""
     row = sys._getframe(2)
     rule.__name__, rule.__doc__ = name, words
     rule.__code__ = rule.__code__.replace(
@@ -123,7 +123,7 @@ def unary(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Operator:
-    """A row with one operand and no attributes; `result` is its element type unless that of x."""
+    """Declare an operator of one operand; `result` is its element type if not that of x."""
 
     def rule(x: Tensor) -> TensorType:
         dtype = require_elements(name, elements, x)
@@ -147,7 +147,7 @@ def unary(
 
 
 def unary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Odd, empty, scalar and special operands of the element types that a row takes."""
+    """Yield odd, empty, scalar and special operands of the accepted element types."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[0,3]"], {}
@@ -169,7 +169,7 @@ def binary(
     exact: bool = True,
     traits: Collection[Trait] = (),
 ) -> Operator:
-    """A row with two operands under numpy's broadcasting."""
+    """Declare an operator of two operands with numpy's broadcasting."""
 
     def rule(a: Tensor, b: Tensor) -> TensorType:
         dtype = require_elements(name, elements, a, b)
@@ -192,7 +192,7 @@ def binary(
 
 
 def binary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Operands of equal and different shapes, empty ones, special numbers against each other."""
+    """Yield operands of equal and different shapes, empty ones, and pairs of special numbers."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[2,1,5]", f"{dtype}[3,1]"], {}
@@ -221,7 +221,7 @@ def _dtypes(elements: Elements) -> Sequence[str]:
 
 
 def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
-    """Two operands of an ONNX node; before opset 7 an `axis` could align the second."""
+    """Return two operands of an ONNX node; before opset 7, `axis` may align the second."""
     a, b = n.operand(0), n.operand(1)
     if n.opset >= 7 or not n.attr("broadcast", 0) or a is None or b is None:
         return a, b
@@ -231,14 +231,14 @@ def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
 
 
 def with_trailing_ones(x: Tensor, n: int) -> Operand:
-    """The tensor with axes of size 1 added behind."""
+    """Append axes of size 1."""
     if n <= 0:
         return x
     return OPERATORS["unsqueeze"](x, axes=tuple(range(x.rank, x.rank + n)))
 
 
 def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:
-    """The node's attributes that the operator has too, under the same names."""
+    """Return the node's attributes that the operator has under the same names."""
     kinds = operator.schema.kinds
     found: dict[str, Any] = {}
     for name in operator.schema.attributes:
@@ -252,9 +252,9 @@ LONGEST_CHAIN = 32
 
 
 def chain(operator: Operator, operands: Sequence[Operand]) -> Operand:
-    """A variadic ONNX operator as two-operand calls: from left to right, many as a tree.
+    """Convert a variadic ONNX operator to binary calls: left to right, or a tree if many.
 
-    A chain of thousands would be calls inside calls, deeper than Python can follow.
+    A chain of thousands of nested calls would exceed Python's recursion limit.
     """
     if len(operands) > LONGEST_CHAIN:
         middle = len(operands) // 2

@@ -1,7 +1,7 @@
-"""Steps of optimisers: how gradients change parameters, and what is remembered for the next step.
+"""Optimiser steps: updates of parameters and optimiser states from gradients.
 
-Operands are the learning rate, the number of the step, then the parameters, their gradients and
-their states in groups; each result is one of ONNX's formulas written out.
+Operands are the learning rate, the step number, then the parameters, gradients and states in
+groups; the results follow ONNX's formulas.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from compiler.ops.elementwise import add, div, mul, pow_, sqrt, sub
 DOMAIN = "ai.onnx.preview.training"
 
 Step = Callable[["Scalars", Any, Any, list[Any]], tuple[Operand, ...]]
-"""From the numbers of the step, a parameter, its gradient and states: the new one and states."""
+"""Maps a step's scalars, a parameter, its gradient and states to the new parameter and states."""
 
 
 class Scalars:
-    """The numbers of one step, in the element type of a parameter."""
+    """The scalars of one step, in the element type of a parameter."""
 
     def __init__(self, n: OnnxCall, like: Tensor) -> None:
         self.n, self.dtype = n, like.dtype
@@ -32,20 +32,20 @@ class Scalars:
         self.is_first = greater(n.operand(1), np.asarray(0, np.int64))
 
     def _as(self, t: Tensor | None) -> Operand:
-        assert t is not None, "both come before the parameters"
+        assert t is not None, "learning rate and step are required"
         return t if t.dtype is self.dtype else cast(t, to=self.dtype)
 
     def number(self, value: float) -> Any:
-        """A constant."""
+        """Return a constant."""
         return np.asarray(value, self.dtype.numpy)
 
     def attr(self, name: str, default: float) -> Any:
-        """An attribute as a constant."""
+        """Return an attribute as a constant."""
         return self.number(float(self.n.attr(name, default)))
 
 
 def optimiser(name: str, n_states: int, step: Step) -> None:
-    """Register a row: `step` for each parameter, results ordered as ONNX orders operands."""
+    """Register an optimiser: `step` for each parameter, results in ONNX's order."""
 
     @add.onnx(f"{DOMAIN}:{name}")
     def _(n: OnnxCall) -> tuple[Operand, ...] | None:
@@ -62,7 +62,7 @@ def optimiser(name: str, n_states: int, step: Step) -> None:
 
 
 def _regularised(s: Scalars, x: Any, gradient: Any, default: float = 0.0) -> Operand:
-    """The gradient of the loss with a square of the parameter added."""
+    """Add L2 regularisation to a gradient."""
     factor = s.attr("norm_coefficient", default)
     return gradient if factor == 0 else add(gradient, mul(factor, x)).out(0)
 

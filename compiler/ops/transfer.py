@@ -1,4 +1,4 @@
-"""The operator that brings a tensor from one memory of a platform to another one."""
+"""The operator that copies a tensor between memories of a platform."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compiler.ir.types import TensorType
 
 @op(kind="view")
 def transfer(x: Tensor, *, source: str, to: str) -> Tensor:
-    """Bring a tensor from one memory to another, from which another device reads it.
+    """Copy a tensor from one memory to another, for a device there.
 
-    `source` and `to` are memories of a platform. Placement puts these nodes into a graph; on one
-    machine with one memory nothing has to be moved, and the result lies where x does.
+    `source` and `to` are memories of a platform. Placement inserts these nodes; on a machine with
+    one memory, the result aliases x.
     Shapes: any; the result has the type of x.
     """
     return x

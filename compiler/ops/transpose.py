@@ -1,4 +1,4 @@
-"""Reordering axes, and moving blocks of channels into space and back."""
+"""Permutation of axes, and rearrangement of channels and space."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from compiler.ops.dims import copied
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def transpose(x: Tensor, *, perm: tuple[int, ...]) -> TensorType:
-    """Reorder the axes: axis i of the result is axis perm[i] of x.
+    """Permute the axes: axis i of the result is axis perm[i] of x.
 
-    Errors: E-OP-AXIS when `perm` is no order of the axes.
+    Errors: E-OP-AXIS if `perm` is not a permutation of the axes.
     Source: ONNX Transpose-1.
     """
     require(
         sorted(perm) == list(range(x.rank)),
         "E-OP-AXIS",
-        f"perm {list(perm)} is no order of the axes of {x.type}",
+        f"perm {list(perm)} is not a permutation of the axes of {x.type}",
     )
     return TensorType(x.dtype, tuple(x.shape[a] for a in perm))
 
@@ -67,10 +67,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying", "injective"), kind="movement")
 def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorType:
-    """Spread blocks of channels over space: blocksize² channels become a square of pixels.
+    """Rearrange blocks of channels to space: blocksize² channels become a square of pixels.
 
-    Shapes: [N, C*b*b, H, W] to [N, C, H*b, W*b]. `mode` says whether the place within the block
-    (DCR) or the channel (CRD) is the outer part of the old channel number.
+    Shapes: [N, C*b*b, H, W] to [N, C, H*b, W*b]. In the old channel index, the outer part is the
+    position in the block (mode DCR) or the new channel (CRD).
     Errors: E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX DepthToSpace-13.
     """
@@ -83,7 +83,7 @@ def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorTyp
 
 @op(traits=("copying", "injective"), kind="movement")
 def space_to_depth(x: Tensor, *, blocksize: int) -> TensorType:
-    """Gather squares of pixels into channels: the inverse of depth_to_space.
+    """Rearrange squares of pixels to channels: the inverse of depth_to_space.
 
     Shapes: [N, C, H, W] to [N, b*b*C, H/b, W/b].
     Errors: E-OP-SHAPE.

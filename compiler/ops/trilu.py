@@ -16,9 +16,9 @@ from compiler.ops.dims import copied, known_value
 
 @op(kind="movement")
 def trilu(x: Tensor, diagonal: Tensor | None = None, *, upper: bool = True) -> Tensor:
-    """Keep the upper (or lower) triangle of each matrix and put zeros elsewhere.
+    """Keep the upper (or lower) triangle of each matrix and set the rest to 0.
 
-    Shapes: any of rank 2 or more; `diagonal` moves the border, positive numbers to the right.
+    Shapes: any of rank 2 or more; `diagonal` shifts the boundary, positive numbers to the right.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX Trilu-14.
     """

@@ -1,4 +1,4 @@
-"""The different rows of a tensor."""
+"""The distinct rows of a tensor."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ Types = tuple[TensorType, TensorType, TensorType, TensorType, TensorType]
 
 @op(kind="opaque")
 def unique_rows(x: Tensor, *, axis: int = 0, rising: bool = True) -> Types:
-    """The different rows (slices along an axis) of x, rising or in the order they first come in.
+    """The distinct rows (slices along an axis) of x, sorted or in order of first occurrence.
 
-    Shapes: the rows, in room for all of x; where each is first found, which of them every row of x
-    is, and how often each comes, as lists; how many there are, as one i64. What room is left holds
-    zeros.
+    Shapes: the rows, of maximal size; lists of the first occurrence of each, of the result row of
+    every row of x, and of the counts; the number of rows, as one i64. Unused elements are zeros.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Unique-11; rows are ordered by their first elements, then the second and so on.
     """
@@ -48,7 +47,7 @@ def _(x: Array, *, axis: int, rising: bool) -> tuple[Array, ...]:
 
 
 def different_rows(x: Array, axis: int, rising: bool) -> tuple[Array, ...]:
-    """The results of unique_rows."""
+    """Compute the results of unique_rows."""
     rows = np.moveaxis(x, axis, 0)
     flat = widened(rows).reshape(len(rows), math.prod(rows.shape[1:]))
     seen: list[int] = []
@@ -94,7 +93,7 @@ def _(
     with k.routine() as r:
         rows = Sorter.of(k, r, size, x.dtype, order(k, x.dtype, descending=False))
         _sort_rows(k, r, rows, x, at, others)
-        # Where each group of equal rows begins, in the order of the sorted rows.
+        # The start of each group of equal rows, in sorted order.
         begin = k.temporary((size,), DType.i64, "begin")
         differs, place = r.cell(DType.i64, "differs"), r.cell(DType.i64, "place")
         r.store(n, 0)
@@ -135,7 +134,7 @@ def _differ(k: Lowering, a: Scalar, b: Scalar) -> Scalar:
 def _sort_rows(
     k: Lowering, r: RoutineBuilder, rows: Sorter, x: Handle, at: int, others: Sequence[Expr]
 ) -> None:
-    """Sort by the last elements first: a stable sort keeps that order among equals."""
+    """Sort rows by stable sorts of their elements, the last element first."""
     rows.clear()
     number = r.cell(DType.i64, "number")
     with r.loop(x.shape[at], "t") as t:
@@ -157,7 +156,7 @@ def _numbering(
     size: Expr,
     rising: bool,
 ) -> Handle:
-    """The place of each group in the result: its own, or by where its first row is."""
+    """Return the result index of each group: sorted, or by its first row."""
     number = k.temporary((size,), DType.i64, "order")
     if rising:
         with r.loop(size, "t") as t:
@@ -174,7 +173,7 @@ def _numbering(
 
 @unique_rows.onnx("Unique")
 def _(n: OnnxCall) -> tuple[Operand, ...] | None:
-    """Without an axis the elements are the rows."""
+    """Import; without an axis, the elements are the rows."""
     x, axis = n.operand(0), n.attr("axis")
     if x is None or x.type.shape is None or not is_one_of(x.dtype, "number"):
         return None
@@ -195,7 +194,7 @@ def _(n: OnnxCall) -> tuple[Operand, ...] | None:
 
 @unique_rows.export
 def _(x: Tensor, *, axis: int, rising: bool) -> tuple[Operand, ...]:
-    """The rows that differ, and zeros behind them until all rows of x would have room."""
+    """Export the distinct rows, padded with zeros to the rows of x."""
     at = normal_axis(axis, x.rank)
     found = standard("Unique", x, axis=axis, sorted=rising, n_outputs=4)
     count = standard("Shape", found.out(3))

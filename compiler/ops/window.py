@@ -1,7 +1,7 @@
-"""Windows that slide over the spatial axes of an image: what convolution and pooling share.
+"""Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all beginnings, then all ends. `auto_pad` says how to choose them from the
-sizes instead; it stays an attribute until the sizes are numbers.
+Pads are in ONNX's order: all beginnings, then all ends. `auto_pad` derives them from the sizes
+instead; it stays an attribute until the sizes are numbers.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""Windows, steps and pads beyond this are no image's: a kernel would count for ever."""
+"""The limit of windows, strides and pads; a kernel of larger ones would not end."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
-"""Names of spatial axes by their number; the taps of a window have a `k` before."""
+"""The names of spatial axes; those of taps have the prefix `k`."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window with its steps, for each spatial axis. `pads_end` only matters for output sizes."""
+    """A window with strides, for each spatial axis; `pads_end` only affects output sizes."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -42,7 +42,7 @@ class Window:
 
     @property
     def n_taps(self) -> int:
-        """Elements in one window."""
+        """The elements of one window."""
         return int(np.prod(self.kernel))
 
 
@@ -55,7 +55,7 @@ def check_window(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> None:
-    """Errors: E-OP-ATTRIBUTE when an attribute has the wrong length or an impossible value."""
+    """Check the attributes of a window. Errors: E-OP-ATTRIBUTE for wrong lengths or values."""
     for what, values, n in (
         ("kernel", kernel, n_spatial),
         ("strides", strides, n_spatial),
@@ -86,7 +86,7 @@ def check_window(
 
 
 def extent(kernel: int, dilation: int) -> int:
-    """How many elements a window spans."""
+    """Return the extent of a dilated window, in elements."""
     return dilation * (kernel - 1) + 1
 
 
@@ -99,9 +99,9 @@ def output_dims(
     auto_pad: str,
     ceil_mode: bool = False,
 ) -> tuple[Dim, ...]:
-    """How many places a window has along each spatial axis.
+    """Return the number of window positions along each spatial axis.
 
-    Source: ONNX Conv-11 and MaxPool-12; with `ceil_mode` no window starts behind the image.
+    Source: ONNX Conv-11 and MaxPool-12; with `ceil_mode`, no window starts beyond the image.
     """
     n = len(kernel)
     made: list[Dim] = []
@@ -129,7 +129,7 @@ def resolve(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> Window:
-    """The window with pads as numbers. Shapes: `dims` are the spatial sizes of the input."""
+    """Resolve the pads of a window. Shapes: `dims` are the spatial sizes of the input."""
     begin, end = resolve_pads(dims, kernel, strides, pads, dilations, auto_pad)
     return Window(tuple(kernel), tuple(strides), tuple(dilations), begin, end)
 
@@ -142,9 +142,9 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Beginnings and ends of the padding that `auto_pad` stands for with these sizes.
+    """Return the start and end pads of `auto_pad` for these sizes.
 
-    `same_upper` puts the odd element at the end, `same_lower` at the beginning.
+    `same_upper` adds the odd element at the end, `same_lower` at the start.
     """
     n = len(kernel)
     if auto_pad == "notset":
@@ -164,7 +164,7 @@ def resolve_pads(
 
 
 def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
-    """The window attributes of an ONNX node, defaults filled in."""
+    """Return the window attributes of an ONNX node, with defaults."""
     n_spatial = len(kernel)
     return {
         "strides": tuple(n.attr("strides") or (1,) * n_spatial),
@@ -175,7 +175,7 @@ def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
 
 
 def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str, Any]:
-    """The attributes of a window as ONNX calls them: pads, or the way in which they are found."""
+    """Return the ONNX attributes of a window: pads, or auto_pad."""
     if "kernel" in rest:
         rest["kernel_shape"] = rest.pop("kernel")
     if auto_pad == "notset":
@@ -183,17 +183,17 @@ def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str
     return {**rest, "auto_pad": auto_pad.upper()}
 
 
-# Windows of which much lies outside
+# Windows mostly outside the image
 
 
 LEAST_PLACES, MOST_KEPT = 8, 0.85
-"""Parts of fewer places than this fill no register tile (measured: 4 places lose half the speed),
-and products that are not computed have to be more than what several parts cost."""
+"""The fewest places of a part, as fewer fill no register tile (measured: 4 places halve the speed);
+and the largest share of products that parts may keep, as several parts have an overhead."""
 
 
 @dataclass(frozen=True)
 class TapPart:
-    """Neighbouring places of an axis whose windows have the same taps inside the image."""
+    """Consecutive places of an axis whose windows have the same taps inside the image."""
 
     first: int
     n_places: int
@@ -202,9 +202,9 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """The parts of each axis, where spread-out windows lie outside the image for a good part.
+    """Divide each axis into parts, where dilated windows are largely outside the image.
 
-    Products with the zeros around it need not be computed then.
+    This saves the products with padding zeros.
     """
     if all(d == 1 for d in w.dilations):
         return None
@@ -239,9 +239,9 @@ def _parts_of_axis(size: int, n: int, w: Window, d: int) -> list[TapPart]:
 
 
 def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
-    """A view with the taps of every window as last axes.
+    """Return a view with the taps of every window as last axes.
 
-    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` lies around the image.
+    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` is the padding.
     """
     widths: list[tuple[int, int]] = []
     for d, size in enumerate(x.shape[2:]):
@@ -267,14 +267,14 @@ def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
 
 
 def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[Expr]:
-    """New indices for spatial axes, named y and x, or ky and kx for taps."""
+    """Make new indices of spatial axes, named y and x, or ky and kx for taps."""
     return [k.axis(n, prefix + name) for n, name in zip(sizes, SPATIAL[len(sizes)], strict=True)]
 
 
 def window_axes(
     k: Lowering, shape: Sequence[int], window: Window
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """New indices of batch and channel, of the places, and of the taps; `shape` is the result's."""
+    """Make new indices of batch and channel, places, and taps; `shape` is the result's."""
     outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
     return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
 
@@ -289,9 +289,9 @@ def tap(
     n_places: Sequence[int],
     otherwise: Scalar | float | int,
 ) -> Scalar:
-    """The element under one tap of the window at one place, `otherwise` outside the image.
+    """Read the element of one tap at one place; `otherwise` outside the image.
 
-    Axes on which no window leaves the image are not tested.
+    Axes on which all windows are inside the image are not tested.
     """
     index: list[Expr] = []
     tests: list[tuple[Expr, Expr]] = []

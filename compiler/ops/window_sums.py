@@ -1,4 +1,4 @@
-"""Sums of the codes in windows: what a zero point of the weights is multiplied by."""
+"""Window sums of codes, the factors of weight zero points."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from compiler.ops.window import Window, check_window, output_dims, spatial_axes,
 def window_sums(
     x: Tensor, *, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> TensorType:
-    """Sum the bytes of all channels under each place of a window, exactly in i32.
+    """Sum the bytes of all channels in each window, exactly in i32.
 
     The channels of each pixel are summed first, then the pixels of each window. A convolution of
-    codes with a zero point of the weights needs these sums, which are the same for all filters.
+    codes with a weight zero point needs these sums, which are equal for all filters.
     Shapes: x [N, C, spatial...] gives [N, 1, places...]; windows stay inside the image.
-    Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE for windows that are none.
+    Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
     require(x.dtype in BYTES, "E-OP-DTYPE", f"window_sums takes bytes, got {x.dtype}")
@@ -78,7 +78,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @window_sums.export
 def _(x: Tensor, *, kernel: Ints, strides: Ints, dilations: Ints) -> Operand | None:
-    """A convolution with one filter of ones."""
+    """Export as a convolution with one filter of ones."""
     channels = x.shape[1]
     if not isinstance(channels, int):
         return None

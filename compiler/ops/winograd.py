@@ -1,4 +1,4 @@
-"""Winograd's algorithms: a tile of outputs from fewer products than it has windows times taps.
+"""Winograd's minimal filtering algorithms: tiles of outputs with fewer multiplications.
 
     transformed image   v = B d B'   of each tile d of the image, tiles overlap
     transformed weights u = G w G'   at compile time
@@ -7,7 +7,7 @@
 
 A tile of m x m outputs of a 3x3 window takes (m+2)^2 products instead of 9 m^2: 2.25 times fewer
 for m = 2, 4 times for m = 4. The matrices come from evaluating polynomials at the points 0, 1, -1
-(and 2, -2) and infinity. Larger points cost accuracy: m = 2 is as exact as the direct sum, m = 4
+(and 2, -2) and infinity. Larger points cost accuracy: m = 2 is as accurate as the direct sum, m = 4
 loses a decimal digit. Source: Winograd 1980; Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
@@ -30,8 +30,8 @@ Matrix = tuple[tuple[float, ...], ...]
 class Tiling:
     """An algorithm for tiles of `outputs` x `outputs`.
 
-    `error` is what results may be off by relative to their scale, beyond what rounding the direct
-    sum does: measured on random images and weights, with room (docs/precision.md).
+    `error` bounds the error relative to the scale of results, beyond that of the direct sum:
+    measured on random images and weights, with a margin (docs/precision.md).
     """
 
     outputs: int
@@ -77,13 +77,13 @@ _F4 = Tiling(
 )
 
 ALGORITHMS: dict[str, Tiling | None] = {"direct": None, "winograd2": _F2, "winograd4": _F4}
-"""The values of a convolution's `algorithm`: how code computes it, never what it means."""
+"""The values of a convolution's `algorithm`, which do not affect its semantics."""
 
 
 def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int) -> str:
-    """Why a convolution cannot be computed in tiles; "" when it can.
+    """Return why a convolution cannot be computed in tiles, or "".
 
-    `sizes` are all those that loops run over: of results and input channels.
+    `sizes` are the extents of all loops: of results and input channels.
     """
     if dtype is not DType.f32:
         return f"its elements are {dtype}: only f32 is computed in tiles"
@@ -92,7 +92,9 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
     if len(window.kernel) != 2 or window.kernel != (3, 3):
         return f"its window is {'x'.join(map(str, window.kernel))}: tiles are for 3x3"
     if window.strides != (1, 1):
-        return f"its steps are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
+        return (
+            f"its strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
+        )
     if window.dilations != (1, 1):
         return f"its dilations are {'x'.join(map(str, window.dilations))}"
     if not all(isinstance(n, int) and n > 0 for n in sizes):
@@ -103,7 +105,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
 def tiled_convolution(
     k: Lowering, x: Handle, w: Handle, b: Handle | None, out: Handle, window: Window, tiling: Tiling
 ) -> None:
-    """The lowering of a convolution in tiles: weights, image, products and outputs as stages."""
+    """Lower a convolution in tiles to stages of weights, image, products and outputs."""
     n_images, n_outputs, *sizes = out.shape
     m, side, taps = tiling.outputs, tiling.inputs, window.kernel[0]
     n_channels = x.shape[1]
@@ -150,13 +152,13 @@ def tiled_convolution(
 
 
 def _entry(k: Lowering, matrix: Matrix, row: Expr, column: Expr, dtype: DType) -> Scalar:
-    """The entry of a matrix at two indices, as a choice among numbers."""
+    """Read a matrix entry at two indices, as a selection among numbers."""
     rows = [_choice(k, [Number(float(v), dtype) for v in r], column) for r in matrix]
     return _choice(k, rows, row)
 
 
 def _choice(k: Lowering, values: Sequence[Scalar], index: Expr) -> Scalar:
-    """The value that an index picks."""
+    """Select a value by an index."""
     *others, chosen = values
     for place in reversed(range(len(others))):
         chosen = k.inside([(index, place + 1)], others[place], chosen)

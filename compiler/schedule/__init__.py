@@ -1,5 +1,5 @@
-"""Schedules: from a computation to Loop IR by moves that a policy per class chooses.
+"""Schedules: lower a computation to Loop IR by moves that one policy per class chooses.
 
-`policy` chooses, `assemble` puts the parts of a kernel together; a `nest` is shaped by the moves of
-`language/`, which `policies/` make, or a text. What is shaped becomes loops in `writing/`.
+`policy` chooses the moves and `assemble` joins the parts of a kernel. The moves of `language/`
+transform a `nest`; `policies/` or a schedule's text call them. `writing/` emits the loops.
 """

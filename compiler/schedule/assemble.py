@@ -1,6 +1,6 @@
-"""From a computation to one kernel: its stages in their loops, each nest shaped, written out.
+"""Lower a computation to one kernel: group its stages, transform each nest, emit the loops.
 
-Who makes the moves is left open: policies, or a text that is replayed.
+The caller passes the moves: policies, or the replay of a schedule's text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Arrange = Callable[[Stages], Stages]
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A kernel, how its constant operands are repacked, and the moves that made it."""
+    """A kernel, the packings of its constant operands, and its moves."""
 
     kernel: Kernel
     packings: Mapping[str, Packing]
@@ -41,12 +41,12 @@ class Scheduled:
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """The moves as text, one a line."""
+        """The moves as text, one per line."""
         return tuple(map(str, self.lines))
 
     @property
     def text(self) -> str:
-        """The schedule as text: `replay` makes the same kernel of it."""
+        """The schedule as text; `replay` makes the same kernel from it."""
         return text_of(self.lines)
 
 
@@ -57,12 +57,12 @@ def assemble(
     arrange: Arrange,
     shape: Shape,
 ) -> Scheduled:
-    """The kernel for a computation: `arrange` moves its stages, and `shape` the loops of each nest.
+    """Make the kernel of a computation: `arrange` moves stages, `shape` transforms each nest.
 
     `constants` names operands known at compile time.
 
     Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
-    that of its packing.
+    has the shape of its packing.
     Errors: E-SCHEDULE-MOVE, E-LIMIT-CODE.
     """
     split, in_halves = in_parts(computation, constants, options)
@@ -125,12 +125,12 @@ def _assembled(
 
 
 def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
-    """Which temporaries lie in the memory of which."""
+    """Map each temporary that reuses memory to the temporary whose memory it reuses."""
     return in_place(members, computation.temporaries, computation.tensors)
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:
-    """The constants that one nest reads, at no computed index."""
+    """Yield the constants that exactly one nest reads, without computed indices."""
     read = [
         part.read_tensors
         if isinstance(part, Routine)

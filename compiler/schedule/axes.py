@@ -1,4 +1,4 @@
-"""The state of a loop nest: its loops, what it computes at each point, and how to look at it.
+"""The state of a loop nest: its loops, the value at each point, and queries on both.
 
 A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
 over the target's points and some over its reduction. The moves that shape it are declared in
@@ -23,15 +23,14 @@ from compiler.schedule.language.call import Call
 from compiler.schedule.operands.packing import Packing
 
 MOST_LOOPS = 32
-"""A nest has at most this many loops: each move looks at all of them."""
+"""The most loops in a nest: the cost of each move grows with their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One loop: its index, how often it runs, and how.
+    """One loop: its index, trip count and kind.
 
-    `lanes` marks a reduction loop whose iterations are kept apart in registers and combined at the
-    end.
+    `lanes` marks a reduction loop whose iterations have separate accumulators, combined at the end.
     """
 
     var: str
@@ -42,12 +41,12 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """How often it runs, or is taken to run where only a run tells."""
+        """The trip count, or an assumed one where it is known only at run time."""
         return affine.assumed_size(self.extent)
 
     @property
     def range(self) -> Range:
-        """Where the index runs at most, both ends included."""
+        """The range of the index, both ends included."""
         return (0, affine.last_of(self.extent))
 
     def __str__(self) -> str:
@@ -59,8 +58,8 @@ class Axis:
 class Split:
     """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
 
-    When the factor does not divide the length, `inner` is shorter in the last part. Either part
-    may have been split again. Of an open length what is left runs in steps of its own.
+    When the factor does not divide the length, `inner` is shorter in the last part. Either loop
+    may be split again. The remainder of an open length has separate loops.
     """
 
     var: str
@@ -72,7 +71,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """One more result of a nest: what is stored, where, at each point of the same loops."""
+    """An additional result of a nest: the value and index of a store at each point."""
 
     target: str
     index: tuple[Expr, ...]
@@ -82,12 +81,12 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is done at the beginning of each iteration of a loop, for one tensor that is read.
+    """A copy or prefetch of one operand at the start of each iteration of a loop.
 
-    With a `block`, all elements that the loops inside read are copied there: `place` is where an
-    element lies in it. Without, the cache line of the first element is asked for that the iteration
-    `distance` further on reads; of a packed constant, all lines. Iterations of `over` may `share`
-    the lines: each asks for that part of them, the next one for those behind.
+    With a `block`, all elements that the inner loops read are copied there; `place` is the index
+    of an element in the block. Without, the cache line of the first element that the iteration
+    `distance` ahead reads is prefetched; of a packed constant, all lines. Iterations of `over` may
+    `share` the lines: each prefetches one of `share` equal parts.
     """
 
     loop: str
@@ -104,9 +103,9 @@ class Entry:
 class Loops:
     """One stage over physical buffers, with its loops and the moves made so far.
 
-    `beside` has further results over the same loops, in the order in which they are stored.
-    `packable` are the constants that only this nest reads; `owed` those that must be packed before
-    the end, since a loop runs past what they hold.
+    `beside` has additional results over the same loops, in store order. `packable` are the
+    constants that only this nest reads. `owed` are constants that must be packed before the nest is
+    complete, since a loop runs past their last element.
     """
 
     target: str
@@ -119,25 +118,25 @@ class Loops:
     zero_halo: bool = False
     beside: tuple[Beside, ...] = ()
     splits: Mapping[str, Split] = field(default_factory=dict)
-    """By the name of the outer part."""
+    """Splits by the name of the outer loop."""
     packable: frozenset[str] = frozenset()
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
     cached: str = ""
-    """The reduction loop that adds to partial sums in memory; loops further out do so too."""
+    """The innermost reduction loop that adds to partial sums in memory, as enclosing ones do."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
-    """Why the next move is made."""
+    """The reason of the next move."""
     used: frozenset[str] = frozenset()
-    """Names of loops that are gone: indices of old splits may still go by them."""
+    """Names of removed loops, which indices of earlier splits may still use."""
     around: Mapping[str, Range] = field(default_factory=dict)
-    """Where the indices of loops run that stand round the whole nest, which no move touches."""
+    """Index ranges of the loops around the whole nest, which no move changes."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
-    """Addresses worked out already: policies ask for the same ones many times."""
+    """A cache of addresses: policies request the same ones many times."""
 
     @property
     def ranges(self) -> dict[str, Range]:
-        """Where each index runs, both ends included."""
+        """The range of each index, both ends included."""
         return {**self.around, **{a.var: a.range for a in self.axes}}
 
     @property
@@ -152,12 +151,12 @@ class Loops:
 
     @property
     def results(self) -> tuple[Beside, ...]:
-        """All that is stored at each point, the nest's own target first."""
+        """All results stored at each point, the nest's own target first."""
         return (Beside(self.target, self.index, self.value, self.zero_halo), *self.beside)
 
     @property
     def values(self) -> tuple[Scalar, ...]:
-        """What is stored at each point, result by result."""
+        """The values stored at each point, one per result."""
         return (self.value, *(b.value for b in self.beside))
 
     @property
@@ -167,12 +166,12 @@ class Loops:
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:
-        """The reductions inside all values, equal ones once: each has an accumulator."""
+        """The distinct reductions inside all values; each has an accumulator."""
         found = (reduction(v) for v in self.values)
         return tuple(dict.fromkeys(r for r in found if r is not None))
 
     def axis(self, var: str) -> Axis:
-        """The loop with this index. Errors: E-SCHEDULE-MOVE."""
+        """Return the loop with this index. Errors: E-SCHEDULE-MOVE."""
         found = next((a for a in self.axes if a.var == var), None)
         if found is None:
             names = ", ".join(a.var for a in self.axes) or "none"
@@ -182,7 +181,7 @@ class Loops:
         return found
 
     def position(self, var: str) -> int:
-        """Where a loop stands, the outermost at 0. Errors: E-SCHEDULE-MOVE."""
+        """Return the depth of a loop, 0 for the outermost. Errors: E-SCHEDULE-MOVE."""
         return self.axes.index(self.axis(var))
 
     def has(self, var: str) -> bool:
@@ -190,20 +189,20 @@ class Loops:
         return any(a.var == var for a in self.axes)
 
     def reads(self) -> list[Read]:
-        """All reads of buffers."""
+        """Return all reads of buffers."""
         return [r for value in self.values for r in reads(value)]
 
     def dtype_of(self, tensor: str) -> DType:
-        """What a tensor, or a block that part of one is copied to, holds."""
+        """Return the element type of a tensor, or of a block that holds a copy."""
         source = next((e.tensor for e in self.entries if e.block == tensor), tensor)
         return self.dtype_of(source) if source != tensor else self.tensors[tensor].dtype
 
     def strides(self, tensor: str) -> tuple[Expr, ...]:
-        """Elements between neighbours along each physical axis of a buffer."""
+        """Return the stride of each physical axis of a buffer, in elements."""
         return affine.row_major(self.shapes[tensor])
 
     def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
-        """The offset of an element in its buffer, in elements."""
+        """Return the offset of an element in its buffer, in elements."""
         key = (tensor, tuple(index))
         if key not in self._addresses:
             total: Expr = 0
@@ -213,39 +212,39 @@ class Loops:
         return self._addresses[key]
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
-        """By how much the address grows with an index; None when not by a constant."""
+        """Return the stride of an address in an index, in elements; None if it is not constant."""
         return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:
-        """The loops that a loop has become by splits."""
+        """Return the loops that splits have made from a loop."""
         for s in self.splits.values():
             if s.var == var:
                 return [*self.parts(s.outer), *self.parts(s.inner)]
         return [var]
 
     def is_uneven(self, s: Split) -> bool:
-        """Whether the inner loop of a split is ever shorter than its factor."""
+        """Whether the factor of a split does not divide its length."""
         around = (t for t in self.splits.values() if t.inner == s.var)
         return bool(s.length % s.factor) or any(map(self.is_uneven, around))
 
     def is_cut(self, var: str) -> bool:
-        """Whether a loop is part of a split whose last part is shorter."""
+        """Whether a loop belongs to a split with a shorter last part."""
         return any(var in (s.outer, s.inner) and self.is_uneven(s) for s in self.splits.values())
 
     @property
     def held(self) -> frozenset[str]:
-        """The loops that must stay as they are: sums or copies belong to their iterations."""
+        """Loops that may not change: partial sums or copies depend on their iterations."""
         loops = (loop for e in self.entries for loop in (e.loop, e.over))
         return frozenset(filter(None, (self.cached, *loops)))
 
     @property
     def taken(self) -> frozenset[str]:
-        """The names that a new loop cannot have."""
+        """Names that a new loop cannot have."""
         sizes = (affine.symbols(a.extent) for a in self.axes)
         return self.used.union(self.around, (a.var for a in self.axes), *sizes)
 
     def because(self, reason: str) -> Self:
-        """The same nest, with the reason why the next move is made."""
+        """Return the nest with a reason for its next move."""
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
@@ -253,7 +252,7 @@ class Loops:
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """The nest over other loops, with the old indices as expressions of theirs."""
+        """Return the nest over other loops, old indices replaced by expressions of new ones."""
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

@@ -1,4 +1,4 @@
-"""Replacing loop indices in scalar expressions, with everything simplified that ranges decide."""
+"""Substitution of loop indices in scalar expressions, simplified by the ranges of the indices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def substitute(
     ranges: Mapping[str, Range],
     reduced: tuple[str, ...] | None = None,
 ) -> Scalar:
-    """Replace indices in a value and simplify every index; tests that the ranges decide go."""
+    """Replace indices in a value, simplify, and remove tests that the ranges decide."""
 
     def index_of(e: Expr) -> Expr:
         return affine.simplify(affine.substitute(e, values), ranges)

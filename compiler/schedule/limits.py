@@ -1,4 +1,4 @@
-"""How much code a kernel may become: whoever writes a schedule by hand can ask for any amount."""
+"""The code size limit of a kernel: a user schedule can request any amount of code."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from compiler.targets.target import Target
 
 
 def code_size(body: Iterable[Statement], target: Target) -> int:
-    """About how many instructions statements become: each part of a value counts as one.
+    """Estimate the number of instructions of statements: one for each part of a value.
 
-    Unrolled loops count as often as they run, vector loops once for each register's worth of f32.
+    Unrolled loops count once per iteration, vector loops once per register of f32.
     """
     total = 0
     for s in body:
@@ -36,11 +36,11 @@ MOST_CODE = 60_000
 """Kernels of all models measured so far need less than 3,000."""
 
 MOST_STATEMENTS = 4_000
-"""Ends that are written out double the code with each split inside the other."""
+"""Peeled remainders double the code with each nested split."""
 
 
 def require_small(kernel: Kernel, target: Target) -> None:
-    """Refuse a kernel that would become too much code. Errors: E-LIMIT-CODE."""
+    """Refuse a kernel of too many instructions. Errors: E-LIMIT-CODE."""
     size = code_size(kernel.body, target)
     if size > MOST_CODE:
         raise CompileError(

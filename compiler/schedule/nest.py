@@ -1,7 +1,7 @@
-"""A loop nest under construction: its state with the moves that shape it.
+"""A loop nest under construction: its state and its moves.
 
-A move returns a new nest and never changes what is computed; one that is not legal raises
-E-SCHEDULE-MOVE with the reason. `realize.py` writes the nest out as Loop IR.
+A move returns a new nest that computes the same results. An illegal move raises E-SCHEDULE-MOVE
+with the reason. `realize.py` emits the nest as Loop IR.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Nest(Order, Running, Storage):
     """One stage over physical buffers, with its loops and the moves made so far."""
 
     def without_halo(self) -> Nest:
-        """The nest leaving the zeros round its target to an earlier one."""
+        """Return the nest without stores to the halo of its target, which an earlier nest makes."""
         return replace(self, zero_halo=False)
 
     def joined(self, other: Nest) -> Nest:
-        """The nest with the results of another that has the same loops, before any move."""
+        """Add the results of another nest with the same loops; neither has moves yet."""
         return replace(self, beside=(*self.beside, *other.results))

@@ -1,4 +1,4 @@
-"""Choosing a schedule: each nest gets the policy of its class, and all become one kernel."""
+"""Choice of a schedule: apply the policy of its class to each nest, and make one kernel."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["Scheduled", "apply_policy", "schedule"]
 def schedule(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled:
-    """The kernel for a computation, by policies; `constants` are known at compile time.
+    """Make the kernel of a computation by policies; `constants` are known at compile time.
 
-    Where the options have a schedule for it, it is made by that, if that is legal here.
-    Errors: E-SCHEDULE-MOVE when a policy makes a move that is not legal.
+    A tuned schedule in the options takes precedence if it is legal here.
+    Errors: E-SCHEDULE-MOVE when a policy makes an illegal move.
     """
     return _tuned(computation, constants, options) or _by_policy(computation, constants, options)
 
@@ -41,14 +41,14 @@ def schedule(
 def _tuned(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled | None:
-    """The kernel by the schedule that tuning found, if it did and the schedule is legal here."""
+    """Make the kernel by a tuned schedule; None if there is none or it is illegal here."""
     if options.tuned is None or options.tier == 0:
         return None
     text = options.tuned(computation, constants)
     try:
         return None if text is None else replay(text, computation, constants, options)
     except CompileError:
-        return None  # what other policies could be bettered by need not be right any more
+        return None  # schedules tuned under older policies may be illegal now
 
 
 def _by_policy(
@@ -65,7 +65,7 @@ def _by_policy(
 
 
 def apply_policy(nest: Nest, ctx: Context) -> Nest:
-    """The nest as the policy of its class shapes it."""
+    """Apply the policy of its class to a nest."""
     if not nest.axes:
         return nest
     if nest.reduce is None:

@@ -97,7 +97,7 @@ def test_a_move_of_a_schedule_opens_to_the_loops_it_leaves(walked: Playground):
     expect(step.locator("pre")).to_contain_text("vector ")
     title = step.locator(".code-text").get_attribute("title")
     assert title is not None
-    assert title.startswith("Run all iterations of the innermost loop at once")
+    assert title.startswith("Vectorise the innermost loop")
 
 
 def test_a_long_name_leaves_room_for_what_is_said_beside_it(walked: Playground) -> None:

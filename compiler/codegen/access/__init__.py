@@ -1,1 +1,1 @@
-"""Memory as a kernel sees it: its parameters, indices, and every way to load and store lanes."""
+"""Memory accesses of a kernel: parameters, indices, and loads and stores of vectors."""

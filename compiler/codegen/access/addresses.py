@@ -1,4 +1,4 @@
-"""Index expressions sorted into parts: numbers, scalars, and what differs from lane to lane."""
+"""Index expressions in parts: constants, uniform scalars, and lane-varying terms."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 
 
 class Lane(NamedTuple):
-    """The open vector loop: its variable is `base` + lane; lanes from `active` on do nothing.
+    """The open vector loop: its variable is `base` + lane; lanes from `active` on are inactive.
 
-    Nor do those where the variable has reached `stop`, if that is a number that only a run tells.
+    Lanes whose variable has reached `stop` are inactive too, if `stop` is known only at run time.
     """
 
     var: str
@@ -25,13 +25,13 @@ class Lane(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether every lane takes part, whatever a run brings."""
+        """Whether every lane is active in every run."""
         return self.active == self.lanes and self.stop is None
 
 
 @dataclass(slots=True)
 class Env:
-    """What the loop variables are at the point where code is written."""
+    """The values of the loop variables at the insertion point."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Resolved(NamedTuple):
 
 
 def flatten(index: tuple[Expr, ...], strides: tuple[Expr, ...]) -> Expr:
-    """The element number of an index in a row-major buffer, as simple as it gets."""
+    """Return the simplified linear index of an element in a row-major buffer."""
     flat: Expr = 0
     for e, step in zip(index, strides, strict=True):
         flat = flat + e * step

@@ -17,9 +17,9 @@ from compiler.loops.nodes import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The index of a fetch: what is computed, by axis, and the rest of the position as it is.
+    """The index of a fetch: its computed components by axis, and the remaining linear index.
 
-    `inside` counts elements over all axes whose index is an expression that cannot leave them.
+    `inside` is the linear index over the axes whose index expression is always in bounds.
     """
 
     computed: Mapping[int, Value]
@@ -27,7 +27,7 @@ class Places:
 
 
 def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
-    """The elements at computed indices, each brought into its axis; 0 from an empty buffer."""
+    """Load the elements at computed indices, clamped to the axes; 0 from an empty buffer."""
     if b.n_elements == 0:
         return constant(0, b.dtype)
     position = constant(0, DType.i64)
@@ -51,7 +51,7 @@ def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
 
 
 def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
-    """One load for all lanes, where only the last index differs and they lie side by side."""
+    """Load all lanes at once where their elements are contiguous along the last axis."""
     offsets = lane_offsets(m, rest)
     if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
         return None
@@ -63,7 +63,7 @@ def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> 
 
 
 def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
-    """Whether computed indices lie in a buffer."""
+    """Emit the test that computed indices are in bounds."""
     tests = [
         a.test("icmp ult", v, m.indices.scalar(n)) for v, n in zip(places, b.shape, strict=True)
     ]
@@ -71,7 +71,7 @@ def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) 
 
 
 def put(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value], value: Value) -> None:
-    """Write the element at computed indices, which lie in the buffer."""
+    """Store to an element at computed indices, which must be in bounds."""
     m.note_store(b)
     m.write(b, _element(m, b, _position(m, a, b, places)), value)
 
@@ -86,12 +86,12 @@ def _brought_inside(m: Memory, a: Arithmetic, v: Value, n: Expr) -> Value:
 
 
 def _steps(m: Memory, a: Arithmetic, v: Value, stride: Expr) -> Value:
-    """How many elements lie before an index of an axis."""
+    """Multiply an index by the stride of its axis, in elements."""
     return v if stride == 1 else a.two("mul", v, a.out.splat(m.indices.scalar(stride), v.lanes))
 
 
 def _position(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
-    """How many elements lie before the indexed one."""
+    """Emit the linear index of an element."""
     total = constant(0, DType.i64)
     for v, stride in zip(places, b.strides, strict=True):
         total = _sum(a, total, _steps(m, a, v, stride))

@@ -22,11 +22,11 @@ class Indices:
         self.env = env
 
     def simplified(self, e: Expr) -> Expr:
-        """The expression with what the ranges of the loops decide removed."""
+        """Simplify an expression by the ranges of the loops."""
         return affine.simplify(e, self.env.ranges)
 
     def resolve(self, e: Expr) -> Resolved:
-        """Sort the parts of an expression by what is known of them here."""
+        """Split an expression into constant, uniform and lane-varying terms."""
         if isinstance(e, int):
             return Resolved(e)
         env = self.env
@@ -49,7 +49,7 @@ class Indices:
                 and (lane is None or lane.var not in inside)
                 and atom.fn == "mul"
             ):
-                atoms.append((atom, c))  # a product of sizes and counters, the same for all lanes
+                atoms.append((atom, c))  # a product of sizes and counters, uniform over lanes
             else:
                 compound.append((atom, c))
         if not compound:
@@ -57,14 +57,14 @@ class Indices:
         return self._resolve_compound(total, atoms, step, compound)
 
     def number(self, e: Expr) -> int | None:
-        """The value of an expression where all its loops are written out; None elsewhere."""
+        """Return the value of an expression if all its loops are unrolled, else None."""
         if isinstance(e, int):
             return e
         total, numbers = e.constant, self.env.numbers
         for atom, c in e.terms:
             n = numbers.get(atom) if isinstance(atom, str) else None
             if n is None:
-                r = self.resolve(e)  # compound, or no number
+                r = self.resolve(e)  # compound or unknown
                 return r.constant if r.is_uniform and not r.atoms else None
             total += c * n
         return total
@@ -76,7 +76,7 @@ class Indices:
         step: int,
         compound: list[tuple[Apply, int]],
     ) -> Resolved:
-        """Put numbers into compound atoms; what then gets simple joins the other terms."""
+        """Substitute numbers in compound atoms; simplified ones join the other terms."""
         ranges, values = self._instance_ranges()
         lane_var = self.env.lane.var if self.env.lane else ""
         rest = affine.simplify(affine.substitute(Affine(tuple(compound)), values), ranges)
@@ -94,7 +94,7 @@ class Indices:
         return Resolved(total, tuple(atoms), step, tuple(lane_atoms))
 
     def _instance_ranges(self) -> tuple[dict[str, Range], dict[str, Expr]]:
-        """Ranges and values with the lane variable counted from 0."""
+        """Return ranges and values with the lane variable counted from 0."""
         env = self.env
         values: dict[str, Expr] = dict(env.numbers)
         if env.lane is None:
@@ -106,7 +106,7 @@ class Indices:
         return ranges, values
 
     def bounds(self, r: Resolved) -> Range:
-        """Smallest and largest value over all loops and active lanes."""
+        """Return the smallest and largest value over all loops and active lanes."""
         ranges, _ = self._instance_ranges()
         low = high = r.constant
         terms: list[tuple[Atom, int]] = [*r.atoms, *r.lane_atoms]
@@ -121,7 +121,7 @@ class Indices:
     # Scalars
 
     def uniform(self, r: Resolved, scale: int = 1) -> Value:
-        """The part that all lanes share, times scale, as an i64."""
+        """Emit the uniform part times scale, as an i64."""
         total: Value | None = None
         valued = [(self._atom(atom), c) for atom, c in r.atoms]
         for value, c in sorted(valued, key=lambda t: t[0].level):
@@ -133,7 +133,7 @@ class Indices:
         return total if r.constant == 0 else self.add(total, number)
 
     def by_level(self, r: Resolved, scale: int) -> Iterator[Value]:
-        """The scalar terms times scale, summed per loop, outermost loop first."""
+        """Emit the scalar terms times scale, summed per loop, outermost loop first."""
         sums: dict[int, Value] = {}
         for atom, c in r.atoms:
             term = self._times(self._atom(atom), c * scale)
@@ -143,11 +143,11 @@ class Indices:
             yield sums[level]
 
     def scalar(self, e: Expr) -> Value:
-        """An expression without the lane variable, as an i64."""
+        """Emit an expression without the lane variable, as an i64."""
         return self.uniform(self.resolve(e))
 
     def add(self, a: Value, b: Value) -> Value:
-        """The sum of two indices."""
+        """Emit the sum of two indices."""
         return self.out.op(f"add nsw i64 {a.ref}, {b.ref}", DType.i64, 0, a, b)
 
     def _times(self, a: Value, c: int) -> Value:
@@ -169,7 +169,7 @@ class Indices:
     # Lanes
 
     def lanes(self, r: Resolved, dtype: DType | None = None) -> Value:
-        """The values of all lanes as a vector, in i32 when the bounds allow it, else in i64."""
+        """Emit the values of all lanes as a vector, in i32 if the bounds allow it, else in i64."""
         lane = self.env.lane
         assert lane is not None, "no vector loop is open"
         if dtype is None:
@@ -190,7 +190,7 @@ class Indices:
         return total
 
     def active_lanes(self) -> Value:
-        """Which lanes of the open vector take part, as bools."""
+        """Emit the mask of the active lanes of the open vector loop."""
         lane = self.env.lane
         assert lane is not None, "no vector loop is open"
         if lane.stop is None:
@@ -212,7 +212,7 @@ class Indices:
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """As `resolve`, for parts where numbers are put in and the lane counts from 0 already."""
+        """Do as `resolve` for terms with numbers substituted and lanes counted from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):
@@ -255,9 +255,9 @@ class Indices:
         return self.out.op(f"{operation} {a.type} {a.ref}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def _binary(self, fn: str, a: Value, b: Value, never_negative: bool) -> Value:
-        """One compound operation on scalars or vectors of integers; divisors are positive.
+        """Emit one compound operation on integers, scalar or vector; divisors are positive.
 
-        A size of 0 stands in a divisor only where the result does not matter: it becomes 1.
+        A divisor of 0, from an empty size, is replaced by 1: the result is not used.
         """
         if fn in ("floordiv", "mod") and not b.is_constant:
             one = constant(1, b.dtype, b.lanes)

@@ -1,4 +1,4 @@
-"""Loads for all lanes: whole vectors where these lie side by side, else shuffles and gathers."""
+"""Loads for all lanes: whole vectors of contiguous elements, else shuffles and gathers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
 SHUFFLED_LOADS = 4
-"""Lanes spread over at most this many vectors are loaded whole and shuffled, else gathered."""
+"""The most vectors that are loaded and shuffled for strided lanes; above, lanes are gathered."""
 
 
 def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
-    """The elements of all lanes; a scalar when they are the same one.
+    """Load the elements of all lanes; a scalar if all lanes read the same element.
 
-    Under a guard, lanes (or everything) where it does not hold give any number and read nothing
-    outside the buffer.
+    Where a guard is false, the result is unspecified, and nothing outside the buffer is read.
     """
     if b.n_elements == 0:
         return constant(0, b.dtype)
@@ -48,12 +47,12 @@ def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
 
 
 def least_elements(b: Buffer) -> int:
-    """How many elements a buffer has at least."""
+    """Return the least number of elements of a buffer."""
     return affine.bounds(b.n_elements, {})[0]
 
 
 def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
-    """How far each active lane's element lies from the shared part, when these are numbers."""
+    """Return the constant offset of each active lane from the uniform part, or None."""
     lane = m.indices.env.lane
     if lane is None:
         return [0]
@@ -89,7 +88,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
     pointer = m.base(b, r)
     nbytes = (r.constant + first) * b.dtype.nbytes
     if guard is None and not lane.is_full:
-        # Lanes that take no part may be read when they certainly lie in the buffer too.
+        # Inactive lanes may be read if they are provably in bounds.
         low, high = m.indices.bounds(r)
         if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
             level = m.load_level(b, pointer)
@@ -100,7 +99,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
 def load_neighbours(
     m: Memory, b: Buffer, pointer: Value, nbytes: int, guard: Value | None
 ) -> Value:
-    """The elements that lie side by side from so many bytes behind a pointer on."""
+    """Load contiguous elements at a byte offset from a pointer."""
     lane = m.indices.env.lane
     assert lane is not None
     unmasked = lane.stop is None and not m.has_masks(b.dtype)
@@ -119,7 +118,7 @@ def load_neighbours(
 def _load_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Whole vectors that cover all lanes, the last one moved back so that it ends in bounds."""
+    """Load whole vectors that cover all lanes; the last one is moved back to end in bounds."""
     lane = m.indices.env.lane
     assert lane is not None
     low, high = min(offsets), max(offsets)
@@ -182,7 +181,7 @@ def _picked(
 
 
 def _pick(m: Memory, parts: list[Value], width: int, where: list[tuple[int, int]]) -> Value:
-    """Lanes picked from several vectors of one width, two vectors at a time."""
+    """Select lanes from several vectors of one width, two vectors at a time."""
     total: Value | None = None
     for k in range(0, len(parts), 2):
         pair = parts[k : k + 2]
@@ -208,7 +207,7 @@ def _gather(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
 
 
 def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
-    """The elements so many elements behind a pointer, one per lane, where a mask holds."""
+    """Gather one element per lane at offsets from a pointer, in elements, under a mask."""
     lane = m.indices.env.lane
     assert lane is not None
     if b.dtype.nbytes < 4 or not m.target.has_masks:
@@ -229,7 +228,7 @@ def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) 
 
 
 def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
-    """One load per lane; lanes that take no part read the first element."""
+    """Emit one load per lane; inactive lanes read the first element."""
     lane = m.indices.env.lane
     assert lane is not None
     total = Value("poison", b.dtype, lane.lanes)

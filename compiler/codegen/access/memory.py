@@ -1,4 +1,4 @@
-"""Memory as a kernel sees it: pointers, what may be read once, masks, and types in memory."""
+"""Single memory accesses: pointers, reuse of loads, masks, and types in memory."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from compiler.targets.target import Target
 
 
 class Memory:
-    """Writes single accesses to the buffers that are pointers."""
+    """Emits single accesses to buffers in memory."""
 
     def __init__(self, out: Emitter, indices: Indices, target: Target) -> None:
         self.out = out
         self.indices = indices
         self.target = target
         self.streams = False
-        """Whether something was stored past the caches."""
+        """Whether a non-temporal store was emitted."""
         self._versions: Counter[str] = Counter()
         self._writers: dict[str, list[int]] = {}
 
-    # What is written where: a load may leave a loop only when nothing inside changes its buffer.
+    # Stores by loop: a load is loop-invariant only if no store inside changes its buffer.
 
     def enter_loop(self, written: Iterable[str], level: int) -> None:
-        """A loop at this level opens that stores to some buffers."""
+        """Enter a loop at this level that stores to some buffers."""
         for name in written:
             self._versions[name] += 1
             self._writers.setdefault(name, [0]).append(level)
 
     def leave_loop(self, written: Iterable[str]) -> None:
-        """That loop is closed."""
+        """Leave the loop."""
         for name in written:
             self._versions[name] += 1
             self._writers[name].pop()
@@ -48,7 +48,7 @@ class Memory:
     # Pointers
 
     def base(self, b: Buffer, r: Resolved) -> Value:
-        """The pointer to an element without the constant part of its offset, loop by loop."""
+        """Emit the pointer to an element, loop by loop, without its constant offset."""
         known = self.out.scopes[-1].pointers
         key = (b.name, r.atoms)
         pointer = known.get(key)
@@ -56,8 +56,8 @@ class Memory:
             return pointer
         pointer = Value(parameter(b), DType.u64)
         for part in self.indices.by_level(r, b.dtype.nbytes):
-            # Accesses have one base and a number each already. LLVM's strength reduction would try
-            # ways to share registers among all of them, a quarter of its time; it stops here.
+            # Accesses already consist of a base and a constant. LLVM's loop strength reduction
+            # would spend a quarter of its time on shared registers for them; freeze prevents that.
             offset = self.out.op(f"freeze i64 {part.ref}", DType.i64, 0, part)
             text = f"getelementptr i8, ptr {pointer.ref}, i64 {offset.ref}"
             pointer = self.out.op(text, DType.u64, 0, pointer, offset)
@@ -65,18 +65,18 @@ class Memory:
         return pointer
 
     def displaced(self, pointer: Value, nbytes: int, level: int) -> Value:
-        """A pointer plus a number, made where it is used so that it becomes part of the access."""
+        """Emit a pointer plus a constant at its use, so that it folds into the address mode."""
         if nbytes == 0:
             return pointer
         text = f"getelementptr i8, ptr {pointer.ref}, i64 {nbytes}"
         return self.out.op_at(text, DType.u64, 0, level)
 
     def note_store(self, b: Buffer) -> None:
-        """Elements of a buffer change here: loads after this are other loads."""
+        """Record a store to a buffer: later loads must not reuse earlier ones."""
         self._versions[b.name] += 1
 
     def load_level(self, b: Buffer, *operands: Value) -> int:
-        """The outermost scope where a load may stand, given its pointer and mask."""
+        """Return the outermost scope for a load, given its pointer and mask."""
         writers = self._writers.get(b.name)
         level = writers[-1] if writers else 0
         for o in operands:
@@ -87,18 +87,18 @@ class Memory:
     # Loads
 
     def read(self, b: Buffer, pointer: Value, lanes: int, level: int) -> Value:
-        """Elements that lie side by side; one as a scalar for 0 lanes."""
+        """Load contiguous elements; a scalar for 0 lanes."""
         text = f"load {memory_type(b.dtype, lanes)}, ptr {pointer.ref}, align {b.dtype.nbytes}"
         return self.finish(b, text, lanes, level)
 
     def read_word(self, b: Buffer, pointer: Value, level: int) -> Value:
-        """The 32 bits from a pointer on, several elements of a small type, as one number."""
+        """Load 32 bits, several elements of a small type, as one integer."""
         text = f"load i32, ptr {pointer.ref}, align {b.dtype.nbytes}"
         key = f"{text};{b.name}.{self._versions[b.name]}"
         return self.out.op_at(text, DType.i32, 0, level, key)
 
     def read_masked(self, b: Buffer, pointer: Value, mask: Value, level: int) -> Value:
-        """Elements that lie side by side, where a mask holds; 0 elsewhere, without a read."""
+        """Load contiguous elements under a mask; masked-off lanes are 0 and not read."""
         result = memory_type(b.dtype, mask.lanes)
         name = f"llvm.masked.load.v{mask.lanes}{suffix(b.dtype)}.p0"
         self.out.declare(f"declare {result} @{name}(ptr, {mask.type}, {result})")
@@ -109,13 +109,13 @@ class Memory:
         return self.finish(b, text, mask.lanes, level)
 
     def finish(self, b: Buffer, text: str, lanes: int, level: int) -> Value:
-        """Number a load and turn what lies in memory into a value."""
+        """Number a load and convert it from its memory type."""
         out = self.out
         raw = out.op_at(text, b.dtype, lanes, level, f"{text};{b.name}.{self._versions[b.name]}")
         return self.from_memory(raw)
 
     def from_memory(self, raw: Value) -> Value:
-        """What lies in memory as a value."""
+        """Convert from the type in memory to the type of values."""
         dtype, lanes = raw.dtype, raw.lanes
         kind = memory_type(dtype, lanes)
         if dtype is DType.f16:
@@ -128,7 +128,7 @@ class Memory:
         return raw
 
     def reinterpreted(self, v: Value, dtype: DType) -> Value:
-        """A value whose bits in memory are those of a value of another element type."""
+        """Return a value with the memory bits of another one, in another element type."""
         stored, kind = self.to_memory(v.dtype, v), memory_type(v.dtype, v.lanes)
         wanted = memory_type(dtype, v.lanes)
         text = f"bitcast {kind} {stored} to {wanted}"
@@ -146,7 +146,7 @@ class Memory:
     # Masks
 
     def mask(self, guard: Value | None) -> Value:
-        """Which lanes take part: those of the vector loop, and where the guard holds."""
+        """Emit the mask: active lanes of the vector loop for which the guard holds."""
         lane = self.indices.env.lane
         assert lane is not None
         if lane.is_full:
@@ -157,19 +157,19 @@ class Memory:
         return active if guard is None else self.out.all_of([active, guard])
 
     def has_masks(self, dtype: DType) -> bool:
-        """Whether part of a vector of this type is loaded and stored by one instruction."""
+        """Whether the target has masked loads and stores of this type."""
         return has_masks(self.target, dtype)
 
     # Stores
 
     def write(self, b: Buffer, at: Value, value: Value) -> None:
-        """Store a scalar, or lanes side by side."""
+        """Store a scalar, or contiguous lanes."""
         stored = self.to_memory(b.dtype, value)
         kind = memory_type(b.dtype, value.lanes)
         self.out.line(f"store {kind} {stored}, ptr {at.ref}, align {b.dtype.nbytes}")
 
     def write_masked(self, b: Buffer, at: Value, value: Value, mask: Value) -> None:
-        """Store the lanes side by side whose mask holds.
+        """Store contiguous lanes under a mask.
 
         A constant mask has more than one live lane: LLVM 22 turns a masked store of a truncated
         vector with one live lane into a scalar store of the element before truncation (x86 with
@@ -185,7 +185,7 @@ class Memory:
         )
 
     def to_memory(self, dtype: DType, v: Value) -> str:
-        """A value as it lies in memory; half-precision values are rounded already."""
+        """Convert a value to its type in memory; half-precision values are already rounded."""
         kind = memory_type(dtype, v.lanes)
         if dtype is DType.f16:
             return self.out.op(f"fptrunc {v.typed} to {kind}", dtype, v.lanes, v).ref
@@ -201,7 +201,7 @@ class Memory:
 
 
 def has_masks(target: Target, dtype: DType) -> bool:
-    """Whether a machine loads and stores part of a vector of this type by one instruction."""
+    """Whether a target has masked loads and stores of this type."""
     return target.has_masks or (target.is_x86 and target.vector_bytes >= 32 and dtype.nbytes >= 4)
 
 
@@ -210,12 +210,12 @@ def _has_one_live_lane(mask: Value) -> bool:
 
 
 def parameter(b: Buffer) -> str:
-    """The SSA name of a buffer's pointer."""
+    """Return the SSA name of a buffer's pointer."""
     escaped = b.name.replace("\\", "\\5C").replace('"', "\\22")
     return f'%"b.{escaped}"'
 
 
 def suffix(dtype: DType) -> str:
-    """The suffix of memory intrinsics."""
+    """Return the suffix of memory intrinsics."""
     kind = memory_type(dtype)
     return {"float": "f32", "double": "f64", "half": "f16"}.get(kind, kind)

@@ -1,4 +1,4 @@
-"""The parameters of a kernel's function: pointers, with all that is known of them, and sizes."""
+"""The parameters of a kernel's function: pointers with their attributes, and sizes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compiler.loops.nodes import Kernel, stored_buffers
 from compiler.memory.in_place import overwritable
 
 Param = tuple[str, str]
-"""Type (with attributes) and name of a parameter of LLVM."""
+"""Type with attributes, and name, of an LLVM parameter."""
 
 NOT_KEPT = " captures(none)"
-"""A pointer is not there any more, in any place, when the function returns."""
+"""The attribute of pointers that the function does not capture."""
 
 
 def params(kernel: Kernel) -> Iterator[Param]:
-    """The parameters of a kernel: its buffers in order, then its sizes."""
+    """Yield the parameters of a kernel: its buffers in order, then its sizes."""
     stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
     for b in kernel.params:
         noalias = "" if b.name in shared else " noalias"
@@ -27,17 +27,17 @@ def params(kernel: Kernel) -> Iterator[Param]:
 
 
 def size_parameter(name: str) -> str:
-    """The SSA name of one of the sizes."""
+    """Return the SSA name of one of the sizes."""
     return f'%"n.{name}"'
 
 
 def counter_parameter(name: str) -> str:
-    """The SSA name of the iteration of a loop round a region."""
+    """Return the SSA name of the counter of a loop around a region."""
     return f'%"c.{name}"'
 
 
 def _may_share_memory(kernel: Kernel) -> set[str]:
-    """The params that a program may give one address, because results may overwrite operands."""
+    """Return the params that may alias, because results may overwrite operands."""
     found: set[str] = set()
     for output, operands in overwritable(kernel).items():
         found |= {output, *operands}

@@ -1,9 +1,9 @@
-"""Lines turned into columns in registers: what is read down its rows is loaded along them.
+"""Transposition in registers, for operands contiguous along another loop than the lanes.
 
     for i in 0..16 { vector l in 0..16 { y[i, l] = x[l, i] } }
 
-Lane by lane this would read each element by itself. Here 16 lines of x are loaded whole, turned by
-shuffles of two vectors at a time, and then stored one after the other.
+A gather would load each element separately. Instead, 16 rows of x are loaded as vectors, transposed
+by shuffles of two vectors at a time, and stored one after the other.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 
 LEAST_LINES = 4
-"""Fewer than these are read as well one by one."""
+"""The fewest rows and columns: smaller squares are loaded element by element."""
 
 SEGMENT_BYTES = 16
-"""Within these, lanes of two vectors are interleaved by one cheap instruction everywhere."""
+"""Within these segments, one cheap instruction of every target interleaves two vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """A store in lanes inside a short loop along which some of its operands lie in memory."""
+    """A vector store inside a short loop along which some operands are contiguous."""
 
     loop: Loop
     lanes: Loop
@@ -39,7 +39,7 @@ class Square:
 def square_of(
     loop: Loop, buffers: Mapping[str, Buffer], widths: Mapping[int, int]
 ) -> Square | None:
-    """The square that a loop computes; None where no operand lies along it, or it is too long."""
+    """Match a square; None if no operand is contiguous along the loop, or the loop is too long."""
     if len(loop.body) != 1 or not isinstance(loop.start, int) or not isinstance(loop.stop, int):
         return None
     (inner,) = loop.body
@@ -52,7 +52,7 @@ def square_of(
         return None
     if not LEAST_LINES <= loop.extent <= widths[id(inner)] or inner.extent < LEAST_LINES:
         return None
-    # In order, for the same text from run to run.
+    # In order, so that the text is deterministic.
     reads = dict.fromkeys(p for p in walk(store.value) if isinstance(p, Read))
     if any(r.tensor == store.buffer for r in reads):
         return None
@@ -61,7 +61,7 @@ def square_of(
 
 
 def _is_plain(value: Scalar) -> bool:
-    """Whether everything that is read is read in any case."""
+    """Whether all reads are unconditional."""
     return all(isinstance(p, Apply | Convert | Number | Read) for p in walk(value))
 
 
@@ -74,10 +74,10 @@ def _is_turned(r: Read, b: Buffer, along: str, lanes: str) -> bool:
 
 
 def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
-    """The columns of rows of equal length, each a vector of so many lanes.
+    """Transpose rows of equal length; each column is a vector of `lanes` lanes.
 
-    First within segments of 16 bytes, by interleaving; then the segments, by picking every other
-    one of two vectors: log2 n steps for vectors of n lanes.
+    First interleave within segments of 16 bytes, then exchange segments between pairs of vectors:
+    log2 n steps for vectors of n lanes.
     """
     n = max(rows[0].lanes, power_of_two(len(rows)), lanes)
     padded = [_resized(out, r, n) for r in rows]
@@ -91,19 +91,19 @@ def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
 
 
 def _value_bytes(dtype: DType) -> int:
-    """Bytes of an element in a register: half-precision values are f32 there."""
+    """Return the bytes of an element in a register: half-precision values are f32 there."""
     return 4 if dtype in (DType.f16, DType.bf16) else dtype.nbytes
 
 
 def _resized(out: Emitter, v: Value, lanes: int) -> Value:
-    """The first lanes of a vector; those that it does not have are undefined."""
+    """Resize a vector; additional lanes are undefined."""
     if v.lanes == lanes:
         return v
     return out.shuffle(v, None, [i if i < v.lanes else -1 for i in range(lanes)])
 
 
 def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
-    """Squares of `per` x `per` elements turned within each segment of as many rows."""
+    """Transpose squares of `per` x `per` elements within the segments of `per` rows."""
     half, n = per // 2, rows[0].lanes
     step = per
     while step > 1:
@@ -118,7 +118,7 @@ def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
 
 
 def _dealt(out: Emitter, vectors: list[Value], per: int) -> list[Value]:
-    """Vectors of as many segments as there are vectors, turned segment by segment."""
+    """Transpose n vectors of n segments, segment by segment."""
     n = vectors[0].lanes
     step = len(vectors)
     while step > 1:

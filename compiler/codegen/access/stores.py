@@ -1,4 +1,4 @@
-"""Stores of the elements of all lanes, also past the caches, and prefetches."""
+"""Stores of all lanes, also non-temporal ones, and prefetches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.loops.nodes import Buffer
 
 _FENCE = "llvm.x86.sse.sfence"
 _PASSING = "!64 = !{i32 1}"
-"""What LLVM wants to hear with a store that passes by the caches."""
+"""The metadata of a non-temporal store."""
 
 
 def fence(m: Memory) -> list[str]:
-    """What stands at the end of a function: others see what was stored past the caches."""
+    """Return the fence at the end of a function with non-temporal stores."""
     if not (m.streams and m.target.is_x86):
         return []
     m.out.declare(f"declare void @{_FENCE}()")
@@ -23,12 +23,12 @@ def fence(m: Memory) -> list[str]:
 
 
 def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = False) -> None:
-    """Write the elements of all active lanes; with `stream` past the caches, where they can be."""
+    """Store the elements of all active lanes, with `stream` non-temporally if possible."""
     m.note_store(b)
     lane = m.indices.env.lane
     offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
     if lane is None or r.is_uniform:
-        assert not value.lanes, f"all lanes store to one element of {b.name}"
+        assert not value.lanes, f"all lanes store to the same element of {b.name}"
         at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
         m.write(b, at, value)
         return
@@ -67,13 +67,13 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
 
 
 def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
-    """Whether lanes are bytes 32 bits apart, and a mask can leave alone what lies between."""
+    """Whether lanes are bytes at a stride of 32 bits, and the target can mask the bytes between."""
     apart = len(offsets) > 1 and offsets == [4 * i for i in range(len(offsets))]
     return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
 
 
 def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
-    """The lowest byte of each 32 bits in one masked store, which touches no others."""
+    """Store the lowest byte of each 32 bits by one masked store."""
     lane = m.indices.env.lane
     assert lane is not None
     n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
@@ -85,7 +85,7 @@ def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
-    """Whether a vector begins at a multiple of its size, in a buffer that begins at a line."""
+    """Whether a vector is aligned to its size, in a buffer aligned to cache lines."""
     steps = (r.constant, *(c for _, c in r.atoms))
     return value.lanes * b.dtype.nbytes >= 16 and all(n % value.lanes == 0 for n in steps)
 
@@ -115,7 +115,7 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 
 def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
-    """Each active lane to its own element, so many behind a pointer."""
+    """Scatter active lanes to offsets from a pointer."""
     element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
     at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
@@ -130,9 +130,9 @@ def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Valu
 
 
 def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:
-    """Ask for a cache line."""
+    """Prefetch a cache line."""
     pointer = m.base(b, r)
-    # Loads of the same address may stand further out: it has to be made as far out as it can be.
+    # Hoisted loads may use the same address, so the address is emitted as far out as possible.
     at = m.displaced(pointer, r.constant * b.dtype.nbytes, pointer.level)
     m.out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     m.out.line(f"call void @llvm.prefetch.p0(ptr {at.ref}, i32 0, i32 3, i32 1)")

@@ -1,1 +1,1 @@
-"""Numbers: every function and conversion of scalars, with vector math, on all lanes at once."""
+"""Arithmetic: functions and conversions of scalars and vectors, with a vector math library."""

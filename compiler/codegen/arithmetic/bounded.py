@@ -1,7 +1,6 @@
-"""Floats that are bounded as they are written become small integers without any test.
+"""Conversion of provably bounded floats to small integers without range checks.
 
-Quantizing ends with `max(min(x, 255), 0)`, so what the instruction does with numbers that no
-integer holds does not matter.
+Quantization ends with `max(min(x, 255), 0)`, so the instruction never sees a number out of range.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
-"""Types of which the lower bits of what an instruction gives for NaN are 0."""
+"""Types for which the low bits of the instruction's result for NaN are 0."""
 
 LIMIT = 2.0**31 - 2.0**8
-"""What certainly becomes an i32, whole numbers being the nearest f32 or not."""
+"""The bound of floats that certainly fit an i32, whether exact or rounded to f32."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 certainly fits a small integer, unless it is not a number."""
+    """Whether an f32 provably fits a small integer, unless it is NaN."""
     if dtype not in NARROW or s.dtype is not DType.f32:
         return False
     found = number_range(s)
@@ -29,7 +28,7 @@ def is_bounded(s: Scalar, dtype: DType) -> bool:
 
 
 def is_rounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 is rounded to the nearest whole number and certainly fits an i32."""
+    """Whether an f32 is rounded to an integer and provably fits an i32."""
     if dtype is not DType.i32 or s.dtype is not DType.f32:
         return False
     match s:
@@ -41,7 +40,7 @@ def is_rounded(s: Scalar, dtype: DType) -> bool:
 
 
 def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
-    """A bounded f32 as a small integer, cut off towards zero; NaN as 0."""
+    """Convert a bounded f32 to a small integer, truncated towards zero; NaN gives 0."""
     if not a.is_x86:
         return convert(a, v, dtype)
     text = f"fptosi {v.typed} to {value_type(DType.i32, v.lanes)}"
@@ -49,7 +48,7 @@ def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def nearest(a: Arithmetic, v: Value) -> Value:
-    """The whole number nearest to an f32 that an i32 holds, half to even, in one instruction."""
+    """Round an f32 in the range of i32 to an integer, halves to even, by one instruction."""
     dtype = DType.i32
     if a.is_x86:
         name = f"llvm.lrint.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"

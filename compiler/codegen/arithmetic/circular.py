@@ -1,8 +1,8 @@
-"""Sine, cosine and tangent of f32 as code over whole vectors.
+"""Sine, cosine, tangent and inverse tangent of f32 as vector code.
 
-The nearest multiple of pi/2 is taken away in three parts (Cody and Waite), and what rounding the
-rest took away is kept for the end. Arguments beyond `_FAR` are left to the C library, in a branch
-that is taken where some lane has one. Polynomials are fitted to 2**-32 of the result.
+The nearest multiple of pi/2 is subtracted in three parts (Cody and Waite), and the rounding error
+of the remainder is added at the end. Arguments beyond `_FAR` are passed to the C library, in a
+branch taken if some lane has one. Polynomials are fitted to 2**-32 of the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _FAR = 65536.0
-"""Up to here the number of quarter turns times the first part of pi/2 leaves an exact rest."""
+"""The limit up to which subtracting multiples of the first part of pi/2 is exact."""
 
 _PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 """pi/2 as a sum of f32."""
@@ -58,7 +58,7 @@ def sin(a: Arithmetic, x: Value) -> Value:
 
 
 def cos(a: Arithmetic, x: Value) -> Value:
-    """The cosine, which is the sine a quarter turn later."""
+    """The cosine: the sine of x + pi/2."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     found = a.out.select(_is_odd(a, quarter), sine, cosine)
     following = a.two("add", quarter, integer(x, 1))
@@ -66,7 +66,7 @@ def cos(a: Arithmetic, x: Value) -> Value:
 
 
 def tan(a: Arithmetic, x: Value) -> Value:
-    """The tangent: sine by cosine, after an odd number of quarter turns minus the inverse."""
+    """The tangent: sine / cosine; in odd quadrants, minus the inverse."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     odd = _is_odd(a, quarter)
     top, bottom = a.out.select(odd, cosine, sine), a.out.select(odd, sine, cosine)
@@ -75,7 +75,7 @@ def tan(a: Arithmetic, x: Value) -> Value:
 
 
 def atan(a: Arithmetic, x: Value) -> Value:
-    """The inverse tangent; that of numbers above 1 is pi/2 less that of the reciprocal."""
+    """The inverse tangent; above 1, pi/2 minus the inverse tangent of the reciprocal."""
     y, one = a.intrinsic("fabs", x), number(x, 1.0)
     is_above = a.test("fcmp ogt", y, one)
     t = a.out.select(is_above, a.two("fdiv", one, y), y)
@@ -88,7 +88,7 @@ def atan(a: Arithmetic, x: Value) -> Value:
 
 
 def _quarters(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """x, not negative, as quarter turns and a rest: their number, the rest's sine and cosine."""
+    """Reduce x >= 0 by multiples of pi/2: their number, and sine and cosine of the remainder."""
     shifted = a.fma(x, number(x, 0.636619772), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
     r, lost = (_rest if a.has_fma else _rest_of_wide)(a, x, n)
@@ -105,17 +105,17 @@ def _quarters(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(a: Arithmetic, x: Value, n: Value) -> tuple[Value, Value]:
-    """x - n pi/2, and what rounding it took away."""
+    """Compute x - n pi/2 and its rounding error."""
     first, second, third = (number(x, -part) for part in _PARTS)
     whole = a.fma(n, first, x)
     product, product_lost = exact_product(a, n, second)
-    # Either may be the larger one, and their sum far smaller than both.
+    # Either may be larger, and their sum far smaller than both.
     r, lost = exact_sum(a, whole, product)
     return r, a.fma(n, third, a.two("fadd", lost, product_lost))
 
 
 def _rest_of_wide(a: Arithmetic, x: Value, n: Value) -> tuple[Value, Value]:
-    """The same in f64, where products are rounded before they are added."""
+    """Compute the same in f64, for targets without fused multiply-add."""
     exact, turns = widened(a, x), widened(a, n)
     for part in _WIDE_PARTS:
         exact = a.two("fsub", exact, a.two("fmul", turns, constant(part, DType.f64, x.lanes)))
@@ -129,14 +129,14 @@ def _is_odd(a: Arithmetic, quarter: Value) -> Value:
 
 
 def _signed(a: Arithmetic, found: Value, bits: Value, shift: int) -> Value:
-    """A number, negated where the bit that a shift to the left makes the sign is set."""
+    """Negate a number where bit `31 - shift` of `bits` is set."""
     moved = a.two("shl", bits, integer(bits, shift)) if shift else bits
     sign = a.two("and", moved, integer(bits, -(1 << 31)))
     return as_float(a, a.two("xor", as_integer(a, found), sign))
 
 
 def _unless_far(a: Arithmetic, fn: str, x: Value, found: Value) -> Value:
-    """What was found, and what the C library says where x is too large for that."""
+    """Replace the result by that of the C library where x is too large."""
     far = a.test("fcmp ogt", a.intrinsic("fabs", x), number(x, _FAR))
     a.out.declare(f"declare float @{fn}(float)")
     if not x.lanes:
@@ -148,7 +148,7 @@ def _unless_far(a: Arithmetic, fn: str, x: Value, found: Value) -> Value:
 
 
 def _far_text(fn: str, lanes: int) -> str:
-    """A function of the C library for every lane, as an internal function that seldom runs."""
+    """Return an internal function that calls the C library for every lane; it is rarely called."""
     kind = value_type(DType.f32, lanes)
     lines = [f"define internal {kind} @far.{fn}.{lanes}({kind} %x) noinline cold nounwind {{"]
     total = "poison"

@@ -1,7 +1,7 @@
 """Conversions between element types, and the rounding of half-precision numbers.
 
-Source: numpy's casting and ONNX Cast; what a type cannot hold saturates at 32 or 64 bits and wraps.
-Types in which numbers are only kept are in storage.py.
+Source: numpy's casting and ONNX Cast. Values out of range saturate at 32 or 64 bits, then wrap.
+storage.py has the storage-only types.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _same(like: Value, number: float | int) -> Value:
 
 
 def rounded(a: Arithmetic, v: Value) -> Value:
-    """An f32 result as a half-precision number; other types as they are."""
+    """Round an f32 result to half precision; return other types unchanged."""
     if v.dtype not in HALF or v.is_constant:
         return v
     out, lanes = a.out, v.lanes
@@ -40,7 +40,7 @@ def rounded(a: Arithmetic, v: Value) -> Value:
 
 
 def to_bf16(a: Arithmetic, v: Value) -> Value:
-    """An f32 rounded by the processor's own instruction, which takes denormal numbers as 0."""
+    """Round an f32 to bf16 by the processor's instruction, which flushes denormals to 0."""
     out, lanes = a.out, v.lanes
     if v.is_constant:
         return convert(a, v, DType.bf16)
@@ -53,7 +53,7 @@ def to_bf16(a: Arithmetic, v: Value) -> Value:
 
 
 def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
-    """A value as another element type.
+    """Convert a value to another element type.
 
     Floats that do not fit an integer saturate at 32 or 64 bits and then wrap; NaN becomes 0.
     """
@@ -78,7 +78,7 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _before_storing(a: Arithmetic, v: Value, wide: DType) -> Value:
-    """A value in the type that is rounded to the one it is stored in."""
+    """Convert a value to the type from which it is rounded to its storage type."""
     if v.dtype is DType.f64 and wide is DType.f32:
         kind = value_type(wide, v.lanes)
         return _to_odd(a, v, a.out.op(f"fptrunc {v.typed} to {kind}", wide, v.lanes, v))
@@ -111,9 +111,9 @@ def _float_to_float(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _to_odd(a: Arithmetic, exact: Value, nearest: Value) -> Value:
-    """An f64 as an f32 cut off towards zero, with the last bit set when something was cut off.
+    """Round an f64 to f32 by round-to-odd: truncate, and set the last bit if inexact.
 
-    Rounding that once more, to a half-precision number, is then as good as rounding once.
+    A second rounding, to half precision, then gives the same result as a single one.
     Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008.
     """
     lanes, i32 = nearest.lanes, DType.i32
@@ -137,11 +137,11 @@ def _from_float(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _saturated(a: Arithmetic, v: Value, dtype: DType, sign: str) -> Value:
-    """A float as the nearest integer towards zero that the type has; NaN as 0."""
+    """Truncate a float to an integer type, with saturation; NaN gives 0."""
     if not a.is_x86:
         name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
         return a.out.call(name, dtype, v.lanes, v)
-    # LLVM takes the lanes of that apart for x86, so what the instruction leaves open is put right.
+    # LLVM scalarises the saturating intrinsic on x86, so the plain one is corrected instead.
     text = f"fpto{sign}i {v.typed} to {value_type(dtype, v.lanes)}"
     made = a.out.op(text, dtype, v.lanes, v)
     low = -(1 << (dtype.bits - 1)) if sign == "s" else 0

@@ -1,4 +1,4 @@
-"""Every function of `compiler.compute.scalar.FUNCTIONS` as LLVM operations.
+"""The functions of `compiler.compute.scalar.FUNCTIONS` as LLVM operations.
 
 Source: ONNX operator specifications and numpy's casting; integers wrap, and no operand can trap.
 """
@@ -14,7 +14,7 @@ from compiler.loops.limits import NotLowerable
 from compiler.targets.target import Target
 
 LEAST_NORMAL = 2.0**-126
-"""The smallest f32 with all its digits."""
+"""The smallest normal f32."""
 
 EXACT_IN_HALF = {
     "neg",
@@ -31,11 +31,11 @@ EXACT_IN_HALF = {
     "flush",
     "within",
 }
-"""Functions whose result needs no rounding when the operands are half-precision numbers."""
+"""Functions whose result is exact in half precision if the operands are."""
 
 
 class Arithmetic:
-    """Writes functions of values."""
+    """Emits functions of values."""
 
     def __init__(self, out: Emitter, target: Target) -> None:
         self.out = out
@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """A function of values of one element type (for `select`, the first is a bool)."""
+        """Emit a function of values of one element type (for `select`, the first is a bool)."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
@@ -64,7 +64,7 @@ class Arithmetic:
         return self._integer(fn, args)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """`a * b + c` for f32 and f64, rounded once where the target can."""
+        """Emit `a * b + c` for f32 and f64, rounded once if the target can."""
         lanes = max(a.lanes, b.lanes, c.lanes)
         a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
         if self.has_fma:
@@ -73,11 +73,11 @@ class Arithmetic:
         return self.two("fadd", product, c)
 
     def negate(self, a: Value) -> Value:
-        """`-a` of a float."""
+        """Emit `-a` of a float."""
         return self.out.op(f"fneg {a.typed}", a.dtype, a.lanes, a)
 
     def scaled(self, v: Value, n: Value) -> Value | None:
-        """`v * 2**n` for an f32 n that is an integer, where one instruction does it."""
+        """Emit `v * 2**n` for an integral f32 n if the target has an instruction, else None."""
         if not self.has_scale or v.lanes not in (4, 8, 16):
             return None
         bits = v.lanes * 32
@@ -92,15 +92,15 @@ class Arithmetic:
         return self.out.op(text, v.dtype, v.lanes, v, n)
 
     def two(self, operation: str, a: Value, b: Value) -> Value:
-        """An LLVM instruction of two operands, such as `fadd`, without rounding halves."""
+        """Emit an LLVM instruction of two operands, such as `fadd`, without rounding halves."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def test(self, operation: str, a: Value, b: Value) -> Value:
-        """An LLVM comparison, such as `fcmp olt`."""
+        """Emit an LLVM comparison, such as `fcmp olt`."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", DType.bool, a.lanes, a, b)
 
     def intrinsic(self, name: str, *args: Value) -> Value:
-        """An LLVM intrinsic whose operands and result have one type."""
+        """Emit an LLVM intrinsic whose operands and result have one type."""
         a = args[0]
         return self.out.call(f"llvm.{name}.{mangled(a.dtype, a.lanes)}", a.dtype, a.lanes, *args)
 
@@ -156,10 +156,10 @@ class Arithmetic:
                 return math.function(self, fn, args)
 
     def _extreme(self, fn: str, a: Value, b: Value) -> Value:
-        """max or min that gives NaN when an operand is NaN.
+        """Emit a max or min that propagates NaN.
 
-        On x86 `a > b ? a : b` is one instruction and gives b when either is NaN; so a literal goes
-        first, and otherwise a NaN in a is put back. Elsewhere there is an instruction for it.
+        On x86, `a > b ? a : b` is one instruction and gives b if either is NaN. A literal therefore
+        comes first; otherwise a NaN in a is selected afterwards. Other targets have an instruction.
         """
         if not self.is_x86:
             return self.intrinsic("maximum" if fn == "max" else "minimum", a, b)
@@ -230,7 +230,7 @@ class Arithmetic:
         return self.out.select(self.test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
 
     def _divide(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Division by 0 gives 0, the smallest number by -1 gives itself, as in numpy."""
+        """Divide as numpy: by 0 gives 0, the smallest number by -1 gives itself."""
         zero, one = _same(a, 0), _same(a, 1)
         by_zero = self.test("icmp eq", b, zero)
         bad = by_zero
@@ -256,7 +256,7 @@ class Arithmetic:
         return remainder if safe is b else self.out.select(by_zero, zero, remainder)
 
     def _shift(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Shifts by the width or more leave only zeros (or signs)."""
+        """Shift; counts of the width or more give zeros (or copies of the sign)."""
         bits = a.dtype.bits
         inside = self.test("icmp ult", b, _same(b, bits))
         if fn == "shr" and signed:
@@ -266,7 +266,7 @@ class Arithmetic:
         return self.out.select(inside, shifted, _same(a, 0))
 
     def _integer_power(self, a: Value, b: Value, signed: bool) -> Value:
-        """Square and multiply over the exponent's bits; negative exponents give 1/a truncated."""
+        """Compute a power by squaring; a negative exponent gives 1/a, truncated."""
         result, base = _same(a, 1), a
         n_bits = a.dtype.bits - (1 if signed else 0)
         for bit in range(n_bits):
@@ -304,7 +304,7 @@ _INTEGER_OPERATIONS = {
 
 
 def _same(like: Value, number: float | int) -> Value:
-    """A number in the shape and type of a value."""
+    """Return a literal in the type of a value."""
     return constant(number, like.dtype, like.lanes)
 
 

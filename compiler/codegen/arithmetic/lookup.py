@@ -1,8 +1,8 @@
-"""Tables of 16 or 32 numbers that stand in registers, and functions as polynomials by pieces.
+"""Lookup tables of 16 or 32 numbers in registers, and piecewise polynomials.
 
-AVX-512 picks a number for each lane by one instruction. So a range is cut into 16 or 32 pieces, and
-each lane evaluates the polynomial of the piece that it is in: a short one, the same steps for all.
-Polynomials are fitted when they are first needed, in f64 at Chebyshev's points of each piece.
+AVX-512 looks up a number for each lane by one instruction (vpermps). A range is divided into 16 or
+32 pieces, and each lane evaluates the short polynomial of its piece by the same steps.
+Polynomials are fitted on first use, in f64 at the Chebyshev points of each piece.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 LANES = 16
-"""Lanes of the vectors that numbers are picked for."""
+"""Lanes of a lookup."""
 
 _ENTRIES = (16, 32)
 
 
 def in_sixteens(a: Arithmetic, x: Value, function: Callable[[Value], Value]) -> Value:
-    """A function of vectors of 16 lanes, of a number or of a vector of any length."""
+    """Apply a function of 16 lanes to a scalar or to a vector of any length."""
     if x.lanes == LANES:
         return function(x)
     if not x.lanes:
@@ -45,9 +45,9 @@ def in_sixteens(a: Arithmetic, x: Value, function: Callable[[Value], Value]) -> 
 
 
 def picked(a: Arithmetic, table: Sequence[float], index: Value) -> Value:
-    """For each of 16 lanes the number that the lowest bits of its index name."""
-    assert index.lanes == LANES, f"{len(table)} numbers for {index.lanes} lanes"
-    assert len(table) in _ENTRIES, f"{len(table)} numbers do not fill registers"
+    """Look up a number for each of 16 lanes by the low bits of its index."""
+    assert index.lanes == LANES, f"a lookup has {LANES} lanes, not {index.lanes}"
+    assert len(table) in _ENTRIES, f"a table has {_ENTRIES} numbers, not {len(table)}"
     low, *high = (
         constant_lanes(table[start : start + LANES], DType.f32)
         for start in range(0, len(table), LANES)
@@ -59,16 +59,16 @@ def picked(a: Arithmetic, table: Sequence[float], index: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Polynomials in the distance from the centre of a piece; tables in the order of indices."""
+    """Piecewise polynomials in the distance from the centre of a piece, in index order."""
 
     centers: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
-    """For each power, the highest first, the factor in every piece."""
+    """The coefficients of every piece, by power, highest first."""
 
     def at(self, a: Arithmetic, distance: Value, index: Value, first: Value | None = None) -> Value:
-        """The value of each lane's polynomial.
+        """Evaluate the polynomial of each lane's piece.
 
-        Where `first` says that a lane is in the piece around 0, the distance is its constant term.
+        Where `first` holds, a lane is in the piece around 0, whose constant term is the distance.
         """
         total, *rest, last = (picked(a, table, index) for table in self.coefficients)
         if first is not None:
@@ -86,10 +86,10 @@ def fitted(
     first: int = 0,
     slope: float = 0.0,
 ) -> Pieces:
-    """A function between edges by pieces; the first piece has the index `first`, others follow.
+    """Fit a function piecewise between edges; the first piece has index `first`.
 
-    Where the first centre is 0, so is the function: its piece has no constant term, and the error
-    there is one of the function's quotient by x. A slope is taken away from that quotient.
+    If the first centre is 0, the function is 0 there: the piece has no constant term, and the fit
+    minimises the error of f(x) / x, less a given slope.
     """
     rows: list[list[float]] = []
     for low, high, center in zip(edges, edges[1:], centers, strict=False):
@@ -108,11 +108,11 @@ def fitted(
 def _interpolated(
     function: Callable[[float], float], low: float, high: float, center: float, degree: int
 ) -> list[float]:
-    """The polynomial through a function at Chebyshev's points, highest power first."""
+    """Interpolate a function at the Chebyshev points; return coefficients, highest power first."""
     middle, half = (low + high) / 2, (high - low) / 2
     angles = (math.pi * (i + 0.5) / (degree + 1) for i in range(degree + 1))
     points = [middle + half * math.cos(angle) for angle in angles]
-    slopes = [function(p) for p in points]  # divided differences, after Newton
+    slopes = [function(p) for p in points]  # Newton's divided differences
     for order in range(1, degree + 1):
         for i in range(degree, order - 1, -1):
             slopes[i] = (slopes[i] - slopes[i - 1]) / (points[i] - points[i - order])
@@ -126,5 +126,5 @@ def _interpolated(
 
 
 def _span(start: int, stop: int, before: int = 0, n: int = LANES) -> list[int]:
-    """Picks of lanes from a start on, behind some undefined ones, n in all."""
+    """Return a shuffle mask of n lanes: `before` undefined ones, then lanes from `start` on."""
     return [start + i - before if before <= i < before + stop - start else -1 for i in range(n)]

@@ -1,9 +1,9 @@
-"""Functions of real numbers that processors have no instruction for, as code over whole vectors.
+"""The vector math library: functions without a processor instruction, as vector code.
 
-f32 (and half-precision numbers, which are f32 inside): exponentials, logarithms, the normal
-distribution, sine, cosine, tangent and its inverse, and powers are code of ours, see single.py,
-normal.py, circular.py and power.py, and tabled.py for machines that look numbers up in registers.
-Everything else, and all of f64, calls the C library lane by lane.
+For f32 (and half precision, computed in f32), the compiler emits its own code for exponentials,
+logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers: single.py,
+normal.py, circular.py and power.py, and tabled.py for targets with lookups in registers.
+All other functions, and all of f64, call the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LIBRARY = {
     "exp", "expm1", "log", "log1p", "tanh", "erf", "erfc", "sin", "cos", "tan", "asin", "acos",
     "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "pow",
 }  # fmt: skip
-"""Functions that the C mathematics library has under the same name."""
+"""Functions of the same name in the C mathematics library."""
 
 
 def function(a: Arithmetic, fn: str, args: list[Value]) -> Value:
-    """A function of floats, lane by lane. Errors: NotLowerable for one that nothing here knows."""
+    """Emit a function of floats on all lanes. Errors: NotLowerable for an unknown function."""
     x = args[0]
     if fn == "pow":
         found = _power(a, x, args[1])
@@ -54,7 +54,7 @@ def function(a: Arithmetic, fn: str, args: list[Value]) -> Value:
 
 
 def library_call(a: Arithmetic, fn: str, args: list[Value]) -> Value:
-    """One call of the C library per lane."""
+    """Emit one call of the C library per lane."""
     if fn not in LIBRARY:
         raise NotLowerable(f"{fn} has no generated code")
     x = args[0]
@@ -69,7 +69,7 @@ def library_call(a: Arithmetic, fn: str, args: list[Value]) -> Value:
 
 
 def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
-    """Powers with a small literal exponent; None for others."""
+    """Emit a power with a small literal exponent; None for others."""
     matching = {n: constant(n, x.dtype, x.lanes).ref for n in (0.5, 1.0, 2.0, 3.0)}
     if exponent.ref == matching[1.0]:
         return x
@@ -89,7 +89,7 @@ def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
 
 
 def _sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)), from exp(-|x|) so that small results keep digits."""
+    """1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their precision."""
     e = library_call(a, "exp", [a.negate(a.intrinsic("fabs", x))])
     one = constant(1.0, x.dtype, x.lanes)
     top = a.out.select(a.test("fcmp olt", x, constant(0.0, x.dtype, x.lanes)), e, one)
@@ -97,7 +97,7 @@ def _sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def _normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """erfc(y) / 2 with y = -x / sqrt 2, plus the slope at y times what rounding y took away."""
+    """erfc(y) / 2 with y = -x / sqrt 2, plus the slope at y times the rounding error of y."""
 
     def number(value: float) -> Value:
         return constant(value, x.dtype, x.lanes)
@@ -108,7 +108,7 @@ def _normal_cdf(a: Arithmetic, x: Value) -> Value:
     slope = library_call(a, "exp", [a.negate(a.two("fmul", y, y))])
     change = a.two("fmul", a.two("fmul", slope, number(-1 / math.sqrt(math.pi))), lost)
     tail = a.two("fmul", library_call(a, "erfc", [y]), number(0.5))
-    # Behind the last denormal number there is nothing to correct, nor is there at infinity.
+    # Below the smallest denormal and at infinity, no correction is needed.
     return a.out.select(a.test("fcmp oeq", slope, number(0.0)), tail, a.two("fadd", tail, change))
 
 
@@ -122,7 +122,7 @@ def _normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
 
 _ROOT_LOST = 4.833646656726457e-17
-"""-sqrt(1/2) less the nearest f64."""
+"""-sqrt(1/2) minus the nearest f64."""
 
 Function = Callable[["Arithmetic", Value], Value]
 
@@ -146,4 +146,4 @@ _TABLED: dict[str, Function] = {
 }  # fmt: skip
 
 WRITTEN_OUT = frozenset({*_SINGLE, "pow"})
-"""Functions that are many operations in a row, at least of f32."""
+"""Functions that expand to long chains of operations, at least for f32."""

@@ -1,4 +1,4 @@
-"""The error function and the normal distribution of f32 as code over whole vectors.
+"""The error function and the normal distribution of f32 as vector code.
 
 Sources: erf after N. Juffa's fitted polynomials; the tail of the normal distribution is
 exp(-x*x/2) times a quotient of polynomials in |x|, fitted to 2**-25 of the result from 0.5 to 15.
@@ -34,7 +34,7 @@ def erf(a: Arithmetic, x: Value) -> Value:
     for c in (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1):
         r = a.fma(r, t, number(x, c))
     r = a.fma(r, t, a.negate(t))
-    # Past 4 the result is 1; this also keeps a positive polynomial from exploding there.
+    # Beyond 4 the result is 1; the clamp also keeps the polynomial from overflowing.
     r = a.out.select(a.test("fcmp ogt", t, number(x, 4.0)), number(x, -105.0), r)
     far = a.intrinsic("copysign", a.two("fsub", number(x, 1.0), exp(a, r)), x)
     p = polynomial(a, s, (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
@@ -50,18 +50,18 @@ _REST = (1.7955008894205093e-2, 1.4571282267570496e-1, 5.385444164276123e-1, 1.0
 
 
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """(1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail behind |x|.
+    """(1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail beyond |x|.
 
-    So small results keep their digits, where 1 + erf would have lost them.
+    Small results keep their precision, which 1 + erf would cancel.
     """
     half = number(x, 0.5)
     t = _at_most(a, x, 15.0)
     square, lost = exact_product(a, t, t)
     near = a.fma(polynomial(a, square, _NEAR), x, half)
-    # Far out the quotient is 1 / (sqrt(2 pi) t): there the rounding of `over` cancels.
+    # For large t the quotient is 1 / (sqrt(2 pi) t): there the rounding of `over` cancels.
     over, rest_under = (polynomial(a, t, c) for c in (_OVER, _REST))
     under = a.fma(a.two("fmul", t, number(x, math.sqrt(2 * math.pi))), over, rest_under)
-    # The rounding of the square would be magnified by the exponential.
+    # The exponential would magnify the rounding error of the square.
     exponent, rest = (a.two("fmul", v, number(x, -0.5)) for v in (square, lost))
     tail = exp(a, exponent, rest, a.two("fdiv", over, under))
     negative = a.test("fcmp olt", x, number(x, 0.0))
@@ -74,9 +74,9 @@ _CUBIC = _LINEAR * 0.044715
 
 
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
-    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2, which is a sigmoid of twice the argument.
+    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice the argument.
 
-    That argument is computed in two parts: its rounding would be magnified by the exponential.
+    The argument is a sum of two f32: the exponential would magnify its rounding error.
     """
     t = _at_most(a, x, 12.0)
     square, square_lost = exact_product(a, t, t)
@@ -91,6 +91,6 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
 
 def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
-    """The magnitude of x, no more than a limit behind which results are 0 or 1; NaN stays NaN."""
+    """Clamp |x| to a limit beyond which results are 0 or 1; NaN stays NaN."""
     t, most = a.intrinsic("fabs", x), number(x, limit)
     return a.out.select(a.test("fcmp ogt", t, most), most, t)

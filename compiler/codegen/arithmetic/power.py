@@ -1,7 +1,7 @@
-"""Powers of f32 as code over whole vectors: 2 to the power y log2 |x|, all of it in f64.
+"""Powers of f32 as vector code: 2 to the power y log2 |x|, computed in f64.
 
-With 29 bits more than the result has, only the last rounding is left to see. Polynomials are
-fitted: the logarithm's to 2**-45, the exponential's to 2**-34 of the result.
+f64 has 29 more mantissa bits than the result, so only the final rounding is visible. Polynomials
+are fitted: the logarithm's to 2**-45, the exponential's to 2**-34 of the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def power(a: Arithmetic, x: Value, y: Value) -> Value:
     half = a.two("fmul", y, number(y, 0.5))
     odd = a.out.all_of([whole, a.test("fcmp une", a.intrinsic("trunc", half), half)])
     found = a.out.select(odd, a.intrinsic("copysign", found, x), found)
-    # What is neither whole nor infinite has no power of a negative number.
+    # A negative number to a power neither integral nor infinite is NaN.
     below = a.out.all_of(
         [a.test("fcmp olt", x, zero), a.test("fcmp one", x, number(x, float("-inf")))]
     )
@@ -73,8 +73,8 @@ def _polynomial(a: Arithmetic, x: Value, coefficients: tuple[float, ...]) -> Val
 
 
 def _log2(a: Arithmetic, x: Value) -> Value:
-    """The logarithm of an f64 that was an f32 and is not negative; -inf of 0."""
-    # Biased by 1023, the exponent is positive, and f32's denormal numbers are normal ones here.
+    """The base-2 logarithm of a nonnegative f64 converted from f32; -inf for 0."""
+    # Denormals of f32 are normal in f64, so the biased exponent is positive.
     bits = a.out.reinterpret(x, DType.i64)
     above = a.two("sub", bits, _bits(x, _ROOT_BITS - (1023 << 52)))
     biased = a.two("lshr", above, _bits(x, 52))
@@ -92,13 +92,13 @@ def _log2(a: Arithmetic, x: Value) -> Value:
 
 
 def _exp2(a: Arithmetic, t: Value) -> Value:
-    """2 to a power; beyond what f32 has, something that rounds to 0 or infinity there."""
+    """2 to a power; out of the range of f32, a number that rounds to 0 or infinity."""
     low, high = _double(t, -160.0), _double(t, 130.0)
     t = a.out.select(a.test("fcmp ogt", low, t), low, t)
     t = a.out.select(a.test("fcmp olt", high, t), high, t)
     shifted = a.two("fadd", t, _double(t, _ROUNDER))
     r = a.two("fsub", t, a.two("fsub", shifted, _double(t, _ROUNDER)))
-    # The lowest bits of the sum are the exponent to add.
+    # The low bits of the sum are the exponent to add.
     n = a.two("shl", a.out.reinterpret(shifted, DType.i64), _bits(t, 52))
     p = a.out.reinterpret(_polynomial(a, r, _EXP), DType.i64)
     return a.out.reinterpret(a.two("add", p, n), DType.f64)

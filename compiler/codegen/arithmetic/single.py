@@ -1,7 +1,7 @@
-"""Exponentials and logarithms of f32 as code over whole vectors.
+"""Exponentials and logarithms of f32 as vector code.
 
-Range reductions and polynomials, within 2 units in the last place everywhere, right at infinities,
-NaN, denormal numbers and zeros of both signs; docs/accuracy.md says how they are measured.
+Range reductions and polynomials, within 2 units in the last place everywhere, correct for
+infinities, NaN, denormals and zeros of both signs; docs/accuracy.md describes the measurement.
 Sources: range reductions and the polynomials of exp, log and tanh as in Cephes (Moshier, single
 precision); exact sums and products after Knuth and Dekker.
 """
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 def number(like: Value, value: float) -> Value:
-    """An f32 literal with as many lanes as another value."""
+    """Return an f32 literal with the lanes of another value."""
     return constant(value, DType.f32, like.lanes)
 
 
 def in_two(like: Value, value: float) -> tuple[Value, Value]:
-    """A number as the sum of two f32 literals."""
+    """Split a number into the sum of two f32 literals."""
     high = nearest_f32(value)
     return number(like, high), number(like, value - high)
 
 
 def integer(like: Value, value: int) -> Value:
-    """An i32 literal with as many lanes as another value."""
+    """Return an i32 literal with the lanes of another value."""
     return constant(value, DType.i32, like.lanes)
 
 
 def polynomial(a: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
-    """Horner's scheme, highest power first."""
+    """Evaluate a polynomial by Horner's scheme, highest power first."""
     total = number(x, coefficients[0])
     for c in coefficients[1:]:
         total = a.fma(total, x, number(x, c))
@@ -44,31 +44,31 @@ def polynomial(a: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def as_integer(a: Arithmetic, x: Value) -> Value:
-    """The bits of an f32 as an i32."""
+    """Reinterpret an f32 as an i32."""
     kind = value_type(DType.i32, x.lanes)
     return a.out.op(f"bitcast {x.typed} to {kind}", DType.i32, x.lanes, x)
 
 
 def as_float(a: Arithmetic, x: Value) -> Value:
-    """The bits of an i32 as an f32."""
+    """Reinterpret an i32 as an f32."""
     kind = value_type(DType.f32, x.lanes)
     return a.out.op(f"bitcast {x.typed} to {kind}", DType.f32, x.lanes, x)
 
 
 def widened(a: Arithmetic, x: Value) -> Value:
-    """An f32 as an f64."""
+    """Convert an f32 to f64."""
     kind = value_type(DType.f64, x.lanes)
     return a.out.op(f"fpext {x.typed} to {kind}", DType.f64, x.lanes, x)
 
 
 def narrowed(a: Arithmetic, x: Value) -> Value:
-    """An f64 rounded to f32."""
+    """Round an f64 to f32."""
     kind = value_type(DType.f32, x.lanes)
     return a.out.op(f"fptrunc {x.typed} to {kind}", DType.f32, x.lanes, x)
 
 
 def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
-    """The rounded sum of two numbers, and what rounding took away."""
+    """Add two numbers; return the rounded sum and its rounding error."""
     total = a.two("fadd", x, y)
     second = a.two("fsub", total, x)
     first = a.two("fsub", total, second)
@@ -76,7 +76,7 @@ def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
-    """The rounded product of two numbers, and what rounding took away; neither is very large."""
+    """Multiply two numbers, not very large; return the rounded product and its rounding error."""
     product = a.two("fmul", x, y)
     if a.has_fma:
         return product, a.fma(x, y, a.negate(product))
@@ -88,7 +88,7 @@ def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """A number as the sum of two with 12 bits each, whose products are exact."""
+    """Split a number into two of 12 bits each, whose products are exact."""
     masked = a.two("and", as_integer(a, x), integer(x, -4096))
     high = as_float(a, masked)
     return high, a.two("fsub", x, high)
@@ -104,24 +104,24 @@ _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.66
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
 _DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.9999993444e-1)
-"""The same with a term less: fitted to 2**-28 of exp(r) for r up to ln 2 / 2 (Remez exchange)."""
+"""The same of lower degree: fitted to 2**-28 of exp(r) for r up to ln 2 / 2 (Remez exchange)."""
 
 
 def _times_ln2(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """How often ln 2 goes into x, to the nearest integer; also with the rounder added."""
+    """Return n = round(x / ln 2), and n with the rounding constant added."""
     shifted = a.fma(x, number(x, _LOG2_E), number(x, _ROUNDER))
     return a.two("fsub", shifted, number(x, _ROUNDER)), shifted
 
 
 def _split(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """x as n ln 2 + r: n, n with the rounder added, and r."""
+    """Split x into n ln 2 + r; return n, n with the rounding constant added, and r."""
     n, shifted = _times_ln2(a, x)
     r = a.fma(n, number(x, -0.693359375), x)
     return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
 
 
 def _reduced(a: Arithmetic, x: Value, rest: Value | None = None) -> tuple[Value, Value, Value]:
-    """x (and a small rest) as n ln 2 + r: n, n with the rounder added, and exp(r) - 1."""
+    """Split x + rest into n ln 2 + r; return n, n plus the rounding constant, and expm1(r)."""
     n, shifted, r = _split(a, x)
     if rest is not None:
         r = a.two("fadd", r, rest)
@@ -138,7 +138,7 @@ def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
 def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None = None) -> Value:
     """e to the power x (and a small rest): x = n ln 2 + r, a polynomial in r, times 2**n.
 
-    With a factor, near 1, the product with it, rounded once.
+    With a factor near 1, return the product, rounded once.
     """
     # NaN passes both comparisons unchanged. Beyond these limits the result is 0 or infinite.
     low, high = number(x, -105.0), number(x, 90.0)
@@ -150,11 +150,11 @@ def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None
 
 
 _UP = 100
-"""Powers of two by which `decay` computes a result too large, so that 2**(n + 100) is normal."""
+"""The exponent of the scale of `decay`, which keeps 2**(n + 100) normal."""
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """e to the power x for an x up to 0, itself a rounded difference: no upper limit, one ln 2."""
+    """exp(x) for x <= 0, a rounded difference: no upper limit, and ln 2 in a single part."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     low = number(x, -105.0)
@@ -177,7 +177,7 @@ def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Va
     scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
-    # 2**n in two factors, so that results that are denormal or close to infinity come out right.
+    # Two factors of 2**n, for correct results near infinity and in the denormal range.
     bits = a.two("sub", as_integer(a, shifted), integer(y, 0x4B400000))
     half = a.two("ashr", bits, integer(y, 1))
     for part in (half, a.two("sub", bits, half)):
@@ -186,7 +186,7 @@ def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Va
 
 
 def expm1(a: Arithmetic, x: Value) -> Value:
-    """exp(x) - 1 without loss near 0: 2**n (exp(r) - 1) + (2**n - 1), and exp where 1 is little."""
+    """exp(x) - 1, accurate near 0: 2**n (exp(r) - 1) + (2**n - 1); exp(x) where 1 is negligible."""
     low, high = number(x, -20.0), number(x, 20.0)
     near = a.out.select(a.test("fcmp ogt", low, x), low, x)
     near = a.out.select(a.test("fcmp olt", high, near), high, near)
@@ -211,10 +211,10 @@ def log(a: Arithmetic, x: Value) -> Value:
 
 
 def log1p(a: Arithmetic, x: Value) -> Value:
-    """log(1 + x) without loss near 0: what rounding 1 + x took away is put back into m - 1."""
+    """log(1 + x), accurate near 0: the rounding error of 1 + x is added to m - 1."""
     u, lost = exact_sum(a, number(x, 1.0), x)
     e, m = _mantissa(a, u)
-    # No more than 2**126 can be divided by as it stands; what was lost is nothing then.
+    # 2**-e is normal only up to e = 126; beyond, the rounding error is negligible.
     down = a.intrinsic("smax", a.two("sub", integer(x, 0), e), integer(x, -126))
     lost = a.two("fmul", lost, _power_of_two(a, down))
     f = a.two("fadd", a.two("fsub", m, number(x, 1.0)), lost)
@@ -247,7 +247,7 @@ def _log_near_1(a: Arithmetic, f: Value, exponent: Value) -> Value:
 
 
 def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
-    """The logarithm found for x where x is positive and finite, else what it should be."""
+    """Select the computed logarithm where x is positive and finite, else the special value."""
     zero, infinity = number(x, 0.0), number(x, float("inf"))
     special = a.out.select(a.test("fcmp ogt", x, zero), x, number(x, float("nan")))
     special = a.out.select(a.test("fcmp oeq", x, zero), number(x, float("-inf")), special)
@@ -258,8 +258,8 @@ def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
 def sigmoid(a: Arithmetic, x: Value) -> Value:
     """1 / (1 + exp(-x)): with x = n ln 2 + r, 2**n / (exp(-r) + 2**n).
 
-    So nothing overflows and small results keep digits. Where scaling is no single instruction, from
-    exp(-|x|), for the same reasons.
+    It cannot overflow, and small results keep their precision. Without an instruction for scaling,
+    it is computed from exp(-|x|), for the same reasons.
     """
     low, high = number(x, -105.0), number(x, 18.0)
     t = a.out.select(a.test("fcmp ogt", low, x), low, x)
@@ -268,10 +268,10 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
     power = a.scaled(number(x, 1.0), n)
     if power is None:
         return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
-    # Highest power first, an odd one: the odd powers change their sign with r.
+    # Highest power first, an odd one: odd powers change their sign with r.
     p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
-    # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
+    # 1 is added last: where it dominates, the other terms keep their precision.
     bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
     return a.two("fdiv", power, bottom)
 
@@ -279,7 +279,8 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
     """1 / (1 + 1/e) where x is negative, else 1 / (1 + e), for e from 0 to 1.
 
-    What the sum and the quotient lose is put back, so that hardly more than the error of e is left.
+    The rounding errors of the sum and the quotient are compensated, so that the error of e
+    dominates.
     """
     one = number(x, 1.0)
     top = a.out.select(a.test("fcmp olt", x, number(x, 0.0)), e, one)

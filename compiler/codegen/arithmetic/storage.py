@@ -1,11 +1,10 @@
-"""Element types in which numbers are only kept: floats of 8 bits or less, integers of less than 8.
+"""Storage-only element types: floats of at most 8 bits, integers of fewer than 8 bits.
 
-Such a value is the byte that lies in memory. Everything here works on all lanes at once: fields of
-bits are shifted, and the processor's own addition rounds what is smaller than the smallest normal
-number.
+Such a value is its byte in memory. Conversions work on all lanes at once: they shift bit fields,
+and the processor's float addition rounds denormals.
 
 Source: OCP 8-bit Floating Point 1.0 and Microscaling Formats 1.0; Noune et al. 2022,
-arXiv:2206.02915, for the types without a negative zero; what ml_dtypes makes of NaN.
+arXiv:2206.02915, for the types without a negative zero; ml_dtypes for NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 MANTISSA = 23
-"""Bits of an f32 behind the binary point."""
+"""Mantissa bits of an f32."""
 
 F32_BIAS = 127
 NAN = 0x7FC00000
@@ -30,10 +29,10 @@ INFINITE = 0x7F800000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A short float: sign, exponent and mantissa from the highest of `bits` down.
+    """A float format: sign, exponent and mantissa from the highest of `bits` down.
 
-    `special` says which codes are no numbers: the largest exponent as in IEEE 754, the last code of
-    each sign, the code of negative zero, or none.
+    `special` names the codes of infinity or NaN: the largest exponent as in IEEE 754, the last code
+    of each sign, the code of negative zero, or none.
     """
 
     bits: int
@@ -43,7 +42,7 @@ class Format:
 
     @property
     def sign(self) -> int:
-        """The bit of the sign; codes below it have none."""
+        """The sign bit; codes below it are positive."""
         return 1 << (self.bits - 1)
 
 
@@ -59,7 +58,7 @@ FORMATS = {
 
 
 def load_wide(a: Arithmetic, v: Value) -> Value:
-    """A kept number in the type that arithmetic is done in."""
+    """Convert a stored number to its type in arithmetic."""
     if v.dtype.is_integer:
         return _whole(a, v)
     bits = a.out.op(f"zext {v.typed} to {value_type(DType.i32, v.lanes)}", DType.i32, v.lanes, v)
@@ -68,9 +67,9 @@ def load_wide(a: Arithmetic, v: Value) -> Value:
 
 
 def store_narrow(a: Arithmetic, v: Value, dtype: DType) -> Value:
-    """A number of the wide type rounded to nearest, halves to even, or with its high bits dropped.
+    """Convert to a storage type: floats rounded to nearest, halves to even; integers truncated.
 
-    Floats too large become what the type has for that: infinity, NaN, or its largest number.
+    Floats too large become infinity, NaN or the largest number, depending on the type.
     """
     if dtype.is_integer:
         low = a.two("and", v, _same(v, (1 << dtype.bits) - 1))
@@ -82,7 +81,7 @@ def store_narrow(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _whole(a: Arithmetic, v: Value) -> Value:
-    """A short integer; of its byte only the low bits count."""
+    """Decode a short integer from the low bits of its byte."""
     byte = Value(v.ref, v.dtype.wide, v.lanes, v.level)
     if v.dtype.label[0] == "u":
         return a.two("and", byte, _same(byte, (1 << v.dtype.bits) - 1))
@@ -94,7 +93,7 @@ def _whole(a: Arithmetic, v: Value) -> Value:
 
 
 def _decoded(a: Arithmetic, byte: Value, f: Format) -> Value:
-    """The f32 of a code, as bits."""
+    """Decode a code to the bits of an f32."""
     code = a.two("and", byte, _same(byte, f.sign - 1))
     moved = a.two("shl", code, _same(code, MANTISSA - f.mantissa))
     normal = a.two("add", moved, _same(code, (F32_BIAS - f.bias) << MANTISSA))
@@ -118,7 +117,7 @@ def _decoded(a: Arithmetic, byte: Value, f: Format) -> Value:
 
 
 def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
-    """A code below the smallest normal number: a multiple of the last bit."""
+    """Decode a denormal: a multiple of the last bit."""
     kind = value_type(DType.f32, code.lanes)
     whole = a.out.op(f"sitofp {code.typed} to {kind}", DType.f32, code.lanes, code)
     unit = 2.0 ** (1 - f.bias - f.mantissa)
@@ -126,7 +125,7 @@ def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
 
 
 def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
-    """The code of an f32 given as bits."""
+    """Encode an f32 given as bits."""
     size = a.two("and", bits, _same(bits, 0x7FFFFFFF))
     drop = MANTISSA - f.mantissa
     odd = a.two("and", a.two("lshr", size, _same(size, drop)), _same(size, 1))
@@ -151,7 +150,7 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
             signed = a.out.select(_is(a, code, 0), code, a.two("or", code, sign))
             return a.out.select(too_large, _same(code, f.sign), signed)
         case "none":
-            # There is no NaN: one becomes a zero of the other sign.
+            # The format has no NaN: NaN becomes a zero of the other sign.
             code = a.intrinsic("umin", code, _same(code, f.sign - 1))
             code = a.out.select(is_nan, _same(code, f.sign), code)
             return a.two("xor", code, sign)
@@ -159,9 +158,9 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
 
 
 def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
-    """How many times the last bit of the smallest numbers fits, to the nearest.
+    """Divide by the last bit of the denormals, rounded to nearest.
 
-    In the sum with this power of two the last bit is worth just as much.
+    The added power of two has a last bit of exactly this value.
     """
     anchor = 2.0 ** (MANTISSA + 1 - f.bias - f.mantissa)
     x = a.out.reinterpret(size, DType.f32)
@@ -173,16 +172,16 @@ def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
 
 
 def _power(a: Arithmetic, code: Value) -> Value:
-    """The f32 of an f8e8m0, as bits: its exponent, the smallest below the normal numbers."""
+    """Decode an f8e8m0, an exponent, to the bits of an f32; the smallest is denormal."""
     size = a.two("shl", code, _same(code, MANTISSA))
     size = a.out.select(_is(a, code, 0), _same(code, 1 << (MANTISSA - 1)), size)
     return a.out.select(_is(a, code, 0xFF), _same(code, NAN), size)
 
 
 def _exponent(a: Arithmetic, bits: Value) -> Value:
-    """The power of two nearest to an f32, halves up; NaN for what is not positive.
+    """Encode the power of two nearest to an f32, halves up; NaN for numbers not positive.
 
-    Between the two smallest, which share the exponent 0, everything is rounded up.
+    Between the two smallest, which share exponent 0, all numbers are rounded up.
     """
     half = 1 << (MANTISSA - 1)
     is_tiny = a.test("icmp ult", bits, _same(bits, 1 << MANTISSA))

@@ -1,8 +1,8 @@
-"""Exponentials and their kin of f32 where numbers can be picked from tables: AVX-512.
+"""Exponentials and related functions of f32 by table lookups in registers (AVX-512).
 
-The sixteenths of a power of two come from a table, which leaves so little to the polynomial of an
-exponential that three powers are enough. Functions that end in a constant are polynomials by
-pieces. Accuracy as of the functions of `single.py` and `normal.py`, which other machines have.
+A table holds the powers 2**(k/16), which reduces the range so far that the polynomial of the
+exponential needs only three powers. Functions with a constant limit are piecewise polynomials. The
+accuracy equals that of `single.py` and `normal.py`, which other targets use.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
 
 _LN2 = (0.693359375, -2.12194440e-4)
-"""ln 2 as a sum, the first part with so few bits that its multiples are exact."""
+"""ln 2 as a sum whose first part has few bits, so that its multiples are exact."""
 
 _CUBIC = (0.166671395, 0.500032340)
 """(exp(r) - 1 - r) / r**2 as a polynomial in r, for r up to ln 2 / 32."""
 
 
 def exp(a: Arithmetic, x: Value) -> Value:
-    """e to the power x: x = n ln 2 + r for n in sixteenths; a root, a polynomial, a scaling."""
+    """exp(x): x = n ln 2 + r for n in sixteenths; a table lookup, a polynomial and a scaling."""
     x = _between(a, x, -105.0, 90.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """e to the power x for an x up to 0, itself a rounded difference: no upper limit, one ln 2."""
+    """exp(x) for x <= 0, a rounded difference: no upper limit, and ln 2 in a single part."""
     least = number(x, -105.0)
     x = a.out.select(a.test("fcmp ogt", least, x), least, x)
     n, root, _ = _sixteenths(a, x)
@@ -49,30 +49,30 @@ def decay(a: Arithmetic, x: Value) -> Value:
 
 
 def sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)): with exp(x) = s exp(r) for a root s, s / (exp(-r) + s)."""
+    """1 / (1 + exp(-x)): with exp(x) = s exp(r) for a power s of the table, s / (exp(-r) + s)."""
     x = _between(a, x, -105.0, 18.0)
     n, root, lost = _sixteenths(a, x)
     return _logistic(a, _scaled(a, root, n), a.two("fadd", _rest(a, n, x), lost))
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """A polynomial by pieces, odd."""
+    """A piecewise polynomial, odd."""
     t = _at_most(a, x, 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """A polynomial by pieces, odd."""
+    """A piecewise polynomial, odd."""
     t = _at_most(a, x, 4.1)
-    # A slope rounded to f32 would be off by as much as it can be; less 1, it is not.
+    # The slope itself has the largest possible rounding error in f32; the slope minus 1 has not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))
     return _with_sign(a, _by_bits(a, t, _erf_pieces(), _ERF_STRETCH, 2, first), x)
 
 
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """(1 + erf(x / sqrt 2)) / 2: exp(-x*x/2) times a polynomial by pieces is the tail behind |x|.
+    """(1 + erf(x / sqrt 2)) / 2: the tail beyond |x| is exp(-x*x/2) times a piecewise polynomial.
 
-    So small results keep their digits, where 1 + erf would have lost them.
+    Small results keep their precision, which 1 + erf would cancel.
     """
     t = _at_most(a, x, 14.5)
     half = a.two("fmul", t, number(x, -0.5))
@@ -89,14 +89,14 @@ _FEW_BITS = 2.0**-18
 
 
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
-    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2, which is a sigmoid of twice the argument.
+    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice the argument.
 
-    That argument is computed in two parts: its rounding would be magnified by the exponential.
+    The argument is a sum of two f32: the exponential would magnify its rounding error.
     """
     x = _between(a, x, -12.0, 6.0)
     square = a.two("fmul", x, x)
     square_lost = a.fma(x, x, a.negate(square))
-    # With so few bits of the first term, taking it away from the sum is exact.
+    # The first term has few bits, so subtracting it from the sum is exact.
     high = math.floor(_LINEAR / _FEW_BITS) * _FEW_BITS
     linear, linear_lost = number(x, high), number(x, _LINEAR - high)
     cubic, cubic_lost = in_two(x, _CUBIC_TERM)
@@ -110,22 +110,22 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
 
 def _between(a: Arithmetic, x: Value, low: float, high: float) -> Value:
-    """The nearest number within limits; NaN passes both comparisons unchanged."""
+    """Clamp a number; NaN passes both comparisons unchanged."""
     least, most = number(x, low), number(x, high)
     x = a.out.select(a.test("fcmp ogt", least, x), least, x)
     return a.out.select(a.test("fcmp olt", most, x), most, x)
 
 
 def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
-    """The magnitude of a number, no more than a limit; NaN stays NaN."""
+    """Clamp |x| to a limit; NaN stays NaN."""
     t, most = a.intrinsic("fabs", x), number(x, limit)
     return a.out.select(a.test("fcmp olt", most, t), most, t)
 
 
 def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """How often ln 2 goes into x, to the nearest sixteenth, and 2 to the power of its fraction.
+    """Return n = x / ln 2, rounded to sixteenths, and 2 to the power of its fraction.
 
-    Also the logarithm of what rounding took away from that power.
+    Return also the logarithm of the rounding error of that power.
     """
     shifted = a.fma(x, number(x, 1 / math.log(2)), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
@@ -142,7 +142,7 @@ def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Val
 
 
 def _grown(a: Arithmetic, factor: Value, r: Value) -> Value:
-    """A factor times exp(r)."""
+    """factor * exp(r)."""
     cubic, square = (number(r, c) for c in _CUBIC)
     slope = a.fma(a.fma(cubic, r, square), r, number(r, 1.0))
     return a.fma(a.two("fmul", factor, r), slope, factor)
@@ -153,7 +153,7 @@ def _logistic(a: Arithmetic, power: Value, r: Value) -> Value:
     cubic, square = _CUBIC
     p = a.fma(number(r, -cubic), r, number(r, square))
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
-    # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
+    # 1 is added last: where it dominates, the other terms keep their precision.
     bottom = a.two("fadd", a.two("fadd", less, power), number(r, 1.0))
     return a.two("fdiv", power, bottom)
 
@@ -161,12 +161,12 @@ def _logistic(a: Arithmetic, power: Value, r: Value) -> Value:
 def _scaled(a: Arithmetic, v: Value, n: Value) -> Value:
     """v times 2 to the power n, rounded down to an integer."""
     found = a.scaled(v, n)
-    assert found is not None, "what has tables has the instruction for scaling"
+    assert found is not None, "AVX-512 has an instruction for scaling"
     return found
 
 
 def _with_sign(a: Arithmetic, magnitude: Value, x: Value) -> Value:
-    """A number that is not negative with the sign of another."""
+    """Copy the sign of x to a nonnegative number."""
     sign = a.two("and", as_integer(a, x), integer(x, -(1 << 31)))
     return as_float(a, a.two("or", as_integer(a, magnitude), sign))
 
@@ -181,7 +181,7 @@ _TAIL_STRETCH = 33 / 32
 def _by_bits(
     a: Arithmetic, t: Value, pieces: Pieces, stretch: float, bits: int, first: Value | None = None
 ) -> Value:
-    """A polynomial by pieces that `_lengthening` has cut."""
+    """Evaluate a piecewise polynomial over the pieces of `_lengthening`."""
     u = a.fma(t, number(t, stretch), number(t, 1.0))
     index = a.two("lshr", as_integer(a, u), integer(t, 23 - bits))
     distance = a.two("fsub", t, picked(a, pieces.centers, index))
@@ -195,9 +195,9 @@ def _lengthening(
     degree: int,
     slope: float = 0.0,
 ) -> Pieces:
-    """Pieces from 0 on that grow longer: a piece is what exponent and first bits of 1 + t s say.
+    """Return pieces of growing length, indexed by the exponent and leading bits of 1 + t s.
 
-    1 + t s reaches from 1 to 16, and so fills four exponents.
+    1 + t s ranges from 1 to 16: four exponents.
     """
     each = 1 << bits
     ends = [2.0**e * (1 + i / each) for e in range(4) for i in range(each)]
@@ -205,12 +205,12 @@ def _lengthening(
     centers = [_rounded_well(function, (low + high) / 2) for low, high in pairwise(edges)]
     if function(0.0) == 0:
         centers[0] = 0.0
-    # The exponent of 1 is 127.
+    # The biased exponent of 1 is 127.
     return fitted(function, edges, centers, degree, (127 << bits) % (4 * each), slope)
 
 
 def _rounded_well(function: Callable[[float], float], center: float) -> float:
-    """A number of f32 next to another where the function, too, is nearly one of f32.
+    """Find an f32 near `center` at which the function is nearly an f32 too.
 
     Source: accurate tables, Gal 1986.
     """

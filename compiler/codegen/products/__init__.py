@@ -1,1 +1,1 @@
-"""Products of small types: dot steps, and runs of them on matrix tiles."""
+"""Products of small types: dot product instructions and matrix tiles."""

@@ -1,11 +1,10 @@
-"""Dot steps: products of a few neighbours of a small type summed into each 32-bit lane.
+"""Dot steps: products of consecutive elements of a small type, summed into each 32-bit lane.
 
-A loop of the kind `dot` inside a vector loop adds to every lane of a register the products of four
-bytes of one operand with four of another, or of two bf16 with two. Where the machine has an
-instruction for that, it is one; elsewhere on x86 pairs of 16 bits are multiplied and summed, and
-bf16 are widened. Of bytes all of it is exact, or wraps, as the loop written out does. Of bf16 the
-products are exact; how two of them and the sum are rounded is up to the machine, and x86 takes
-denormal numbers, and results that would be ones, as 0.
+A `dot` loop inside a vector loop adds to every lane the products of four bytes of one operand with
+four of another, or of two bf16 with two. Targets with a dot product instruction use it; other x86
+targets multiply and sum pairs of 16 bits, and bf16 is widened. For bytes the result equals that of
+the plain loop: exact, or wrapped. For bf16 the products are exact; the rounding of their sum
+depends on the target, and x86 flushes denormal operands and results to 0.
 Source: VPDPBUSD, VPMADDWD and VDPBF16PS of Intel's manual, SDOT, UDOT, USDOT and BFDOT of Arm's.
 """
 
@@ -26,22 +25,22 @@ from compiler.loops.nodes import Buffer, Loop, Store
 from compiler.targets.target import Target
 
 SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
-"""The small types, and the type in which products of each are summed."""
+"""The small types with the types of their sums."""
 
 HIGH_BIT = 0x80
 
 Step = Callable[[Value, Value, Value], Value]
-"""Adds the products of the second and third value to the first."""
+"""Emits the first value plus the products of the second and third."""
 
 
 def group_of(dtype: DType) -> int:
-    """How many neighbours of a type make up a lane of 32 bits."""
+    """Return the number of elements of a type per 32-bit lane."""
     return 4 // dtype.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """What a dot loop does: a register to which `n` products of two reads are added."""
+    """The operation of a dot loop: `n` products of two reads are added to a register."""
 
     store: Store
     left: Read
@@ -50,9 +49,9 @@ class Products:
 
 
 def products(loop: Loop) -> Products | None:
-    """The products of a dot loop of one lane's elements; None when it is to be written out.
+    """Match a dot loop over the elements of one lane; None where it must be unrolled.
 
-    A single bf16 is a pair with 0.
+    A single bf16 forms a pair with 0.
     """
     if loop.start != 0 or not isinstance(loop.stop, int) or len(loop.body) != 1:
         return None
@@ -82,7 +81,7 @@ def _short(s: Scalar) -> Read | None:
 
 
 class Dots:
-    """Writes dot steps for the lanes of the open vector loop."""
+    """Emits dot steps for the lanes of the open vector loop."""
 
     def __init__(self, memory: Memory, arithmetic: Arithmetic, target: Target) -> None:
         self.memory = memory
@@ -91,7 +90,7 @@ class Dots:
         self.target = target
 
     def can(self, dtype: DType, lanes: int) -> bool:
-        """Whether there are instructions for so many lanes of a small type."""
+        """Whether the target has instructions for this number of lanes of a small type."""
         if lanes not in (4, 8, 16) or 4 * lanes > self.target.vector_bytes:
             return False
         if dtype is DType.bf16:
@@ -99,12 +98,11 @@ class Dots:
         return self.target.is_x86 or self.target.has_int8_dot
 
     def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
-        """`n` elements for each lane, from the first one on; None when they lie otherwise.
+        """Load `n` elements per lane, from `first` on; None for other access patterns.
 
-        They are neighbours that all lanes read, or each lane those behind the ones of the lane
-        before it, of which there are always as many as fill it. The second of a pair may also lie
-        a `stride` behind the first, with lanes side by side or reading the same one. Pairs of bf16
-        are given as their bits.
+        Either all lanes read the same consecutive elements, or the groups of consecutive lanes are
+        contiguous and complete. The second element of a pair may also be at a `stride` from the
+        first, with lanes contiguous or uniform. Pairs of bf16 are returned as their bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -128,7 +126,7 @@ class Dots:
         return self._run(b, first, at, level, whole)
 
     def _run(self, b: Buffer, first: Resolved, at: Value, level: int, each: int) -> Value:
-        """So many elements for each lane, side by side; those of lanes that are off: anything."""
+        """Load `each` contiguous elements per lane; inactive lanes are unspecified."""
         lane = self.memory.indices.env.lane
         assert lane is not None
         n_active, n_all = each * lane.active, each * lane.lanes
@@ -139,7 +137,7 @@ class Dots:
         return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
 
     def _side_by_side(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value:
-        """Pairs out of two runs, one for the first elements of all lanes and one for the second."""
+        """Interleave two contiguous runs (first and second elements of all lanes) to pairs."""
         runs: list[Value] = []
         for i in range(n):
             r = first._replace(constant=first.constant + i * stride)
@@ -150,7 +148,7 @@ class Dots:
         return self.out.shuffle(runs[0], second, [i // 2 + i % 2 * lanes for i in range(2 * lanes)])
 
     def _put_together(self, b: Buffer, first: Resolved, stride: int) -> Value:
-        """A pair for all lanes whose second element lies a stride behind the first."""
+        """Make the uniform pair whose second element is at a stride from the first."""
         lane = self.memory.indices.env.lane
         assert lane is not None
         parts: list[Value] = []
@@ -163,20 +161,20 @@ class Dots:
         return self._as(self.out.splat(word, lane.lanes), b.dtype, 2)
 
     def _pointer(self, b: Buffer, r: Resolved) -> tuple[Value, int]:
-        """Where an element lies, and the outermost scope where it may be loaded."""
+        """Return the pointer to an element, and the outermost scope for its load."""
         pointer = self.memory.base(b, r)
         level = self.memory.load_level(b, pointer)
         return self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level), level
 
     def _word(self, b: Buffer, at: Value, level: int, n: int) -> Value:
-        """The elements of one lane, zeros behind them where they do not fill it."""
+        """Load the elements of one lane, padded with zeros."""
         if n == group_of(b.dtype):
             return self.memory.read_word(b, at, level)
         one = self.memory.read(b, at, 0, level)
         return self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one)
 
     def add(self, total: Value, left: Value, right: Value) -> Value:
-        """The lanes of a total, with the products of each lane's elements added."""
+        """Add the products of each lane's elements to a total."""
         kinds = (left.dtype, right.dtype)
         if kinds == (DType.u16, DType.u16):
             return self._of_bf16(total, left, right)
@@ -194,7 +192,7 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Operands with another sign are moved by 128, and 128 times the other's sum is added."""
+        """Offset an operand of the wrong sign by 128; correct by 128 times the other's sum."""
         if left.dtype is DType.i8:
             moved = step(total, self._flipped(left), right)
             sums = step(self._zero(total), constant(1, DType.u8, left.lanes), right)
@@ -206,12 +204,12 @@ class Dots:
         return step(total, left, right)
 
     def _plus(self, total: Value, sums: Value, operation: str) -> Value:
-        """The total with 128 times some sums added or subtracted."""
+        """Add 128 times some sums to a total, or subtract them."""
         shifted = self.arithmetic.two("shl", sums, constant(7, DType.i32, sums.lanes))
         return self.arithmetic.two(operation, total, shifted)
 
     def _flipped(self, v: Value) -> Value:
-        """Unsigned bytes less 128 as signed ones, or the other way round."""
+        """Convert unsigned bytes minus 128 to signed ones, or the reverse."""
         flipped = self.arithmetic.two("xor", v, constant(HIGH_BIT, v.dtype, v.lanes))
         dtype = DType.u8 if v.dtype is DType.i8 else DType.i8
         return Value(flipped.ref, dtype, v.lanes, flipped.level)
@@ -243,14 +241,14 @@ class Dots:
     # Without an instruction for four bytes
 
     def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
-        """The products of the even bytes and those of the odd ones, each two in a lane."""
+        """Sum the products of the even bytes and of the odd bytes, two per lane each."""
         for part in (self._even, self._odd):
             pair = self._pairs(part(left), part(right))
             total = self.arithmetic.two("add", total, pair)
         return total
 
     def _even(self, v: Value) -> Value:
-        """The lower byte of each 16 bits, as a number of 16 bits."""
+        """Extend the lower byte of each 16 bits."""
         a, wide = self.arithmetic, self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         if v.dtype is DType.u8:
             return a.two("and", wide, constant(0xFF, DType.i16, wide.lanes))
@@ -258,19 +256,19 @@ class Dots:
         return a.two("ashr", a.two("shl", wide, eight), eight)
 
     def _odd(self, v: Value) -> Value:
-        """The upper byte of each 16 bits, as a number of 16 bits."""
+        """Extend the upper byte of each 16 bits."""
         wide = self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         shift = "lshr" if v.dtype is DType.u8 else "ashr"
         return self.arithmetic.two(shift, wide, constant(8, DType.i16, wide.lanes))
 
     def _pairs(self, left: Value, right: Value) -> Value:
-        """The products of two neighbours of 16 bits, summed in 32."""
+        """Sum the products of pairs of 16-bit integers in 32 bits."""
         lanes = left.lanes // 2
         name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[lanes]
         return self.out.call(f"llvm.x86.{name}", DType.i32, lanes, left, right)
 
     def _as(self, v: Value, dtype: DType, parts: int, from_lanes: int = 0) -> Value:
-        """The same bits as so many elements in each lane of 32 bits."""
+        """Reinterpret bits as `parts` elements per 32-bit lane."""
         lanes = parts * (from_lanes or v.lanes)
         text = f"bitcast {v.typed} to {value_type(dtype, lanes)}"
         return self.out.op(text, dtype, lanes, v)

@@ -1,9 +1,9 @@
-"""Functions that do to tiles in memory what the instructions do to tiles of the processor.
+"""Emulation of matrix tile instructions by functions on tiles in memory.
 
-They are for tests of code for machines with tiles on machines without. The first 64 bytes of the
-unit are the configuration, then come eight tiles of 16 rows of 64 bytes.
-Source: the operations as Intel's manual writes them, TDPBF16PS with its order of sums, denormal
-numbers taken and given as 0.
+They test tile code on machines without tiles. The first 64 bytes of the unit are the configuration,
+followed by eight tiles of 16 rows of 64 bytes.
+Source: the operations in Intel's manual; TDPBF16PS with its order of sums, and denormals flushed to
+0.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ UNIT_BYTES = CONFIG_BYTES + 8 * 1024
 
 
 def definitions(operation: str) -> tuple[str, ...]:
-    """The internal function of an operation, and what it needs."""
+    """Return the internal function of an operation, and its dependences."""
     return _OPERATIONS[operation]
 
 
 def _loop(var: str, stop: str, body: str, after: str = "") -> str:
-    """Text that runs a body, itself blocks, for so many iterations, which may be none.
+    """Return a loop, possibly of no iterations, over a body of basic blocks.
 
-    `after` is what follows the last iteration.
+    `after` follows the last iteration.
     """
     return f"""
   br label %{var}.test
@@ -38,14 +38,14 @@ def _loop(var: str, stop: str, body: str, after: str = "") -> str:
 
 
 def _before(var: str) -> str:
-    """The block from which a loop is entered."""
+    """Return the preheader of a loop."""
     return f"""
   br label %{var}.before
 {var}.before:"""
 
 
 def _shape(tile: str) -> str:
-    """The rows and bytes of a row of a tile as %{tile}.rows and %{tile}.bytes, and where it is."""
+    """Return code that sets %{tile}.rows, %{tile}.bytes (per row) and %{tile}.ptr."""
     return f"""
   %{tile}.wide = zext i8 %{tile} to i64
   %{tile}.rows.at = add i64 %{tile}.wide, 48
@@ -117,7 +117,7 @@ unsound:
   unreachable
 sound:
   %lanes = lshr i64 %c.bytes, 2"""
-"""Shapes of the three tiles of a product that do not fit stop the program."""
+"""A trap if the shapes of the three tiles of a product do not match."""
 
 _WORDS = """
   %a.row = shl i64 %m, 6
@@ -130,7 +130,7 @@ _WORDS = """
   %b.at = add i64 %b.row, %b.column
   %b.word.ptr = getelementptr i8, ptr %b.ptr, i64 %b.at
   %b.word = load i32, ptr %b.word.ptr"""
-"""The elements of both operands that one step of one lane multiplies."""
+"""Loads of both operands of one step of one lane."""
 
 _TOTAL = """
   %c.row = shl i64 %m, 6
@@ -140,7 +140,7 @@ _TOTAL = """
 
 
 def _dot(name: str, begin: str, step: str, end: str) -> str:
-    """The products of two tiles added to a third, element by element of that."""
+    """Return the function that adds the product of two tiles to a third."""
     inner = _loop("k", "%b.rows", _WORDS + step, end)
     over_lanes = _loop("n", "%lanes", begin + _before("k") + inner)
     over_rows = _loop("m", "%c.rows", _before("n") + over_lanes)
@@ -149,7 +149,7 @@ def _dot(name: str, begin: str, step: str, end: str) -> str:
     return f"{head} {{{shapes}{_FIT}{_before('m')}{over_rows}\n  ret void\n}}"
 
 
-# bf16: pairs; the sums of first and of second elements run apart.
+# bf16: pairs, with separate sums of first and of second elements.
 
 _FLUSHED = """define internal float @tile.flushed(float %x) nounwind {
   %size = call float @llvm.fabs.f32(float %x)

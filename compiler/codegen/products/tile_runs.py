@@ -1,15 +1,15 @@
-"""Tile loops: which of them become operations on matrix tiles, and which tile holds what.
+"""Selection of tile loops for matrix tiles, and register allocation of tiles.
 
     tile m { vector n { sums[.., m, n] = 0 } }
     for k { tile m { for p { vector n { dot d {
       sums[.., m, n] = sums[.., m, n] + x[m, k, p, d] * w[k, p, n, d]
     } } } } }
 
-Statements one behind the other that hold nothing but tile loops are a run. In a run up to four
-blocks of sums lie in tiles: they are cleared or loaded at its beginning, and stored at its end. Two
-tiles hold the blocks of the left operand that were read last, two those of the right one. A run
-ends where tiles would need other shapes. What is no run (the target has no tiles, an operand lies
-otherwise) is written out as the loops that it is.
+Consecutive statements that contain only tile loops form a run. In a run, up to four tiles hold
+blocks of sums: they are cleared or loaded at its start, and stored at its end. Two tiles hold the
+most recent blocks of the left operand, two those of the right one. A run ends where tiles need
+other shapes. Other tile loops (no tiles in the target, unsuitable layouts) are emitted as plain
+loops.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""Two by two blocks of sums use each operand twice: more sums would leave no tile for operands."""
+"""Tiles of sums: 2 x 2 blocks use each operand twice; more would leave no tiles for operands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows in memory that fill a tile: the element where they begin, and the bytes between them."""
+    """Rows in memory that fill a tile: the first element, and the stride of rows in bytes."""
 
     buffer: str
     first: Expr
@@ -46,7 +46,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A block that comes to a tile."""
+    """The load of a block into a tile."""
 
     tile: int
     block: Block
@@ -54,7 +54,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """Where an operand is; whether it has to come there first."""
+    """The tile of an operand, and whether it must be loaded first."""
 
     move: Move
     is_new: bool
@@ -62,9 +62,9 @@ class _Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One tile loop: what is loaded before it, and the tiles that it works on.
+    """One tile loop: the loads before it, and its tiles.
 
-    Without `kinds` the sums are cleared.
+    Without `kinds` it clears the sums.
     """
 
     total: int
@@ -76,27 +76,27 @@ class Step:
 
 @dataclass(slots=True)
 class Run:
-    """The steps of a run in the order in which they are written, and the blocks of its sums."""
+    """The steps of a run in emission order, and the blocks of its sums."""
 
     steps: list[Step] = field(default_factory=list)
     sums: dict[int, Block] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
-    """The tiles whose sums go on from what is in memory."""
+    """The tiles whose sums are loaded from memory at the start."""
     shapes: dict[int, Shape] = field(default_factory=dict)
 
     @property
     def has_products(self) -> bool:
-        """Whether it does more than to clear sums, which needs no tiles."""
+        """Whether it computes products; clearing sums alone needs no tiles."""
         return any(s.kinds is not None for s in self.steps)
 
     @property
     def config(self) -> Config:
-        """The shape of every tile."""
+        """Return the shape of every tile."""
         return tuple(self.shapes.get(i) for i in range(8))
 
 
 class _NoRun(Exception):
-    """Statements are not a run."""
+    """Raised where statements do not form a run."""
 
 
 def runs_of(
@@ -106,7 +106,7 @@ def runs_of(
     numbers: Mapping[str, int],
     ranges: Mapping[str, Range],
 ) -> Iterator[tuple[Sequence[Statement], Run | None]]:
-    """Statements in order, those together that are a run; the others without one."""
+    """Partition statements, in order, into runs and other statements."""
     at = 0
     while at < len(body):
         run, end = None, at + 1
@@ -121,7 +121,7 @@ def runs_of(
 
 
 def has_tiles(s: Statement) -> bool:
-    """Whether tile loops stand in a statement."""
+    """Whether a statement contains tile loops."""
     if isinstance(s, If | While):
         return any(map(has_tiles, s.body))
     return isinstance(s, Loop) and (s.kind == "tile" or any(map(has_tiles, s.body)))
@@ -143,7 +143,7 @@ def _run(
 
 
 class _Planner:
-    """Walks over statements as they will be written, and gives out tiles."""
+    """Traverses statements in emission order and allocates tiles."""
 
     def __init__(
         self,
@@ -158,9 +158,9 @@ class _Planner:
         self.ranges = ranges
         self.run = Run()
         self.inside: set[str] = set()
-        """The loops of the run that are open: sums stay in their tiles meanwhile."""
+        """The open loops of the run, during which sums stay in their tiles."""
         self.held: dict[int, Block] = {}
-        """What the tiles of operands hold, the one used last at the end."""
+        """The blocks in the operand tiles, most recently used last."""
 
     def statements(self, body: Sequence[Statement]) -> None:
         """Plan statements in order. Errors: _NoRun."""
@@ -187,7 +187,7 @@ class _Planner:
                 self.statements(loop.body)
             self.numbers.pop(loop.var, None)
         else:
-            # Operands held before an iteration need not be those held before the next one.
+            # The operand tiles at the start of an iteration differ from those at its end.
             self.held.clear()
             self.inside.add(loop.var)
             self.statements(loop.body)
@@ -243,7 +243,7 @@ class _Planner:
         raise _NoRun
 
     def _sums(self, store: Store, rows: Loop, lanes: Loop, *, is_cleared: bool) -> int:
-        """The tile of a block of sums: rows and lanes are the last axes of its buffer."""
+        """Return the tile of a block of sums: rows and lanes are the last axes of its buffer."""
         b = self.buffers[store.buffer]
         *place, row, lane = store.index if len(store.index) > 1 else (0, 0, 0)
         plain = row == affine.symbol(rows.var) and lane == affine.symbol(lanes.var)
@@ -280,7 +280,7 @@ class _Planner:
     def _operand(
         self, read: Read, loops: Mapping[str, Loop], down: str, steps: Mapping[str, int]
     ) -> tuple[str, Expr, int] | None:
-        """Where rows of an operand lie that run `down` a loop; None where they lie otherwise."""
+        """Return the block of an operand with rows along `down`; None for other layouts."""
         b = self.buffers[read.tensor]
         if b.role == "register" or read.tensor in {s.buffer for s in self.run.sums.values()}:
             return None
@@ -298,7 +298,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """The tile, one of some, that a block is in or comes to."""
+        """Return the tile, one of `tiles`, that holds a block or receives it."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)
@@ -320,7 +320,7 @@ class _Planner:
 
 
 def _rows(loop: Loop) -> tuple[Loop, Store, list[Loop]]:
-    """A tile loop, the one store in it, and the loops between, down to the vector loop."""
+    """Return a tile loop, its single store, and the loops between, down to the vector loop."""
     inner: list[Loop] = []
     body = loop.body
     store: Statement | None = None

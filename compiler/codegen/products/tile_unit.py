@@ -1,11 +1,10 @@
-"""The operations on matrix tiles that generated code calls: instructions, or functions beside it.
+"""The matrix tile operations of generated code: instructions, or emulating functions.
 
-Eight tiles of up to 16 rows of 64 bytes hold sums and operands. A configuration of 64 bytes says
-how many rows of how many bytes each has; it also clears all tiles. `emulates_tiles` of a target
-turns each operation into a call of a function that does the same to tiles in memory, so that the
-very same code runs, slowly, where there are none. Those functions stop the program where the
-instruction would: when shapes do not fit each other.
-Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD and their kin, TILERELEASE of
+Eight tiles of up to 16 rows of 64 bytes hold sums and operands. A configuration of 64 bytes sets
+the rows of each tile and their bytes, and clears all tiles. With `emulates_tiles` of a target, each
+operation calls a function on tiles in memory, so that the same code runs, slowly, on machines
+without tiles. As the instructions do, these functions trap where shapes do not match.
+Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and TILERELEASE of
 Intel's manual.
 """
 
@@ -42,28 +41,28 @@ class Shape:
 
 
 Config = tuple[Shape | None, ...]
-"""The shape of each tile; None where nothing uses it."""
+"""The shape of each tile; None for unused tiles."""
 
 
 class TileUnit:
-    """Writes operations on tiles into one function."""
+    """Emits operations on tiles in one function."""
 
     def __init__(self, out: Emitter, target: Target) -> None:
         self.out = out
         self.is_emulated = target.emulates_tiles
         self.configs: dict[str, None] = {}
-        """The lines that set configurations."""
+        """The lines that load configurations."""
 
     # Around everything else
 
     def configure(self, shapes: Config) -> None:
-        """Give the tiles their shapes; all of them are zero then."""
+        """Set the shapes of the tiles, which become zero."""
         call = self._call("configure", f"ptr {self._config(shapes)}")
         self.configs[call] = None
         self.out.line(call)
 
     def configure_before(self) -> None:
-        """Take a configuration out of the loop that is open, if it is the only one in there."""
+        """Hoist a configuration out of the open loop, if it is the only one there."""
         inside, outside = self.out.scopes[-1], self.out.scopes[-2]
         found = [line for line in inside.lines if line.strip() in self.configs]
         if len(set(found)) == 1:
@@ -71,9 +70,9 @@ class TileUnit:
             outside.lines.append(found[0])
 
     def around(self, lines: Sequence[str]) -> list[str]:
-        """The lines of the whole function with what stands at its beginning.
+        """Return the lines of the whole function with its prologue.
 
-        A configuration that is the only one is set there, not again and again.
+        If the function has a single configuration, the prologue loads it.
         """
         if not self.configs:
             return [*lines]
@@ -85,11 +84,11 @@ class TileUnit:
         return [*before, *lines]
 
     def release(self) -> list[str]:
-        """What stands at the end of a function that used tiles: their contents need no saving."""
+        """Return the epilogue of a function with tiles, which releases them."""
         return [f"  {self._call('release')}"] if self.configs else []
 
     def _config(self, shapes: Config) -> str:
-        """A constant with the shapes as the processor reads them, by name."""
+        """Return the name of a constant with the shapes in the processor's format."""
         data = bytearray(CONFIG_BYTES)
         data[0] = 1  # the only palette
         for i, shape in enumerate(shapes):
@@ -106,19 +105,19 @@ class TileUnit:
     # Operations
 
     def clear(self, tile: int) -> None:
-        """Make all of a tile zero."""
+        """Clear a tile."""
         self.out.line(self._call("zero", f"i8 {tile}"))
 
     def load(self, tile: int, at: Value, stride: int) -> None:
-        """Fill a tile with rows that lie a stride of bytes apart."""
+        """Load a tile from rows at a stride in bytes."""
         self.out.line(self._call("load", f"i8 {tile}", f"ptr {at.ref}", f"i64 {stride}"))
 
     def store(self, tile: int, at: Value, stride: int) -> None:
-        """Write the rows of a tile a stride of bytes apart."""
+        """Store the rows of a tile at a stride in bytes."""
         self.out.line(self._call("store", f"i8 {tile}", f"ptr {at.ref}", f"i64 {stride}"))
 
     def dot(self, total: int, left: int, right: int, kinds: tuple[DType, DType]) -> None:
-        """Add the products of a tile's rows and another's columns to a third."""
+        """Add the product of two tiles to a third."""
         name = f"dot_{_BYTES[kinds]}" if kinds in _BYTES else "dot_bf16"
         self.out.line(self._call(name, *(f"i8 {t}" for t in (total, left, right))))
 

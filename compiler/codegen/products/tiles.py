@@ -1,4 +1,4 @@
-"""Writes runs of tile loops: what comes to tiles before and between steps, and what leaves."""
+"""The emission of runs of tile loops: loads before and between steps, and final stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.targets.target import Target
 
 
 class Tiles:
-    """The tiles of one function; while a run is open, its next tile loop is its next step."""
+    """The tiles of one function; in an open run, the next tile loop is the next step."""
 
     def __init__(self, memory: Memory, buffers: Mapping[str, Buffer], target: Target) -> None:
         self.memory = memory
@@ -22,7 +22,7 @@ class Tiles:
         self.run: Iterator[Step] | None = None
 
     def during(self, run: Run, write: Callable[[], None]) -> None:
-        """Write statements whose sums lie in tiles."""
+        """Emit statements whose sums are in tiles."""
         self.unit.configure(run.config)
         for tile in sorted(run.loaded):
             self._fill(tile, run.sums[tile])
@@ -34,7 +34,7 @@ class Tiles:
             self.unit.store(tile, self._beginning(block), block.stride)
 
     def step(self) -> None:
-        """Write the next tile loop of the open run."""
+        """Emit the next tile loop of the open run."""
         assert self.run is not None
         step = next(self.run)
         for move in step.loads:
@@ -48,7 +48,7 @@ class Tiles:
         self.unit.load(tile, self._beginning(block), block.stride)
 
     def _beginning(self, block: Block) -> Value:
-        """The pointer to the first row of a block."""
+        """Emit the pointer to the first row of a block."""
         m, b = self.memory, self.buffers[block.buffer]
         r = m.indices.resolve(block.first)
         return m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)

@@ -1,8 +1,8 @@
-"""Parallel loops as LLVM functions: a region of a kernel becomes a part that every thread runs.
+"""Outlining of parallel loops: a region of a kernel becomes functions that every thread runs.
 
-    fork(...)    puts the operands on the stack and asks the OpenMP runtime for a team
-    thread(data) takes them from there, with the number of the thread and how many there are
-    part(...)    runs the share of one thread; its pointers keep what is known of them
+    fork(...)    stores the operands on the stack and requests a team of threads
+    thread(data) loads them, with the number of the thread and the size of the team
+    part(...)    runs the share of one thread; its pointers keep their attributes
 
 Sources: libgomp's `GOMP_parallel`, and `__kmpc_fork_call` of the runtime of LLVM and Intel.
 """
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 THREAD, TEAM = "%thread", "%team"
-"""The last two parameters of a part: which thread runs it, and how many threads there are."""
+"""The last two parameters of a part: the number of the thread, and the size of the team."""
 
 _GOMP = "declare void @GOMP_parallel(ptr, ptr, i32, i32)"
 _KMPC = (
@@ -30,24 +30,24 @@ _KMPC = (
     "declare void @__kmpc_fork_call(ptr, i32, ptr, ...)",
 )
 NUMBER_OF_THREADS = "omp_get_num_threads"
-"""What every region calls, whichever runtime there is."""
+"""The OpenMP function that every region calls, with any runtime."""
 
 _QUERIES = ("declare i32 @omp_get_thread_num()", f"declare i32 @{NUMBER_OF_THREADS}()")
 
 
 SHARES = 2
-"""How many shares of a region there are for each thread of our own."""
+"""Shares of a region per thread of the pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part's name without its kind, and its parameters, all pointers and i64."""
+    """The base name of a region's functions, and its parameters: pointers and i64."""
 
     symbol: str
     params: tuple[Param, ...]
 
     def name(self, kind: str) -> str:
-        """The function of this kind: `fork`, `thread` or `part`."""
+        """Return the name of the function `fork`, `thread` or `part`."""
         return f'@"{self.symbol}.{kind}"'
 
     @property
@@ -56,30 +56,30 @@ class Region:
         return tuple(name for _, name in self.params)
 
     def arguments(self, values: Sequence[str]) -> str:
-        """Values of the parameters as a call gives them."""
+        """Return the argument list of a call."""
         pairs = zip(self.params, values, strict=True)
         return ", ".join(f"{kind.split()[0]} {value}" for (kind, _), value in pairs)
 
     def part(self, values: Sequence[str], thread: str, team: str) -> str:
-        """The call that runs the share of one thread."""
+        """Return the call that runs the share of one thread."""
         given = [a for a in (self.arguments(values),) if a]
         given += [f"i64 {thread}", f"i64 {team}"]
         return f"call void {self.name('part')}({', '.join(given)})"
 
     def fork(self, values: Sequence[str]) -> str:
-        """The call that runs all of it, on several threads."""
+        """Return the call that runs the whole region on several threads."""
         return f"call void {self.name('fork')}({self.arguments(values)})"
 
 
 def declarations(forking: Forking) -> tuple[str, ...]:
-    """What a module with regions needs to know of whoever has the threads."""
+    """Return the declarations of the threading runtime."""
     if forking == "pool":
         return (SHARE_DECLARATION,)
     return (*_QUERIES, *(_KMPC if forking == "kmpc" else (_GOMP,)))
 
 
 def part_head(region: Region) -> str:
-    """The first line of the function that a part's lines go into."""
+    """Return the first line of the function `part`."""
     params = [f"{kind} {name}" for kind, name in region.params]
     params += [f"i64 {THREAD}", f"i64 {TEAM}"]
     return f"define internal void {region.name('part')}({', '.join(params)}) nounwind {{"
@@ -88,9 +88,9 @@ def part_head(region: Region) -> str:
 def fork_text(
     region: Region, threads: int, forking: Forking, work: int, shares: int | None = None
 ) -> str:
-    """The functions `fork` and `thread` of a region; `work` is how many half cycles it takes.
+    """Emit the functions `fork` and `thread` of a region; `work` is its time in half cycles.
 
-    `shares` is in how many parts a thread pool does it.
+    `shares` is the number of shares for a thread pool.
     """
     shares = threads * SHARES if shares is None else shares
     team = _team(region.name("thread"), threads, forking, work, shares)
@@ -124,7 +124,7 @@ def _team(thread: str, threads: int, forking: Forking, work: int, shares: int) -
 
 
 def _thread(region: Region, forking: Forking) -> Iterator[str]:
-    # The runtime of LLVM first hands over where the numbers of the thread are.
+    # The runtime of LLVM passes pointers to the thread numbers first.
     before = "ptr %global, ptr %bound, " if forking == "kmpc" else ""
     after = f", i64 {THREAD}, i64 {TEAM}" if forking == "pool" else ""
     yield f"define internal void {region.name('thread')}({before}ptr %data{after}) nounwind {{"

@@ -1,7 +1,7 @@
-"""The OpenMP runtime that shared loops run on: found on this system, or in an installed package.
+"""The OpenMP runtime for parallel loops, from the system or an installed package.
 
-Generated code calls it by name, so nothing of it is needed to make code, only to run it. Which one
-is used is decided once in a process: several pools of threads would get in each other's way.
+Generated code calls it by name, so compiling does not need it, only running. A process chooses one
+runtime: several thread pools would compete for the processors.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _KMPC = ("__kmpc_global_thread_num", "__kmpc_push_num_threads", "__kmpc_fork_cal
 _QUERIES = ("omp_get_thread_num", "omp_get_num_threads")
 
 _PAUSE_HARD = 2
-"""`omp_pause_hard`: let go of all threads; the next region makes new ones."""
+"""`omp_pause_hard`: end all threads; the next region starts new ones."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A loaded OpenMP runtime: where it came from, and the functions that code may call."""
+    """A loaded OpenMP runtime: its path, and the functions for generated code."""
 
     path: str
     forking: Forking
@@ -35,10 +35,10 @@ class Runtime:
     library: ctypes.CDLL
 
     def let_go(self) -> None:
-        """End the threads of this one, which waits: a child process would not have them.
+        """End the runtime's idle threads before a fork, which does not copy threads.
 
-        libgomp does not know when a process forks, and waits in the child for threads that are
-        not there; with none before the fork, parent and child make their own when they need them.
+        libgomp does not handle forks: in the child, it waits for threads that do not exist. Without
+        threads at the fork, parent and child start their own when needed.
         """
         pause = getattr(self.library, "omp_pause_resource_all", None)
         if pause is not None:
@@ -47,12 +47,12 @@ class Runtime:
 
 @cache
 def runtime() -> Runtime | None:
-    """The OpenMP runtime of this process; None when there is none."""
+    """Return the OpenMP runtime of this process, or None."""
     return first_loaded([*system_names(), *map(str, bundled())])
 
 
 def first_loaded(candidates: Sequence[str]) -> Runtime | None:
-    """The first library that loads and has what is needed."""
+    """Return the first library that loads and has all functions, or None."""
     for name in candidates:
         found = _loaded(name)
         if found is not None:
@@ -63,17 +63,17 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 
 
 _SPINS = "1000"
-"""How often libgomp looks whether there is work before it sleeps: some 10 us.
+"""The spin count of libgomp before a thread sleeps: about 10 us.
 
-Its own 300000 make a thread that waits for one that has no processor hold the other's place for
-milliseconds, in every region, and 20000 still do; between two regions of a run there are
+With the default of 300000, a thread that waits for a preempted one occupies the latter's processor
+for milliseconds, in every region; 20000 is still too many. The time between two regions of a run is
 microseconds.
 """
 
 
 @contextmanager
 def _short_spinning() -> Generator[None]:
-    """What libgomp reads when it is loaded; whoever has set something of the kind is obeyed."""
+    """Set the variables that libgomp reads at load time, unless the user has set them."""
     names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
     if any(name in os.environ for name in names):
         yield
@@ -103,12 +103,12 @@ def _loaded(name: str) -> Runtime | None:
 
 def _address(library: ctypes.CDLL, function: str) -> int:
     found = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
-    assert found is not None, f"{function} is at no address"
+    assert found is not None, f"{function} has no address"
     return found
 
 
 def system_names(platform: str = sys.platform) -> list[str]:
-    """What the runtimes of GNU, LLVM and Intel are called where the system looks for libraries."""
+    """Return the library names of the runtimes of GNU, LLVM and Intel."""
     if platform == "win32":
         return ["libomp140.x86_64.dll", "libiomp5md.dll", "libomp.dll", "libgomp-1.dll"]
     if platform == "darwin":
@@ -125,11 +125,11 @@ _BUNDLED = (
     "*.libs/libomp*.dll",
     "*/lib/libiomp5md.dll",
 )
-"""Where packages carry a runtime of their own, as scikit-learn, xgboost and torch do."""
+"""Paths of runtimes bundled with packages, such as scikit-learn, xgboost and torch."""
 
 
 def bundled(roots: Sequence[str] | None = None) -> Iterator[Path]:
-    """Runtimes in installed packages, and of the package intel-openmp."""
+    """Yield the runtimes bundled with installed packages, and that of intel-openmp."""
     for root in map(Path, sys.path if roots is None else roots):
         if root.name in ("site-packages", "dist-packages"):
             for pattern in _BUNDLED:
@@ -141,4 +141,4 @@ def bundled(roots: Sequence[str] | None = None) -> Iterator[Path]:
 
 
 HOW_TO_GET = "apt-get install libgomp1, brew install libomp, or pip install intel-openmp"
-"""How a system without an OpenMP runtime gets one."""
+"""Installation hints for an OpenMP runtime."""

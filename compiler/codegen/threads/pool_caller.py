@@ -1,10 +1,10 @@
-"""The caller of a thread pool, as LLVM text: ask for help, work, call back, wait; hire and let go.
+"""The caller of a thread pool, as LLVM text: assign, work, cancel, wait; start and end workers.
 
-Words in capitals stand for what differs from machine to machine.
+Words in capitals are placeholders for target-dependent text.
 """
 
 CALLER = """
-; A new worker with work on its desk; whether there is one.
+; Start a new worker with a desk; return whether that succeeded.
 define internal i1 @hire(ptr %desk) nounwind {
 entry:
   %set = alloca [16 x i64]
@@ -114,7 +114,7 @@ lay:
   %d.more = icmp ult i64 %d.next, %threads
   br i1 %d.more, label %lay, label %ready
 
-; Workers that look for work get a desk each; those that sleep, if there is enough to do.
+; Assign a desk to each spinning worker, and to sleeping workers if the work justifies waking them.
 ready:
   %count.at = getelementptr i64, ptr @office, i64 1
   %count = load atomic i64, ptr %count.at acquire, align 8
@@ -202,7 +202,7 @@ begin:
   %mine = call i64 @take(ptr %desks)
   br label %recall
 
-; Who has not come is called back; the others are waited for.
+; Cancel the assignments of workers that have not started; wait for the others.
 recall:
   %r = phi i64 [1, %begin], [%r.next, %recalled]
   %came = phi i32 [0, %begin], [%came.next, %recalled]
@@ -299,7 +299,7 @@ out:
   ret void
 }
 
-; Ends the workers that have nothing to do, and waits until they are gone.
+; End the idle workers and join their threads.
 define void @"compilarium.let_go"() nounwind {
 entry:
   br label %lock

@@ -1,21 +1,21 @@
-"""The code of a thread pool: threads of our own that help with a region if they are there in time.
+"""The code of a thread pool with work stealing, whose workers help with a region if available.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
-number below `shares`. Each thread has a run of neighbouring numbers, and takes from the others'
-when its own are done; so does the caller. It waits for shares that somebody has begun, and for
-nothing else: a worker that has no processor is called back, and its shares are done by then. A
-caller keeps account of what help saves, and of what it costs to wait for one who has lost its
-processor. Where that is more, it works alone for a while: on a busy machine little is lost.
+number below `shares`. Each thread, the caller too, has a range of numbers and steals from other
+ranges when its own is empty. The caller waits only for shares that have started: the assignment of
+a worker without a processor is cancelled, and its shares have been stolen by then. The caller
+accounts for the time that help saves, and for the time spent waiting for preempted workers. If the
+balance is negative, it works alone for a while, which bounds the loss on a busy machine.
 
-    worker   0 no thread | 1 looks for work | 2 sleeps | 3 works | 5 shall end | a desk: work for it
-    desk     next, end: the numbers that are left; of which job, the how-manieth desk, whose
-    job      done: workers that are ready (negative when the caller sleeps); what there is to do
+    worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 is to end | address of an assigned desk
+    desk     next and end of its remaining numbers, its job, its index, its worker
+    job      done: number of finished workers (negative when the caller sleeps); the work
 
-Desks and job are on the caller's stack: a worker touches them last when it says that it is done.
-Sleeping and waking are Linux's futex; a thread that nobody needs looks for work before it sleeps.
-To wake one costs the caller microseconds, so what is small is done without those that sleep, until
-it adds up; each woken worker wakes two others. Who finds itself on the caller's processor goes to
-another one: else the two would only take turns.
+Desks and job are on the caller's stack: reporting completion is a worker's last access to them.
+Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
+costs the caller microseconds, so sleeping workers are woken only once enough work has accumulated;
+each woken worker wakes two others. A worker on the caller's processor migrates to another one, as
+the two would otherwise alternate.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from compiler.loops.grain import STEPS_PER_CYCLE
 from compiler.targets.target import Target
 
 SHARE, LET_GO, RESET, REST = (f"compilarium.{n}" for n in ("share", "let_go", "reset", "rest"))
-"""The functions of a thread pool that others call."""
+"""The public functions of a thread pool."""
 
 SHARE_DECLARATION = f'declare void @"{SHARE}"(ptr, ptr, i64, i64, i64)'
 
 MAX_HELPERS = 255
 
 LOOKS = 1000
-"""How often who waits looks before it sleeps, where nobody says how long that takes."""
+"""The default spin count before a thread sleeps."""
 
 WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
-"""Work that is worth waking those who sleep: some 50 us, where waking takes 5 to 10."""
+"""The work that justifies waking sleeping workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""So many times as long as help has cost it a caller does without: what it can lose is 6 %."""
+"""The time for which a caller works alone, in units of the loss: limits the loss to 6 %."""
 
 CREDIT = 10_000_000
-"""Saved ticks that count against what help costs, where nobody says how long a tick is."""
+"""The default limit of the balance of saved time, in ticks."""
 
 _TICKS = {
     "x86_64": ("llvm.readcyclecounter", "", "", ""),
@@ -53,10 +53,10 @@ _TICKS = {
         '!90001 = !{!"cntvct_el0"}\n',
     ),
 }
-"""A clock that goes on at one rate on all processors, whatever it is."""
+"""A clock of constant rate on all processors."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
-"""The number of the system call."""
+"""The system call number of futex."""
 
 _PAUSE = {
     "x86_64": ("llvm.x86.sse2.pause", "", ""),
@@ -65,7 +65,7 @@ _PAUSE = {
 
 
 def has_thread_pool(target: Target) -> bool:
-    """Whether threads of our own can be had: on 64-bit Linux of these two kinds."""
+    """Whether the target has a thread pool: 64-bit Linux on x86 and Arm."""
     return "linux" in target.triple and _kind(target) in _FUTEX
 
 
@@ -74,13 +74,13 @@ def _kind(target: Target) -> str:
 
 
 def pause(target: Target) -> tuple[str, str]:
-    """The declaration and the call of what a thread does that looks again and again."""
+    """Return the declaration and the call of the pause instruction of spin loops."""
     name, kind, given = _PAUSE[_kind(target)]
     return f"declare void @{name}({kind})", f"call void @{name}({given})"
 
 
 def pool_text(target: Target) -> str:
-    """The module of a thread pool. Errors: KeyError where `has_thread_pool` is false."""
+    """Return the module of a thread pool. Errors: KeyError where `has_thread_pool` is false."""
     pause_declaration, pausing = pause(target)
     text = (_OFFICE + WORKER + CALLER).replace("PAUSE", pausing)
     text = text.replace("FUTEX", f"i64 (i64, ...) @syscall(i64 {_FUTEX[_kind(target)]}")
@@ -101,7 +101,7 @@ def pool_text(target: Target) -> str:
 
 
 def with_thread_pool(ir: str, target: Target) -> str:
-    """A module that asks for a thread pool, with the code of one: it needs the C library alone."""
+    """Add the code of a thread pool to a module, which then needs only the C library."""
     if SHARE_DECLARATION not in ir or not has_thread_pool(target):
         return ir
     there = {line for line in ir.splitlines() if line.startswith(("declare", "target"))}
@@ -125,18 +125,18 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
-; 128 bytes each: a cache line, and the one that is fetched with it.
-%worker = type { i64, i64, i32, [108 x i8] }        ; state, thread, processor of who called last
+; 128 bytes each: a cache line, and the adjacent line fetched with it.
+%worker = type { i64, i64, i32, [108 x i8] }        ; state, thread, processor of the last caller
 %desk = type { i64, i64, ptr, i64, ptr, i32, [84 x i8] } ; next, end, job, number, worker, asleep
 %job = type { i32, i32, i64, i64, ptr, ptr, ptr } ; done, -, threads, shares, function, data, desks
 @workers = internal global [MAX_HELPERS x %worker] zeroinitializer, align 128
 @office = internal global [11 x i64]
   [i64 0, i64 0, i64 0, i64 LOOKS, i64 0, i64 WORTH, i64 0, i64 0, i64 0, i64 0, i64 CREDIT],
   align 128
-; 0 lock, 1 workers there ever were, 2 how many there may be, 3 looks before sleeping,
-; 4 work done without those that sleep, 5 work that waking them is worth, 6 workers there are,
-; 7 how often that has to double, 8 when callers may ask for help again, 9 time that help has saved
-; so far, 10 as much of that as counts (ticks)
+; 0 lock, 1 highest number of workers so far, 2 most workers, 3 spins before sleeping,
+; 4 work done without sleeping workers, 5 work that justifies waking them, 6 number of workers,
+; 7 log2 of the factor of 5, 8 time from which callers may use workers again, 9 balance of saved
+; time, 10 limit of this balance (ticks)
 
 define void @"compilarium.reset"(i64 %most, i64 %looks, i64 %worth, i64 %credit) nounwind {
   call void @llvm.memset.p0.i64(ptr @workers, i8 0, i64 ALL_BYTES, i1 false)

@@ -1,10 +1,10 @@
-"""A worker of a thread pool, as LLVM text: look for work, sleep, take shares, step aside.
+"""A worker of a thread pool, as LLVM text: spin, sleep, run shares, migrate.
 
-Words in capitals stand for what differs from machine to machine.
+Words in capitals are placeholders for target-dependent text.
 """
 
 WORKER = """
-; The work of one thread: its own desk, then those of the others in turn. How many shares it did.
+; Run the shares of a thread's own desk, then steal from the others. Return the number of shares.
 define internal i64 @take(ptr %desk) nounwind {
 entry:
   %job.at = getelementptr %desk, ptr %desk, i64 0, i32 2
@@ -54,7 +54,7 @@ leave:
   ret i64 %n.here
 }
 
-; Wakes the two workers that the thread at a desk is to wake, if they sleep.
+; Wake the two children of a desk in the binary wake-up tree, if they sleep.
 define internal void @wake_two(ptr %desks, i64 %number, i64 %threads) nounwind {
 entry:
   %double = mul i64 %number, 2
@@ -87,7 +87,7 @@ leave:
   ret void
 }
 
-; Whether a worker is on the processor of who called it: they would only take turns.
+; Whether a worker is on the processor of its caller: the two would alternate.
 define internal i1 @is_in_the_way(ptr %worker) nounwind {
   %caller.at = getelementptr %worker, ptr %worker, i64 0, i32 2
   %caller = load atomic i32, ptr %caller.at monotonic, align 4
@@ -96,7 +96,7 @@ define internal i1 @is_in_the_way(ptr %worker) nounwind {
   ret i1 %same
 }
 
-; Go to another processor that this process may use, if there is one.
+; Migrate to another processor of the process's affinity mask, if there is one.
 define internal void @step_aside() nounwind {
 entry:
   %mask = alloca [128 x i8], align 8
@@ -124,7 +124,7 @@ leave:
   ret void
 }
 
-; A worker's life.
+; The main loop of a worker.
 define internal ptr @live(ptr %worker) nounwind {
 entry:
   %looks.at = getelementptr i64, ptr @office, i64 3

@@ -1,12 +1,12 @@
-"""What a thread does of a region: its share of every member, a run of neighbouring iterations.
+"""A thread's share of a region: a contiguous range of the iterations of every member.
 
     parallel co in 0..3 {          units 0..24: each iteration of co has 8, namely
       parallel y in 0..7 { A }       7 of y
       B                              and B
     }
 
-A thread's run of units is a range; each shared loop counts over what of it falls into it. So the
-loops stay as they are, with other bounds, and nothing is divided in the innermost ones.
+A thread has a range of units; each shared loop runs over its intersection with this range. Only
+loop bounds change, and innermost loops contain no divisions.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from compiler.loops.sharing import Piece, all_apart, loop_of, pieces
 
 
 class Writer(Protocol):
-    """What is asked of the writer of a kernel."""
+    """The interface of the kernel emitter."""
 
     def statements(self, body: Sequence[Statement], cache: Cache) -> None:
-        """Write statements in order."""
+        """Emit statements in order."""
         ...
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Write a loop of independent iterations from first to end, which may be none."""
+        """Emit a loop of independent iterations from first to end, possibly none."""
         ...
 
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
-        """Write a block that runs if a condition holds, and leaves nothing in registers."""
+        """Emit a conditional block that leaves no value in registers."""
         ...
 
 
 class Shares:
-    """Writes the share of one thread."""
+    """Emits the share of one thread."""
 
     def __init__(self, writer: Writer, indices: Indices, buffers: Mapping[str, Buffer]) -> None:
         self.writer = writer
@@ -53,7 +53,7 @@ class Shares:
         self.buffers = buffers
 
     def region(self, members: Sequence[Piece], cache: Cache) -> None:
-        """The share of a part's thread in each piece; what cannot be cut goes to one of them."""
+        """Emit the thread's share of each piece; one thread runs each indivisible piece."""
         thread, team = Value(THREAD, DType.i64), Value(TEAM, DType.i64)
         n_alone = 0
         for piece in members:
@@ -73,17 +73,17 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """A loop that every thread runs, for its share of what is inside."""
+        """Emit a loop that every thread runs, with its share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """How many units a shared loop has: iterations of the innermost shared loops."""
+        """Return the units of a shared loop: iterations of the innermost shared loops."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:
-        """The units of one iteration."""
+        """Return the units of one iteration."""
         total: Expr = 0
         for piece in self._inside(loop):
             inner = loop_of(piece)
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """The pieces of one iteration, if they can be cut apart; else none."""
+        """Return the pieces of a divisible iteration, else none."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):
@@ -103,7 +103,7 @@ class Shares:
         return found if all_apart(found, self.buffers, inside) else []
 
     def _piece(self, piece: Piece, cache: Cache, low: Value, high: Value) -> None:
-        """The units of a piece from low to high, which may lie outside of it."""
+        """Emit the units of a piece from low to high, clipped to the piece."""
         loop = loop_of(piece)
         if loop is not None:
             self._shared(loop, cache.setdefault(id(loop), {}), low, high)
@@ -116,7 +116,7 @@ class Shares:
         self.writer.only_if(condition, piece, lambda: self.writer.statements(piece, cache))
 
     def _shared(self, loop: Loop, cache: Cache, low: Value, high: Value) -> None:
-        """The units of a parallel loop from low to high, of which some may lie outside of it."""
+        """Emit the units of a parallel loop from low to high, clipped to the loop."""
         each, inner = self._each(loop), self._inside(loop)
         start = self.indices.scalar(loop.start)
         n = self.indices.scalar(loop.stop - loop.start)

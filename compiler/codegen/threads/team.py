@@ -1,4 +1,4 @@
-"""Regions of a kernel handed to a team of threads: their functions, and where they are called."""
+"""Regions of a kernel for a team of threads: their functions and their calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.targets.options import Forking
 
 @dataclass
 class Team:
-    """The threads that a kernel's regions are written for, and the functions written so far."""
+    """The team of a kernel's regions, and the functions emitted so far."""
 
     symbol: str
     threads: int
@@ -28,7 +28,7 @@ class Team:
     n_regions: int = 0
 
     def region(self, counters: Sequence[str]) -> Region:
-        """A new region, which also gets the iterations of the loops round it."""
+        """Make a new region with the counters of the enclosing loops as parameters."""
         self.n_regions += 1
         params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
         return Region(f"{self.symbol}.{self.n_regions}", params)
@@ -36,9 +36,9 @@ class Team:
     def write_call(
         self, region: Region, part: str, iterations: Sequence[str], work: Expr, indices: Indices
     ) -> None:
-        """Hand a region to the team, or do it alone if only the sizes tell and it is small.
+        """Emit the call of a region: by the team, or by the caller alone if open sizes are small.
 
-        `part` is the function of one thread's share, `iterations` are those of the loops round it.
+        `part` is the function of one thread's share; `iterations` are those of the enclosing loops.
         """
         out = indices.out
         cost = affine.assumed(work)

@@ -1,4 +1,4 @@
-"""The thread pool of this process: its code in memory, and its reactions to a fork or an exit."""
+"""The thread pool of this process: its code in memory, and its fork and exit handlers."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from compiler.dataclass import dataclass
 from compiler.targets.target import host
 
 LOOK_NS = 50_000
-"""How long a worker looks for work before it sleeps, and a caller for what it waits for."""
+"""The spin time of workers and callers before they sleep."""
 
 CREDIT_NS = 5_000_000
-"""Time that help has saved counts up to this much against what it costs."""
+"""The limit of the balance of saved time."""
 
 
 class Code(Protocol):
     """Machine code in memory."""
 
     def address(self, symbol: str) -> int:
-        """Where a function begins."""
+        """Return the address of a function."""
         ...
 
 
 @dataclass(frozen=True)
 class ThreadPool:
-    """Threads that help the one that calls; they come when they are first needed."""
+    """A pool of worker threads, started on first use."""
 
     code: Code
 
     def begin(self) -> None:
-        """Nobody is there yet. A child process begins anew: its threads are its parent's."""
+        """Reset the pool to no workers; a child process starts anew, as fork copies no threads."""
         looks, credit = self._pace
         processors = len(os.sched_getaffinity(0))
         self._call(RESET, processors - 1, looks, WAKE_STEPS, credit)
 
     @cached_property
     def _pace(self) -> tuple[int, int]:
-        """How many looks and ticks it is to sleep and to forget, on this processor.
+        """Measure the spin count and the balance limit in ticks on this processor.
 
-        The shortest of some measurements: in the others somebody else had the processor.
+        Return the shortest of several measurements: preemption lengthens the others.
         """
         n, ns, ticks = 500, 1 << 40, 1
         for _ in range(5):
@@ -63,12 +63,12 @@ class ThreadPool:
         return max(LOOK_NS * n // ns, 1), CREDIT_NS * ticks // ns
 
     def let_go(self) -> None:
-        """End the threads that have nothing to do: a process that forks, or ends, has none."""
+        """End the idle workers, before a fork or at exit."""
         self._call(LET_GO)
 
     @property
     def addresses(self) -> dict[str, int]:
-        """The functions that programs call."""
+        """Return the addresses of the pool's public functions."""
         return {SHARE: self.code.address(SHARE)}
 
     def _call(self, symbol: str, *numbers: int) -> int:
@@ -78,8 +78,8 @@ class ThreadPool:
 
 @cache
 def thread_pool(compile_code: Callable[[str], Code]) -> ThreadPool:
-    """The thread pool of this process, whose code is compiled when it is first asked for."""
-    assert has_thread_pool(host()), "programs ask another runtime for threads here"
+    """Return the thread pool of this process, compiled on first use."""
+    assert has_thread_pool(host()), "this platform uses another threading runtime"
     made = ThreadPool(compile_code(pool_text(host())))
     made.begin()
     os.register_at_fork(before=made.let_go, after_in_child=made.begin)

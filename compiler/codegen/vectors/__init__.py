@@ -1,1 +1,1 @@
-"""Vector loops and registers: how both are cut into vectors of the hardware."""
+"""Vector loops and registers, legalised to vectors of the hardware."""

@@ -1,4 +1,4 @@
-"""Which line of a kernel's text a statement stands in, once the kernel has been prepared."""
+"""The lines of a kernel's text for the statements of the prepared kernel."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
-"""By the line of the statement around it (-1 for none) and a statement's identity, its line.
+"""Maps the line of the enclosing statement (-1 for none) and a statement's identity to its line.
 
-One statement may stand in several places; the line around it tells which is meant.
+A statement object may occur several times; the enclosing line distinguishes its occurrences.
 """
 
 
 def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
-    """The line, counted from 0, in a kernel's text of each statement that was prepared from it."""
+    """Map each statement of a prepared kernel to its line of the kernel's text, from 0."""
     found: dict[tuple[int, int], int] = {}
 
     def note(body: Sequence[Statement], made: Sequence[Statement], line: int, around: int) -> None:
@@ -29,7 +29,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
                 found[around, id(piece)] = line
                 inner = piece
                 if isinstance(s, Loop) and isinstance(piece, Loop) and piece.var != s.var:
-                    (inner,) = piece.body  # a loop over vectors around the vector loop
+                    (inner,) = piece.body  # the loop over vectors encloses the vector loop
                     found[line, id(inner)] = line
                 if isinstance(s, Loop | If | While) and isinstance(inner, Loop | If | While):
                     note(s.body, inner.body, line + 1, line)
@@ -41,7 +41,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
 
 
 def _n_pieces(s: Statement, kernel: Kernel, target: Target) -> int:
-    """How many statements preparing makes of one: vector loops may be cut."""
+    """Return the number of prepared statements of one: vector loops may be split."""
     if not isinstance(s, Loop) or s.kind != "vector":
         return 1
     return len(prepare(replace(kernel, body=(s,)), target).kernel.body)

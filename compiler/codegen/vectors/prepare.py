@@ -1,4 +1,4 @@
-"""What is decided about a kernel before any text is written: the hardware vectors of its loops."""
+"""Preparation of a kernel for emission: the hardware vectors of its loops."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from compiler.loops.nodes import walk_statements as walk
 from compiler.targets.target import Target
 
 UNROLLED_PIECES = 8
-"""A vector loop of more hardware vectors than this becomes a loop over vectors."""
+"""The most hardware vectors of a vector loop; a wider one becomes a loop over vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A kernel ready to be written, and the lanes of its vector loops by the loop's identity.
+    """A kernel ready for emission, with the lanes of its vector loops by loop identity.
 
-    `whole` are loops shorter than a vector that take one nevertheless.
+    `whole` are loops shorter than a vector that use a full one.
     """
 
     kernel: Kernel
@@ -43,9 +43,9 @@ class Prepared:
     whole: frozenset[int] = frozenset()
 
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
-        """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece.
+        """Return the pieces of a vector loop as (first lane, active lanes, lanes of the vector).
 
-        Where only a run tells its length, these are the pieces that the longest one would have.
+        For an open length, these are the pieces of the longest one.
         """
         extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:
@@ -58,7 +58,7 @@ class Prepared:
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
-    """Choose lanes for every vector loop, and run very wide ones vector by vector."""
+    """Choose the lanes of every vector loop, and split very wide ones into a loop over vectors."""
     split = replace(kernel, body=_split(kernel.body, kernel, target))
     widths = {
         id(s): _lanes(s, kernel.buffers, target)
@@ -69,7 +69,7 @@ def prepare(kernel: Kernel, target: Target) -> Prepared:
 
 
 def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
-    """Lanes of one hardware vector for the widest elements that the loop works on."""
+    """Return the lanes of a hardware vector of the widest elements in the loop."""
     widest = 1
     for s in walk(loop.body):
         if not isinstance(s, Store):
@@ -82,7 +82,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
 
 
 def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
-    """The parts that are computed in lanes: an index that is the same in all of them is not."""
+    """Yield the parts computed per lane; uniform indices are not."""
     yield value
     for part in children(value):
         if not isinstance(value, Fetch) or var in index_symbols(part):
@@ -90,7 +90,7 @@ def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
 
 
 def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
-    """Bytes of one lane while a part is computed."""
+    """Return the bytes of a lane during the computation of a part."""
     types = [part.dtype]
     if isinstance(part, Convert):
         types.append(part.arg.dtype)
@@ -135,15 +135,15 @@ def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
 
 
 def most_lanes(loop: Loop) -> int:
-    """How many turns a vector loop has, or may have at most."""
+    """Return the trip count of a vector loop, or its upper bound."""
     return affine.last_of(loop.stop - loop.start) + 1
 
 
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
-    """Whole vectors of a loop whose length only the call tells, then part of one.
+    """Split a loop of open length into whole vectors and a partial one.
 
-    Lanes of registers are parts of vectors already. Where a machine has no loads of parts of
-    vectors, what is left of a loop without registers is done one element at a time.
+    Loops over lanes of registers are partial vectors already. Without masked loads and stores, the
+    remainder of a loop without registers runs element by element.
     """
     if loop.start == 0 and (most_lanes(loop) <= width or _lanes_of_registers(loop, kernel)):
         yield loop
@@ -163,12 +163,12 @@ def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Itera
 
 
 def _has_masks(loop: Loop, kernel: Kernel, target: Target) -> bool:
-    """Whether the machine takes parts of vectors of all that a loop loads and stores."""
+    """Whether the target has masks for all types that a loop loads and stores."""
     return all(has_masks(target, kernel.buffers[name].dtype) for name in touched(loop.body))
 
 
 def touched(body: tuple[Statement, ...]) -> set[str]:
-    """The buffers that statements store to or read."""
+    """Return the buffers that statements store to or read."""
     found = {s.buffer for s in walk(body) if isinstance(s, Store)}
     for s in walk(body):
         found |= {p.tensor for v in values_of(s) for p in parts(v) if isinstance(p, Read | Fetch)}
@@ -176,7 +176,7 @@ def touched(body: tuple[Statement, ...]) -> set[str]:
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:
-    """Whether a register is indexed by the lane."""
+    """Whether the lane indexes a register."""
     registers = {b.name for b in kernel.registers}
     for s in walk(loop.body):
         if isinstance(s, Store):

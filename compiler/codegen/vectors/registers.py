@@ -1,4 +1,4 @@
-"""Register buffers as SSA values: how each is cut into vectors, and which ones a loop carries."""
+"""Register buffers as SSA values: their division into vectors, and loop-carried vectors."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ Key = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A row of a register in vectors of `width` elements; width 0 keeps single elements."""
+    """The division of a register's rows into vectors of `width` elements; 0 for single elements."""
 
     buffer: Buffer
     width: int
 
     @property
     def is_padded(self) -> bool:
-        """Whether the last lanes of its one vector belong to no element."""
+        """Whether the last lanes of its only vector are padding."""
         return self.row < self.width
 
     @property
     def row(self) -> int:
-        """Elements of one row."""
+        """The elements of one row."""
         return int(self.buffer.shape[-1]) if self.buffer.shape else 1
 
     def lanes(self, part: int) -> int:
-        """Lanes of one vector of a row; 0 where single elements are kept."""
+        """Return the lanes of a vector of a row; 0 for single elements."""
         if not self.width:
             return 0
         if self.is_padded:
@@ -49,15 +49,15 @@ class Cut:
         return power_of_two(min(self.width, self.row - part * self.width))
 
     def locate(self, position: int) -> tuple[int, int]:
-        """The vector and the lane of an element of a row."""
+        """Return the vector and the lane of an element of a row."""
         return divmod(position, self.width) if self.width else (position, 0)
 
 
 def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
-    """Choose the vectors of every register from the vector loops that use it.
+    """Choose the vectors of every register by the vector loops that use it.
 
-    With masks a row shorter than a vector takes a whole one: where LLVM has to mix vectors of
-    several widths, it runs out of registers early.
+    With masks, a row shorter than a vector takes a whole one: LLVM spills early when it mixes
+    vector widths.
     """
     kernel, widths = prepared.kernel, prepared.widths
     found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
@@ -77,7 +77,7 @@ def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
 
 
 def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
-    """The kernel with the short loops noted that work on padded vectors in registers."""
+    """Mark the short loops that work on padded vectors in registers."""
     padded = {name for name, cut in cuts.items() if cut.is_padded}
     whole = {
         id(s)
@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Note the width of every vector access to a register, 0 where it may straddle two vectors."""
+    """Collect the width of every vector access to a register, 0 if it may straddle two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":
@@ -115,7 +115,7 @@ def _collect_widths(
 
 
 def _is_aligned(e: Expr, lane: tuple[str, int], starts: Mapping[str, int]) -> bool:
-    """Whether a vector access begins at a multiple of its width, whatever the loops do."""
+    """Whether a vector access is aligned to its width in all iterations."""
     var, width = lane
     if not isinstance(e, Affine):
         return False
@@ -151,13 +151,13 @@ class Registers:
         self.current: dict[Key, Value] = {}
 
     def use(self, key: Key) -> Value:
-        """The value now, to be used by other code."""
+        """Return the current value and mark it as used, so that loops keep carrying it."""
         v = self.get(key)
         self.out.used.add(v.ref)
         return v
 
     def get(self, key: Key) -> Value:
-        """The value now; undefined before the first store."""
+        """Return the current value; undefined before the first store."""
         found = self.current.get(key)
         if found is None:
             cut = self.cuts[key[0]]
@@ -165,7 +165,7 @@ class Registers:
         return found
 
     def read(self, name: str, index: tuple[Expr, ...]) -> Value:
-        """The element (or the elements of all lanes) at an index."""
+        """Return the element (or the elements of all lanes) at an index."""
         cut = self.cuts[name]
         row, last = self._position(cut, index)
         lane = self.env.lane
@@ -210,7 +210,7 @@ class Registers:
         self.current[key] = self.out.shuffle(self.use(key), value, blend)
 
     def _blended(self, key: Key, at: int, lanes: int, value: Value) -> Value:
-        """A vector with the lanes from `at` on replaced, as many as only a run tells."""
+        """Replace the lanes from `at` on, whose number is known only at run time."""
         mask = self.indices.active_lanes()
         if lanes != value.lanes:
             moved = [i - at if at <= i < at + value.lanes else -1 for i in range(lanes)]
@@ -220,7 +220,7 @@ class Registers:
         return self.out.select(mask, value, self.use(key))
 
     def place(self, name: str, index: tuple[Expr, ...]) -> tuple[int, int]:
-        """Row and position of an element whose index is numbers here."""
+        """Return row and position of an element with a constant index."""
         row, last = self._position(self.cuts[name], index)
         return row, last.constant
 
@@ -228,15 +228,15 @@ class Registers:
         row = 0
         for e, n in zip(index[:-1], cut.buffer.shape[:-1], strict=True):
             at = self.indices.number(e)
-            assert at is not None, f"{cut.buffer.name}[{e}] is not a number here"
+            assert at is not None, f"the register index {cut.buffer.name}[{e}] is not constant"
             row = row * int(n) + at
         last = self.indices.resolve(index[-1]) if index else Resolved(0)
-        assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
+        assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a constant index"
         return row, last
 
     def _vector_at(self, cut: Cut, last: Resolved, lane: Lane) -> tuple[int, int]:
         lanes = (last.lane_step, last.lane_atoms)
-        assert lanes == (1, ()), f"lanes of register {cut.buffer.name} must lie side by side"
+        assert lanes == (1, ()), f"lanes of register {cut.buffer.name} must be contiguous"
         part, at = cut.locate(last.constant)
         assert at + lane.active <= cut.lanes(part), f"{cut.buffer.name}: an access leaves its row"
         return part, at
@@ -245,14 +245,14 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Code that begins with nothing in registers and leaves nothing there."""
+        """Set the registers aside for code that starts and ends without values in them."""
         before = self.current
         self.current = {}
         yield
         self.current = before
 
     def stored_in(self, body: tuple[Statement, ...]) -> list[Key]:
-        """The vectors that a loop body stores to, in order of first store."""
+        """Return the vectors that a loop body stores to, in order of first store."""
         found: dict[Key, None] = {}
         for name, index, loops in _register_stores(body, self.cuts, ()):
             used = set().union(*(affine.symbols(e) for e in index)) if index else set()

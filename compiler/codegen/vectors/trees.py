@@ -1,10 +1,10 @@
-"""Trees over the lanes of registers, as at the end of a reduction, on vectors instead of scalars.
+"""Reduction trees over the lanes of registers, computed on vectors instead of scalars.
 
     add(add(a[0], a[2]), add(a[1], a[3]))
 
-The right half is the left half one lane further, so both are computed at once: lanes 0 and 1 of
-`a[0] + a[2]`, which again are halves of one vector. Every addition is still the one written, so the
-result is the same bit for bit.
+The right half is the left half shifted by one lane, so both are computed at once: lanes 0 and 1 of
+`a[0] + a[2]`, which again are halves of one vector. The order of additions is unchanged, so the
+result is bit-identical.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 SMALLEST = 4
-"""Trees over fewer elements stay scalar."""
+"""The fewest elements of a vectorised tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A function of two trees; `shift` is how many lanes the right one is the left one further."""
+    """A function of two trees; the right one is the left one shifted by `shift` lanes."""
 
     fn: str
     dtype: DType
@@ -42,14 +42,14 @@ class Tree:
 
 
 class Trees:
-    """Finds and writes trees."""
+    """Finds and emits trees."""
 
     def __init__(self, registers: Registers, arithmetic: Arithmetic) -> None:
         self.registers = registers
         self.arithmetic = arithmetic
 
     def value(self, s: Apply) -> Value | None:
-        """The scalar value of an expression when it is such a tree, else None."""
+        """Emit an expression that is such a tree as a scalar, else return None."""
         if len(s.args) != 2 or self.registers.env.lane is not None:
             return None
         tree = self._tree(s)
@@ -74,7 +74,7 @@ class Trees:
         return Tree(s.fn, s.dtype, left, right, self._shift(left, right) or 0, n_leaves)
 
     def _shift(self, a: Tree | Leaf, b: Tree | Leaf) -> int | None:
-        """By how many lanes b is further than a, when they are otherwise the same."""
+        """Return the shift of b relative to a in lanes, if they are otherwise equal."""
         if isinstance(a, Leaf) and isinstance(b, Leaf):
             same = (a.name, a.row) == (b.name, b.row) and self._part(a) == self._part(b)
             return b.position - a.position if same else None
@@ -87,7 +87,7 @@ class Trees:
         return self.registers.cuts[leaf.name].locate(leaf.position)[0]
 
     def _lanes(self, tree: Tree | Leaf, shifts: tuple[int, ...]) -> Value:
-        """A tree moved by every shift, one lane each; a scalar for a single shift."""
+        """Emit a tree at every shift, one lane each; a scalar for a single shift."""
         out = self.arithmetic.out
         if isinstance(tree, Leaf):
             part, at = self.registers.cuts[tree.name].locate(tree.position)

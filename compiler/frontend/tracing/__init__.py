@@ -1,4 +1,4 @@
-"""Models as Python functions over symbolic tensors; every operator is there by its own name."""
+"""Models as Python functions over symbolic tensors; operators are functions of the same name."""
 
 from compiler.frontend.tracing.model import model
 from compiler.frontend.tracing.tensor import Tensor

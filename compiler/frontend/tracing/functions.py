@@ -1,4 +1,4 @@
-"""Functions for traced models: one of each operator's name, and those that make constants.
+"""The functions of traced models: one per operator, and constructors of constants.
 
 from compiler.frontend.tracing import functions as F
 
@@ -17,7 +17,7 @@ from compiler.frontend.tracing.tracing import Tracing, operator_named
 from compiler.ir.types import DType
 
 current: ContextVar[Tracing | None] = ContextVar("current", default=None)
-"""The model that is being traced now."""
+"""The current model being traced."""
 
 
 def weight(
@@ -26,38 +26,38 @@ def weight(
     deviation: float | None = None,
     dtype: DType = DType.f32,
 ) -> Tensor:
-    """Normal numbers drawn from a seed, by default with deviation 1 / sqrt(fan-in)."""
+    """Draw normal numbers from a seed, by default with deviation 1 / sqrt(fan-in)."""
     return tracing_now().weight(shape, seed, deviation, dtype)
 
 
 def zeros(shape: Sequence[int], dtype: DType = DType.f32) -> Tensor:
-    """A constant of zeros."""
+    """Make a constant of zeros."""
     return tracing_now().splat(shape, 0, dtype)
 
 
 def ones(shape: Sequence[int], dtype: DType = DType.f32) -> Tensor:
-    """A constant of ones."""
+    """Make a constant of ones."""
     return tracing_now().splat(shape, 1, dtype)
 
 
 def full(shape: Sequence[int], value: float, dtype: DType = DType.f32) -> Tensor:
-    """A constant whose elements are all `value`."""
+    """Make a constant whose elements are all `value`."""
     return tracing_now().splat(shape, value, dtype)
 
 
 def constant(values: Any, dtype: DType | None = None) -> Tensor:
-    """A constant with these elements: numbers are f32, whole ones i64, arrays what they are."""
+    """Make a constant: floats become f32, integers i64; arrays keep their type."""
     return tracing_now().listed(values, dtype)
 
 
 MAKERS: dict[str, Callable[..., Tensor]] = {
     f.__name__: f for f in (weight, zeros, ones, full, constant)
 }
-"""What makes constants, by name."""
+"""The constructors of constants, by name."""
 
 
 def tracing_now() -> Tracing:
-    """The model being traced. Errors: E-WRITE-VALUE outside of `model`."""
+    """Return the model being traced. Errors: E-WRITE-VALUE outside `model`."""
     found = current.get()
     if found is None:
         raise CompileError("E-WRITE-VALUE", "constants are made while a model is traced")

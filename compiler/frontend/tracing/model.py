@@ -1,4 +1,4 @@
-"""A graph from a Python function: called once with symbolic tensors, its work is recorded."""
+"""Tracing: a Python function, called once with symbolic tensors, becomes a graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPILER = os.path.join(str(Path(__file__).resolve().parents[2]), "")
 def model(
     fn: Callable[..., Any], /, *, limits: TracingLimits | None = None, **types: str | Type
 ) -> Graph:
-    """The graph of what a function does to its tensors.
+    """Trace a function over symbolic tensors to a graph.
 
         def mlp(x: "f32[N,64]"):
             h = F.relu(x @ F.weight([64, 32], seed=1))
@@ -33,9 +33,9 @@ def model(
 
         graph = compiler.model(mlp)
 
-    Types of the parameters are given by name or as annotations. Parameters that have a default
-    and no type keep it. The function returns a tensor, several, or a dictionary of results by name.
-    Errors: what the operators say, E-WRITE-*; the place is the line and column of the call.
+    Arguments or annotations give the types of the parameters. Parameters with a default and no
+    type keep it. The function returns a tensor, several, or a dictionary of results by name.
+    Errors: those of operators, E-WRITE-*; their position is the line and column of the call.
     """
     tracing = Tracing(fn.__name__, limits)
     token = current.set(tracing)
@@ -53,7 +53,7 @@ def model(
 
 
 def results_of(tracing: Tracing, returned: Any) -> Mapping[str, Tensor]:
-    """What a function returned as results by name. Errors: E-WRITE-VALUE."""
+    """Convert a returned value to results by name. Errors: E-WRITE-VALUE."""
     if isinstance(returned, dict):
         listed = dict(returned)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     else:
@@ -94,7 +94,7 @@ def _arguments(
 
 
 def _place(error: CompileError, fn: Callable[..., Any]) -> Where:
-    """Where, in the code outside of this folder, the call stands that led to an error."""
+    """Return the position, outside this folder, of the call that raised an error."""
     found = Where(source=os.path.basename(fn.__code__.co_filename))
     trace = error.__traceback__
     while trace is not None:

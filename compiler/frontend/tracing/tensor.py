@@ -1,4 +1,4 @@
-"""Symbolic tensors: what a model's code sees in place of arrays."""
+"""Symbolic tensors, the values of traced models."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ BINARY = {
     ">=": "greater_equal",
     "==": "equal",
 }
-"""Python's operators between tensors, and the operators that they apply."""
+"""Maps Python's operators on tensors to operators of the graph."""
 
 UNARY = {"-": "neg", "~": "logical_not", "abs": "abs"}
 
 
 class Tensor:
-    """A value of a model that is being traced: it has a type, and no elements.
+    """A value of a traced model: it has a type, but no elements.
 
     Every operator is a method: `x.relu()`, `x.softmax(axis=-1)`, `x.reshape([-1, 8])`.
     """
 
     __slots__ = ("name", "tracing", "type")
-    __array_ufunc__ = None  # numpy leaves `array + tensor` to the tensor
+    __array_ufunc__ = None  # makes numpy defer `array + tensor` to the tensor
     __hash__ = object.__hash__
 
     def __init__(self, tracing: Tracing, name: str, t: Type) -> None:
@@ -49,17 +49,17 @@ class Tensor:
 
     @property
     def dtype(self) -> DType:
-        """Element type. Errors: E-WRITE-VALUE for a value that is no tensor."""
+        """The element type. Errors: E-WRITE-VALUE for a value that is not a tensor."""
         return self._tensor.dtype
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Sizes: numbers, or symbols where they are open. Errors: E-SHAPE-OPEN."""
+        """The sizes: numbers, or symbols if open. Errors: E-SHAPE-OPEN."""
         return self._tensor.dims
 
     @property
     def rank(self) -> int:
-        """Number of axes. Errors: E-SHAPE-OPEN."""
+        """The number of axes. Errors: E-SHAPE-OPEN."""
         return self._tensor.rank
 
     @property
@@ -75,13 +75,13 @@ class Tensor:
         return t
 
     def applied(self, op: str, *others: Operand, **options: Any) -> Tensor:
-        """An operator with one result, with this tensor as first operand."""
+        """Apply an operator with one result, with this tensor as its first operand."""
         made = self.tracing.apply(OPERATORS[op], [self, *others], options)
         assert isinstance(made, Tensor), f"{op} has several results"
         return made
 
     def binary(self, sign: str, other: Operand, reverse: bool = False) -> Tensor:
-        """`self sign other`, or the other way round."""
+        """Apply `self sign other`, or reversed."""
         if sign == "!=":
             return self.binary("==", other).applied("logical_not")
         op = BINARY[sign]
@@ -93,7 +93,7 @@ class Tensor:
         return made
 
     def unary(self, sign: str) -> Tensor:
-        """`-self`, `~self` or `abs(self)`."""
+        """Apply `-self`, `~self` or `abs(self)`."""
         op = UNARY[sign]
         if sign == "~" and self.dtype is not DType.bool:
             op = "bit_not"
@@ -152,7 +152,7 @@ _COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": 
 
 
 def _add_methods() -> None:
-    """Give tensors Python's binary operators, all in the same way."""
+    """Define Python's binary operators on tensors."""
 
     def forward(sign: str) -> Callable[[Tensor, Any], Tensor]:
         return lambda self, other: self.binary(sign, other)
@@ -169,11 +169,11 @@ def _add_methods() -> None:
 _add_methods()
 
 LAST = (1 << 63) - 1
-"""An end that no axis reaches."""
+"""A slice end beyond any axis."""
 
 
 def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
-    """`x[index]` as numpy reads it: whole numbers, slices, `...` and None.
+    """Index a tensor as numpy does: integers, slices, `...` and None.
 
     Errors: E-WRITE-VALUE for anything else, E-OP-AXIS for too many.
     """
@@ -200,7 +200,7 @@ def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
         elif not isinstance(i, slice):
             raise CompileError(
                 "E-WRITE-VALUE",
-                "an index is a whole number, a slice, `...` or None",
+                "an index is an integer, a slice, `...` or None",
                 hint="take elements at computed places with gather(x, indices, axis=0)",
             )
         elif i != slice(None):

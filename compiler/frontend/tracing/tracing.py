@@ -1,4 +1,4 @@
-"""What is recorded while a model is traced: inputs, constants and nodes, typed as they come."""
+"""The recorder of a traced model: inputs, constants and nodes, with immediate type inference."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ir.verify import verify
 
 Operand = Any
-"""Tensor, number, list of numbers, numpy array, or None for one left out."""
+"""Tensor, number, list of numbers, numpy array, or None if omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracingLimits:
-    """How much a traced model may have. Units: counts."""
+    """The limits of a traced model. Units: counts."""
 
     n_nodes: int = 20_000
     n_elements: int = 1 << 30
-    """Elements of all constants together, those that are drawn from seeds included."""
+    """The elements of all constants, including seeded ones."""
     list_elements: int = 1 << 16
-    """Numbers in one list."""
+    """The numbers in one list."""
 
 
 class Tracing:
-    """One model being traced: tensors belong to it and remember how they were made."""
+    """A model during tracing, which owns its tensors."""
 
     def __init__(self, name: str, limits: TracingLimits | None = None) -> None:
         self.name = name
@@ -50,13 +50,12 @@ class Tracing:
         self.n_elements = 0
         self.counts: dict[str, int] = {}
         self.unnamed: dict[str, int] = {}
-        """Values that carry their operator's name and were not read yet: the index of the node,
-        or -1 for a constant."""
+        """Unread values with a default name: the index of the node, or -1 for a constant."""
 
-    # What a model is made of.
+    # Parts of a model.
 
     def input(self, name: str, t: Type) -> Tensor:
-        """An input. Errors: E-GRAPH-NAME for a name that there is."""
+        """Add an input. Errors: E-GRAPH-NAME for a name in use."""
         require(name not in self.facts.types, "E-GRAPH-NAME", f"{name!r} is defined twice")
         check_input(name, t)
         self.inputs.append(Value(name, t))
@@ -64,7 +63,7 @@ class Tracing:
         return Tensor(self, name, t)
 
     def constant(self, c: Constant) -> Tensor:
-        """A constant tensor. Errors: E-WRITE-LIMIT."""
+        """Add a constant. Errors: E-WRITE-LIMIT."""
         self.n_elements += c.type.n_elements
         most = self.limits.n_elements
         require(
@@ -79,7 +78,7 @@ class Tracing:
         return Tensor(self, name, c.type)
 
     def splat(self, shape: Sequence[int], value: float, dtype: DType = DType.f32) -> Tensor:
-        """A constant whose elements are all one number. Errors: E-WRITE-VALUE, E-WRITE-LIMIT."""
+        """Add a constant of equal elements. Errors: E-WRITE-VALUE, E-WRITE-LIMIT."""
         t = TensorType(type_named(dtype), sizes(shape))
         is_number = isinstance(value, int | float)
         require(is_number, "E-WRITE-VALUE", f"needed a number, got {shown(value)}")
@@ -90,7 +89,7 @@ class Tracing:
         return self.constant(Constant.splat(element, t))
 
     def listed(self, values: Any, dtype: DType | None = None) -> Tensor:
-        """A constant with these elements: an array, a number, or lists of numbers."""
+        """Add a constant from an array, a number, or lists of numbers."""
         array = self._array(values)
         if dtype is None and not isinstance(values, np.ndarray | np.generic):
             dtype = {"f": DType.f32, "b": DType.bool}.get(array.dtype.kind, DType.i64)
@@ -108,9 +107,10 @@ class Tracing:
         deviation: float | None = None,
         dtype: DType = DType.f32,
     ) -> Tensor:
-        """Normal numbers drawn from a seed; their deviation keeps activations in range.
+        """Draw normal numbers from a seed, with a deviation that keeps activations in range.
 
-        That is 1 / sqrt(fan-in): the rows of a matrix, all but the first axis of anything larger.
+        The deviation is 1 / sqrt(fan-in). Fan-in is the rows of a matrix; for higher ranks, the
+        product of all axes but the first.
         Source: LeCun et al. 1998, Efficient BackProp, 4.6. Errors: E-WRITE-VALUE, E-WRITE-LIMIT.
         """
         dims = sizes(shape)
@@ -131,11 +131,11 @@ class Tracing:
     def apply(
         self, op: Operator, operands: Iterable[Operand], options: Mapping[str, Any]
     ) -> Tensor | tuple[Tensor, ...]:
-        """A node: operands by position or, as the attributes, by name.
+        """Add a node: operands by position or by name, attributes by name.
 
-        Numbers take the element type of the first tensor where the operator works element by
-        element; otherwise whole numbers and lists of them are i64.
-        Errors: E-OP-*, E-WRITE-*, and whatever the type rule raises.
+        For elementwise operators, numbers take the element type of the first tensor; otherwise,
+        integers and lists of integers are i64.
+        Errors: E-OP-*, E-WRITE-*, and those of the type rule.
         """
         n_nodes = len(self.nodes)
         most = self.limits.n_nodes
@@ -161,7 +161,7 @@ class Tracing:
         return made[0] if len(made) == 1 else made
 
     def rename(self, tensor: Tensor, name: str) -> None:
-        """Call a value by the name that somebody gave it, unless it has one or was read before."""
+        """Rename a value after a variable, unless it has a name or was read."""
         at = self.unnamed.pop(tensor.name, None)
         if at is None or tensor.tracing is not self:
             return
@@ -178,7 +178,7 @@ class Tracing:
         self.nodes[at] = replace(node, outputs=outputs, name=outputs[0], origins=outputs[:1])
 
     def graph(self, results: Mapping[str, Tensor]) -> Graph:
-        """The model with these results, typed and verified. Errors: E-WRITE-VALUE."""
+        """Return the verified graph with these results. Errors: E-WRITE-VALUE."""
         require(bool(results), "E-WRITE-VALUE", "the model returns nothing")
         made = Graph(
             self.name,
@@ -192,7 +192,7 @@ class Tracing:
         return typed
 
     def result_names(self, results: Sequence[Tensor]) -> dict[str, Tensor]:
-        """Results by the names of their values; one that is returned twice has a number behind."""
+        """Name results after their values; a value returned twice gets a numeric suffix."""
         named: dict[str, Tensor] = {}
         for t in results:
             name, n = t.name, 1
@@ -201,13 +201,13 @@ class Tracing:
             named[name] = t
         return named
 
-    # How operands become names.
+    # Conversion of operands to names.
 
     def _as_tensor(self, op: Operator, operand: Operand, like: DType | None) -> Tensor | None:
         if operand is None:
             return None
         if isinstance(operand, Tensor):
-            message = "a tensor of another model is used: each model has its own"
+            message = "the tensor belongs to another model"
             require(operand.tracing is self, "E-WRITE-VALUE", message)
             return operand
         array = self._array(operand)
@@ -231,7 +231,7 @@ class Tracing:
         return array
 
     def _free_names(self, wanted: str, how_many: int) -> tuple[str, ...]:
-        """Names that no value has: the one that is wanted, or with a number behind it."""
+        """Return unused names: the wanted one, or with a numeric suffix."""
         names: list[str] = []
         n = self.counts.get(wanted, 0)
         while len(names) < how_many:
@@ -244,7 +244,7 @@ class Tracing:
 
 
 def operator_named(name: str) -> Operator:
-    """The operator of this name. Errors: E-TEXT-OPERATOR, with a name that is much like it."""
+    """Return the operator of this name. Errors: E-TEXT-OPERATOR, with a similar name as hint."""
     found = OPERATORS.get(name)
     if found is None:
         hint = like_one_of(name, OPERATORS)
@@ -253,24 +253,24 @@ def operator_named(name: str) -> Operator:
 
 
 def like_one_of(name: str, known: Iterable[str]) -> str:
-    """A hint that names what was perhaps meant; "" when nothing is much like it."""
+    """Return a hint with similar names, or ""."""
     close = difflib.get_close_matches(name[:60], list(known), n=2)
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
 def sizes(shape: Any) -> tuple[int, ...]:
-    """The sizes of a constant. Errors: E-WRITE-VALUE for what is no list of whole numbers."""
+    """Convert the sizes of a constant. Errors: E-WRITE-VALUE unless a list of integers."""
     dims = shape if isinstance(shape, list | tuple) else [shape]
     for d in dims:
         fits = isinstance(d, int) and not isinstance(d, bool) and 0 <= d < 1 << 40
-        needed = "a shape is a list of whole numbers, as [64, 32]"
+        needed = "a shape is a list of integers, such as [64, 32]"
         require(fits, "E-WRITE-VALUE", f"{needed}; got {shown(d)}")
     require(len(dims) <= 16, "E-WRITE-VALUE", f"{len(dims)} axes; constants have at most 16")
     return tuple(dims)
 
 
 def check_input(name: str, t: Type) -> None:
-    """That an input's sizes can be those of an array. Errors: E-OP-SHAPE."""
+    """Check that an array can have an input's sizes. Errors: E-OP-SHAPE."""
     sizes = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
     fits = all(not isinstance(d, int) or 0 <= d < 1 << 62 for d in sizes)
     words = f"no array has the type of {name!r:.60}, {t!s:.60}"
@@ -278,14 +278,14 @@ def check_input(name: str, t: Type) -> None:
 
 
 def type_named(dtype: Any) -> DType:
-    """An element type. Errors: E-WRITE-VALUE for anything else, and for texts."""
+    """Convert to an element type of numbers. Errors: E-WRITE-VALUE."""
     fits = isinstance(dtype, DType) and dtype is not DType.string
     require(fits, "E-WRITE-VALUE", f"needed an element type such as f32, got {shown(dtype)}")
     return dtype
 
 
 def shown(value: Any) -> str:
-    """A value in a message, short."""
+    """Abbreviate a value for a message."""
     match value:
         case Tensor():
             return f"the tensor {value.name}"
@@ -312,7 +312,7 @@ def _size(element: Any) -> Any:
 
 
 def check_option(op: Operator, name: str, value: Any) -> None:
-    """That an operator takes a value by this name. Errors: E-OP-ATTRIBUTE."""
+    """Check that an operator has an attribute or operand of this name. Errors: E-OP-ATTRIBUTE."""
     if name in op.schema.attributes:
         op.schema.value(op.name, name, value)
         return
@@ -326,7 +326,7 @@ def check_option(op: Operator, name: str, value: Any) -> None:
 def _by_position(
     op: Operator, operands: list[Operand], options: Mapping[str, Any]
 ) -> tuple[list[Operand], dict[str, Any]]:
-    """Operands that were given by name put in their places; the rest are attributes."""
+    """Move operands given by name to their positions; the rest are attributes."""
     attrs: dict[str, Any] = {}
     for name, value in options.items():
         check_option(op, name, value)
@@ -342,7 +342,7 @@ def _by_position(
 
 
 def _check_whole(array: np.ndarray[Any, Any], dtype: DType) -> None:
-    """That an element type of whole numbers holds written numbers as they are, unlike a cast.
+    """Check that an integer type represents numbers exactly, without a cast.
 
     Errors: E-WRITE-VALUE.
     """
@@ -357,7 +357,7 @@ def _check_whole(array: np.ndarray[Any, Any], dtype: DType) -> None:
 
 
 def _dtype_of(op: Operator, array: np.ndarray[Any, Any], like: DType | None) -> DType:
-    """The element type that numbers without one get."""
+    """Choose the element type of numbers without one."""
     if array.dtype.kind == "b":
         return DType.bool
     if array.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Models as somebody writes them: in the text form of graphs, or in a small part of Python."""
+"""Written models: in the text form of graphs, or in a subset of Python."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from compiler.ir.graph import Graph
 Reader = Callable[[str, str, WritingLimits | None], Written]
 
 LANGUAGES: dict[str, Reader] = {"ir": read_ir, "py": read_python}
-"""The languages, by the ending of a file's name."""
+"""The languages by file extension."""
 
 
 def language_of(name: str) -> str:
-    """The language that a file's name says; "" for a model in a file format."""
+    """Return the language of a file by its name; "" for a binary model."""
     ending = name.rpartition(".")[2].lower()
     return ending if "." in name and ending in LANGUAGES else ""
 
 
 def graph_of(text: str, language: str, source: str, limits: WritingLimits | None = None) -> Graph:
-    """The graph of a written model. Errors: its first problem, at its place."""
+    """Read a written model as a graph. Errors: its first problem, at its position."""
     written = LANGUAGES[language](text, source, limits)
     if written.graph is None:
         raise written.problems[0]
@@ -31,11 +31,11 @@ def graph_of(text: str, language: str, source: str, limits: WritingLimits | None
 
 
 def decoded(data: bytes, source: str) -> str:
-    """The text of a file. Errors: E-TEXT-SYNTAX."""
+    """Decode the text of a file. Errors: E-TEXT-SYNTAX."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as e:
-        message = f"{source} is no text in UTF-8: byte {e.start} does not fit"
+        message = f"{source} is not UTF-8 text: byte {e.start} is invalid"
         raise CompileError("E-TEXT-SYNTAX", message) from None
 
 

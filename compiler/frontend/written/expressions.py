@@ -1,4 +1,4 @@
-"""Expressions of the part of Python that written models may use."""
+"""Evaluation of expressions in the Python subset of written models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SIGNS: dict[type[ast.AST], str] = {
 }
 
 _ENDS = re.compile(rb"\r\n?|\n")
-"""What ends a line of Python."""
+"""The line separators of Python."""
 
 DTYPES = {d.label: d for d in DType}
 PROPERTIES = ("shape", "rank", "dtype", "T")
@@ -57,7 +57,7 @@ BUILT_IN = ("range", "len")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the text: its parameters, their defaults, and the names around it."""
+    """A function of the text: its parameters, their defaults, and its enclosing names."""
 
     name: str
     parameters: tuple[str, ...]
@@ -67,7 +67,7 @@ class Function:
     outer: Scope
 
     def bound(self, operands: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Values for all parameters. Errors: E-WRITE-VALUE."""
+        """Bind values to all parameters. Errors: E-WRITE-VALUE."""
         takes = f"{self.name} takes ({', '.join(self.parameters + self.by_name_only)})"
         fits = len(operands) <= len(self.parameters)
         require(fits, "E-WRITE-VALUE", f"{takes}, got {len(operands)} values")
@@ -96,18 +96,18 @@ class _Method:
 
 @dataclass(frozen=True)
 class _Word:
-    """A name that is there before the text: one that makes constants, `range` or `len`."""
+    """A predefined name: a constructor of constants, `range` or `len`."""
 
     name: str
 
 
 def is_known(value: Any) -> bool:
-    """Whether a value is known while a model is read."""
+    """Whether a value is known while a model is read, unlike a tensor."""
     return value is None or isinstance(value, int | float | str | list | tuple)
 
 
 class Expressions(ABC):
-    """Gives expressions their values. Those of the text are of few kinds, all made here."""
+    """The evaluator of expressions, which constructs all values of the text."""
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         self.text, self.source, self.limits = text, source, limits
@@ -118,7 +118,7 @@ class Expressions(ABC):
     # Places.
 
     def place(self, node: ast.AST) -> Where:
-        """Where a part of the syntax stands, in characters."""
+        """Return the position of a syntax node, in characters."""
         line: int = getattr(node, "lineno", 1)
         end_line: int = getattr(node, "end_lineno", None) or line
         row = _ENDS.split(self.text.encode())[line - 1]
@@ -131,7 +131,7 @@ class Expressions(ABC):
         return Where(self.source, line, column + 1, max(length, 1))
 
     def at(self, node: ast.AST, compute: Callable[[], T]) -> T:
-        """What is computed, errors without a line placed at this part of the syntax."""
+        """Compute a value; place errors without a line at this syntax node."""
         try:
             return compute()
         except CompileError as e:
@@ -145,7 +145,7 @@ class Expressions(ABC):
             raise CompileError("E-WRITE-LIMIT", message, where=self.place(node)) from None
 
     def unavailable(self, node: ast.AST, what: str = "") -> CompileError:
-        """The error for a part of Python that is not read."""
+        """Make the error for unsupported Python syntax."""
         words = what or _WORDS.get(type(node), type(node).__name__.lower())
         return CompileError(
             "E-WRITE-PYTHON", f"{words} is not available here", where=self.place(node)
@@ -154,7 +154,7 @@ class Expressions(ABC):
     # Values.
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
-        """The value of an expression. Errors: at its place."""
+        """Evaluate an expression. Errors: at its position."""
         return self.at(node, lambda: self._value(node, scope))
 
     def _value(self, node: ast.expr, scope: Scope) -> Any:
@@ -196,11 +196,11 @@ class Expressions(ABC):
 
     @abstractmethod
     def truth(self, test: ast.expr, scope: Scope) -> bool:
-        """A condition known while the model is read."""
+        """Evaluate a condition known while the model is read."""
 
     @abstractmethod
     def call_function(self, f: Function, operands: Sequence[Any], options: dict[str, Any]) -> Any:
-        """What a function of the text returns."""
+        """Call a function of the text."""
 
     def _literal(self, node: ast.expr, value: Any) -> Any:
         if value is Ellipsis or value is None or isinstance(value, str):
@@ -217,12 +217,12 @@ class Expressions(ABC):
         found = OPERATORS.get(name) or DTYPES.get(name)
         if found is None:
             known = [*scope, *MAKERS, *BUILT_IN, *OPERATORS]
-            hint = like_one_of(name, known) or "operators and earlier names are known here"
+            hint = like_one_of(name, known) or "operators and earlier names are defined here"
             raise CompileError("E-GRAPH-NAME", f"{name!r:.60} is not defined", hint=hint)
         return found
 
     def binary(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
-        """`a op b`, a node when one of them is a tensor."""
+        """Evaluate `a op b`, a node if one of them is a tensor."""
         sign = _SIGNS.get(type(op), "")
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
             return self._bounded(numbers.calculated(sign, a, b, self.limits.tracing.list_elements))
@@ -234,8 +234,8 @@ class Expressions(ABC):
         return b.binary(sign, a, reverse=True)
 
     def _bounded(self, value: T) -> T:
-        """A value whose lists, those inside counted each time they stand there, are no longer
-        than one list may be: so whatever goes through them ends. Errors: E-WRITE-LIMIT."""
+        """Check the total length of a value's nested lists, counted with repetitions, so that
+        iteration over them is bounded. Errors: E-WRITE-LIMIT."""
         if isinstance(value, list | tuple):
             numbers.check_length(value, self.limits.tracing.list_elements)
         return value
@@ -303,7 +303,7 @@ class Expressions(ABC):
             raise CompileError("E-WRITE-VALUE", f"{shown(of)} cannot be indexed")
         [at] = places
         if not isinstance(at, int | slice):
-            raise CompileError("E-WRITE-VALUE", f"an index of a list is no {shown(at)}")
+            raise CompileError("E-WRITE-VALUE", f"a list cannot be indexed by {shown(at)}")
         try:
             return of[at]
         except IndexError:
@@ -319,9 +319,9 @@ class Expressions(ABC):
         ]
         for each in ends:
             fits = each is None or (type(each) is int and abs(each) < numbers.MOST)
-            needed = "a slice has whole numbers that are known"
+            needed = "a slice has known integers"
             require(fits, "E-WRITE-VALUE", f"{needed}, got {shown(each)}")
-        require(ends[2] != 0, "E-WRITE-VALUE", "the step of a slice is not 0")
+        require(ends[2] != 0, "E-WRITE-VALUE", "the step of a slice cannot be 0")
         return slice(*ends)
 
     # Calls.
@@ -342,7 +342,7 @@ class Expressions(ABC):
         return self.at(node.func, lambda: self._called(called, operands, options))
 
     def _option(self, called: Any, k: ast.keyword, scope: Scope) -> Any:
-        """A value given by name; that an operator takes it is checked here, at its place."""
+        """Evaluate a keyword argument; check here, at its position, that an operator accepts it."""
         value = self.value(k.value, scope)
         op = called.op if isinstance(called, _Method) else called
         if isinstance(op, Operator) and k.arg:
@@ -370,27 +370,27 @@ class Expressions(ABC):
             case _Word(name):
                 return self._made(name, operands, options)
             case _:
-                raise CompileError("E-WRITE-VALUE", f"{shown(called)} is no function")
+                raise CompileError("E-WRITE-VALUE", f"{shown(called)} is not a function")
 
     def _made(self, name: str, operands: list[Any], options: dict[str, Any]) -> Tensor:
-        """A constant, with values checked for what its maker takes."""
+        """Make a constant, with checked arguments."""
         token = current.set(self.tracing)
         try:
             return MAKERS[name](*operands, **options)
         except TypeError:
             words = (MAKERS[name].__doc__ or "").partition("\n")[0]
             raise CompileError(
-                "E-WRITE-VALUE", f"{name} does not take these values", hint=words
+                "E-WRITE-VALUE", f"{name} does not accept these arguments", hint=words
             ) from None
         finally:
             current.reset(token)
 
     def _range(self, operands: list[Any], options: dict[str, Any]) -> list[int]:
         fits = 1 <= len(operands) <= 3 and not options and all(type(o) is int for o in operands)
-        needed = "range takes one to three whole numbers that are known"
+        needed = "range takes one to three known integers"
         require(fits and (len(operands) < 3 or operands[2] != 0), "E-WRITE-VALUE", needed)
         iterations = range(*operands)
-        # The length of a huge range is no number that len() could give.
+        # len() fails for a huge range.
         most = self.limits.iterations
         require(
             not iterations[most:], "E-WRITE-LIMIT", f"a loop may have at most {most:,} iterations"
@@ -398,16 +398,16 @@ class Expressions(ABC):
         return list(iterations)
 
     def series(self, node: ast.expr, scope: Scope) -> Sequence[Any]:
-        """What a loop goes through: a list or a range. Errors: E-WRITE-VALUE."""
+        """Evaluate the iterable of a loop: a list or a range. Errors: E-WRITE-VALUE."""
         value = self.value(node, scope)
         if not isinstance(value, list | tuple):
-            message = f"loops go through range(...) or a list, not {shown(value)}"
+            message = f"loops iterate over range(...) or a list, not {shown(value)}"
             raise CompileError("E-WRITE-VALUE", message, where=self.place(node))
         return value
 
 
 def _key(key: Any) -> Any:
-    require(isinstance(key, str), "E-WRITE-VALUE", "the keys of a dictionary are texts")
+    require(isinstance(key, str), "E-WRITE-VALUE", "the keys of a dictionary must be strings")
     return key
 
 
@@ -444,4 +444,4 @@ _WORDS: dict[type[ast.AST], str] = {
     ast.For: "`else` of a loop",
     ast.Compare: "a chain of comparisons",
 }
-"""What parts of Python are called in messages."""
+"""The names of Python syntax in messages."""

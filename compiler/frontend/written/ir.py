@@ -1,4 +1,4 @@
-"""Models written in the text form of graphs; the types of nodes may be left to inference."""
+"""Models in the text form of graphs; types of nodes are optional and inferred."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None) -> Written:
-    """Read a graph's text: every node that can be typed is, and each problem stands at its place.
+    """Read a graph's text: type nodes as far as possible, and report problems at their positions.
 
-    What reads a value that has a problem is left alone.
+    Readers of a value with a problem are not checked.
     """
     limits = limits or WritingLimits()
     try:
@@ -61,7 +61,7 @@ def _with_hint(error: CompileError) -> CompileError:
 
 
 class _Reading:
-    """A draft being typed node by node."""
+    """The node-by-node type inference of a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft, self.graph = draft, draft.graph
@@ -94,7 +94,7 @@ class _Reading:
             self.fail(e, ("type", name), ("operator", name), ("output", name))
 
     def typed(self, node: Node, facts: Facts) -> Node:
-        """The node with its types; on a problem, its outputs have the types that were stated."""
+        """Infer the types of a node; on a problem, keep the stated types."""
         if any(i in self.doubtful for i in node.reads):
             self.leave(node, facts)
             return node
@@ -110,7 +110,7 @@ class _Reading:
         for name, t, old in zip(node.outputs, inferred, node.types, strict=True):
             if not isinstance(old, OpaqueType) and old != t and not refines(old, t):
                 if not isinstance(t, OpaqueType):
-                    message = f"{name!r} is written as {old}, but {node.op} gives {t}"
+                    message = f"{name!r} is declared as {old}, but {node.op} returns {t}"
                     self.fail(CompileError("E-GRAPH-TYPE", message), ("type", name))
             made.append(keep_layout(stated(t, old), old))
         facts.types.update((o, t) for o, t in zip(node.outputs, made, strict=True) if o)
@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Where an error of a node may stand: at a node of its regions, or at its operator."""
+        """Yield the possible positions of a node's error: a node of a region, or its operator."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name
@@ -155,7 +155,7 @@ class _Reading:
         )
 
     def lines(self) -> Iterator[Line]:
-        """What each line defines, as far as it is typed."""
+        """Yield the typed value that each line defines."""
         for part, name in self.draft.spans:
             if part == "output" and name in self.types:
                 yield Line(self.draft.where((part, name)).line, name, self.types[name])

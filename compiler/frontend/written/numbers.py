@@ -1,4 +1,4 @@
-"""Arithmetic on numbers and lists while a model is read, with bounds on what comes out."""
+"""Arithmetic on numbers and lists while a model is read, with bounded results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.frontend.tracing.tracing import shown
 from compiler.ir.infer import MAX_RANK
 
 MOST = 1 << 63
-"""Whole numbers beyond this have no place in a model."""
+"""The limit of integers in a model."""
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "sqrt": math.sqrt,
 }
-"""Operators that may also be asked for numbers alone, as in `1 / sqrt(64)`."""
+"""Operators that are also functions of numbers, as in `1 / sqrt(64)`."""
 
 
 def is_number(value: Any) -> bool:
@@ -52,7 +52,7 @@ def is_number(value: Any) -> bool:
 
 
 def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
-    """`a sign b` for numbers, and sums and multiples of lists. Errors: E-WRITE-VALUE, -LIMIT."""
+    """Evaluate `a sign b` for numbers, or for lists (+ and *). Errors: E-WRITE-VALUE, -LIMIT."""
     if sign == "+" and type(a) is type(b) and isinstance(a, list | tuple):
         return _bounded_list(len(a) + len(b), longest) or a + b
     if sign == "*" and isinstance(a, list | tuple) and type(b) is int:
@@ -66,19 +66,19 @@ def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
 
 
 def number_of(compute: Callable[[], Any]) -> Any:
-    """What a computation on numbers gives. Errors: E-WRITE-VALUE where it gives no number."""
+    """Run a computation on numbers. Errors: E-WRITE-VALUE for a result that is not a number."""
     try:
         value = compute()
     except (ArithmeticError, ValueError, TypeError) as e:
         raise CompileError("E-WRITE-VALUE", f"this cannot be calculated: {e}") from e
-    message = "the result is no real number, or a whole number beyond 2**63"
+    message = "the result is not a real number, or an integer beyond 2**63"
     fits = isinstance(value, int | float) and not (type(value) is int and abs(value) > MOST)
     require(fits, "E-WRITE-VALUE", message)
     return value
 
 
 def compared(sign: str, a: Any, b: Any) -> bool:
-    """A comparison of what is known while the model is read. Errors: E-WRITE-VALUE."""
+    """Compare values known while the model is read. Errors: E-WRITE-VALUE."""
     same = (is_number(a) and is_number(b)) or type(a) is type(b)
     if sign not in COMPARISONS or (not same and sign not in ("==", "!=")):
         raise CompileError("E-WRITE-VALUE", f"cannot compare {shown(a)} {sign} {shown(b)}")
@@ -89,7 +89,7 @@ def compared(sign: str, a: Any, b: Any) -> bool:
 
 
 def check_length(values: Sequence[Any], longest: int) -> None:
-    """That a list is no longer, with all that its lists hold, and no deeper than arrays are.
+    """Check the total length and the depth of nested lists.
 
     Errors: E-WRITE-LIMIT.
     """
@@ -97,17 +97,17 @@ def check_length(values: Sequence[Any], longest: int) -> None:
     while level:
         n, depth = n + sum(map(len, level)), depth + 1
         require(n <= longest, "E-WRITE-LIMIT", f"a list would hold more than {longest:,} elements")
-        deep = f"lists would stand more than {MAX_RANK} deep in each other"
+        deep = f"lists would be nested more than {MAX_RANK} deep"
         require(depth <= MAX_RANK, "E-WRITE-LIMIT", deep)
         level = [each for row in level for each in row if isinstance(each, list | tuple)]
 
 
 def _bounded_list(length: int, longest: int) -> None:
     if length > longest:
-        message = f"a list of {length:,} would be made; at most {longest:,} elements are"
+        message = f"the list would have {length:,} elements; the limit is {longest:,}"
         raise CompileError("E-WRITE-LIMIT", message)
 
 
 def _check_power(a: Any, b: Any) -> None:
     if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * math.log2(abs(a)) > 64:
-        raise CompileError("E-WRITE-VALUE", "the result is a whole number beyond 2**63")
+        raise CompileError("E-WRITE-VALUE", "the result is an integer beyond 2**63")

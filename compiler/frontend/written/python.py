@@ -1,7 +1,7 @@
-"""Models written in a small part of Python, which is read and never executed.
+"""Models in a subset of Python, which is interpreted and never executed by Python.
 
-The text becomes a syntax tree, and this walks it with values of its own: numbers, lists, and
-symbolic tensors. There is no way from them to anything of the running process.
+The interpreter walks the syntax tree over its own values: numbers, lists and symbolic tensors. No
+value gives access to the running process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def read_python(text: str, source: str = "python", limits: WritingLimits | None = None) -> Written:
     """Read a model: the last function whose parameters all have types, as `x: f32[N, 64]`.
 
-    Other functions may be called by it, and names that are set outside are seen inside.
+    It may call other functions, which see the names of the enclosing text.
     """
     reading = _Reading(text, source, limits or WritingLimits())
     try:
@@ -44,7 +44,7 @@ class _Returned:
 
 
 class _Reading(Expressions):
-    """One text being read: statements here, expressions in the base."""
+    """The interpreter of one text: statements here, expressions in the base class."""
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         super().__init__(text, source, limits)
@@ -52,7 +52,7 @@ class _Reading(Expressions):
         self.found: dict[int, Line] = {}
 
     def read(self) -> Graph:
-        """The graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, and what operators raise, at places."""
+        """Read the graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, those of operators; with positions."""
         self.limits.check_text(self.text)
         body = self.parsed().body
         functions = [s for s in body if isinstance(s, ast.FunctionDef)]
@@ -68,14 +68,14 @@ class _Reading(Expressions):
         self.tracing = Tracing(chosen.name, self.limits.tracing)
         scope: dict[str, Any] = {}
         if self.run(body, scope) is not None:
-            raise CompileError("E-WRITE-PYTHON", "a `return` stands outside of functions")
+            raise CompileError("E-WRITE-PYTHON", "`return` outside a function")
         model = self.function(chosen, scope)
         arguments = [self.at(a, lambda a=a: self.parameter(a)) for a in chosen.args.args]
         returned = self.at(chosen, lambda: self.call_function(model, arguments, {}))
         return self.at(chosen, lambda: self.tracing.graph(results_of(self.tracing, returned)))
 
     def parsed(self) -> ast.Module:
-        """The syntax tree. Errors: E-TEXT-SYNTAX at the place that Python names."""
+        """Parse the syntax tree. Errors: E-TEXT-SYNTAX at the position that Python reports."""
         try:
             return ast.parse(self.text, self.source)
         except SyntaxError as e:
@@ -89,12 +89,12 @@ class _Reading(Expressions):
             raise CompileError("E-TEXT-SYNTAX", message) from None
 
     def parameter(self, a: ast.arg) -> Tensor:
-        """An input of the model. Errors: E-TEXT-SYNTAX for what is no type, E-GRAPH-NAME."""
+        """Add an input of the model. Errors: E-TEXT-SYNTAX for an invalid type, E-GRAPH-NAME."""
         assert a.annotation is not None, "the model was chosen for its types"
         return self.tracing.input(a.arg, self.at(a.annotation, lambda: self.type_of(a.annotation)))
 
     def type_of(self, written: ast.expr | None) -> Type:
-        """A type as an annotation says it, quoted or not."""
+        """Parse a type annotation, quoted or not."""
         if isinstance(written, ast.Constant) and isinstance(written.value, str):
             return parse_type(written.value)
         assert written is not None
@@ -106,7 +106,7 @@ class _Reading(Expressions):
     # Statements.
 
     def run(self, body: Sequence[ast.stmt], scope: dict[str, Any]) -> _Returned | None:
-        """Run statements in order; what a return among them gave."""
+        """Run statements in order; return the result of an executed `return`."""
         for statement in body:
             returned = self.at(statement, lambda s=statement: self.statement(s, scope))
             if returned is not None:
@@ -160,7 +160,7 @@ class _Reading(Expressions):
                 for part, each in zip(parts, several, strict=True):
                     self.assign(part, each, scope)
             case _:
-                raise self.unavailable(target, "assigning to this")
+                raise self.unavailable(target, "this target of an assignment")
 
     def loop(
         self, target: ast.expr, series: Sequence[Any], body: list[ast.stmt], scope: dict[str, Any]
@@ -186,8 +186,8 @@ class _Reading(Expressions):
         return Function(s.name, tuple(names), only, given, tuple(s.body), scope)
 
     def call_function(self, f: Function, operands: Sequence[Any], options: dict[str, Any]) -> Any:
-        """What a function of the text returns. Errors: E-WRITE-VALUE, E-WRITE-LIMIT."""
-        most = f"functions call each other more than {self.limits.calls} deep"
+        """Call a function of the text. Errors: E-WRITE-VALUE, E-WRITE-LIMIT."""
+        most = f"calls are nested more than {self.limits.calls} deep"
         require(self.depth < self.limits.calls, "E-WRITE-LIMIT", most)
         scope = {**f.outer, **f.bound(operands, options)}
         self.depth += 1
@@ -196,7 +196,7 @@ class _Reading(Expressions):
         return None if returned is None else returned.value
 
     def truth(self, test: ast.expr, scope: Scope) -> bool:
-        """A condition that is known while the model is read. Errors: E-WRITE-VALUE."""
+        """Evaluate a condition known while the model is read. Errors: E-WRITE-VALUE."""
         value = self.value(test, scope)
         if not is_known(value):
             raise CompileError(
@@ -208,5 +208,5 @@ class _Reading(Expressions):
         return bool(value)
 
     def lines(self) -> tuple[Line, ...]:
-        """The tensors that lines define."""
+        """Return the tensors that lines define."""
         return tuple(self.found[n] for n in sorted(self.found))

@@ -1,4 +1,4 @@
-"""What reading a written model gives, whichever language it is in."""
+"""The result of reading a written model, and its limits, for both languages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from compiler.ir.types import Type
 
 @dataclass(frozen=True, slots=True)
 class WritingLimits:
-    """How much a text may ask for. Units: characters and counts.
+    """The limits of a text. Units: characters and counts.
 
-    The defaults are for one's own files on one's own machine.
+    The defaults are for trusted local files.
     """
 
     characters: int = 1 << 26
     iterations: int = 1_000_000
-    """Statements that are run, those inside loops and functions each time."""
+    """The executed statements, counted with repetitions."""
     calls: int = 50
-    """Functions inside each other."""
+    """The depth of nested calls."""
     tracing: TracingLimits = TracingLimits(n_nodes=1_000_000, n_elements=1 << 33)
 
     def check_text(self, text: str) -> None:
-        """Errors: E-WRITE-LIMIT."""
+        """Check the length of a text. Errors: E-WRITE-LIMIT."""
         if len(text) > self.characters:
             found = f"the text has {len(text):,} characters"
             raise CompileError("E-WRITE-LIMIT", f"{found}; at most {self.characters:,} are read")
@@ -35,12 +35,12 @@ PAGE_LIMITS = WritingLimits(
     iterations=20_000,
     tracing=TracingLimits(n_nodes=2_000, n_elements=1 << 26, list_elements=1 << 12),
 )
-"""For texts that strangers give a server."""
+"""The limits for untrusted texts on a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A value that a line of the text defines; lines count from 1."""
+    """A value defined by a line of the text; lines count from 1."""
 
     line: int
     name: str
@@ -49,9 +49,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text as far as it could be read: `graph` is there when there are no problems."""
+    """The result of reading a text; `graph` is present if there are no problems."""
 
     graph: Graph | None
     problems: tuple[CompileError, ...]
     lines: tuple[Line, ...]
-    """The values that lines define, in order; of a line that runs again, the last time."""
+    """The values that lines define, in order; for a repeated line, the last one."""

@@ -1,7 +1,7 @@
-"""Defects of onnx.reference, corrected here for all who run it: a table, one entry a defect.
+"""Corrections of defects of onnx.reference, one table entry per defect.
 
-onnx.reference evaluates foreign operators and is what programs are checked against. An entry
-stands here only where the text of the standard and the runtimes agree on something else.
+onnx.reference evaluates foreign operators and is the oracle for programs. An entry is here only
+where the text of the standard and the runtimes agree on another result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A corrected operator: its ONNX name, the module here that has it, and what was wrong.
+    """A corrected operator: its ONNX name, its module here, and the defect.
 
-    `cases` are published test cases whose expected outputs have the same defect, since they were
-    made by onnx.reference.
+    `cases` are published test cases with the same defect, since onnx.reference made their outputs.
     """
 
     operator: str
@@ -85,20 +84,20 @@ TABLE = (
 
 
 def is_corrected_case(name: str) -> bool:
-    """Whether a published test case has expected outputs with a defect of this table."""
+    """Whether the expected outputs of a published test case have a defect of this table."""
     return any(name in c.cases for c in TABLE)
 
 
 @cache
 def corrected() -> tuple[type[Any], ...]:
-    """The corrected operators as onnx.reference takes them: classes of their ONNX names."""
+    """Return the corrected operators for onnx.reference: classes of their ONNX names."""
     return tuple(
         getattr(importlib.import_module(f"{__name__}.{c.module}"), c.operator) for c in TABLE
     )
 
 
 def corrected_evaluator(model: Any) -> Any:
-    """An onnx.reference evaluator of a model, with all corrections."""
+    """Make an onnx.reference evaluator of a model, with all corrections."""
     from onnx.reference import ReferenceEvaluator
 
     return ReferenceEvaluator(model, new_ops=list(corrected()))

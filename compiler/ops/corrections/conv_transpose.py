@@ -1,4 +1,4 @@
-"""ConvTranspose of several groups, and with pads that follow from the wanted shape."""
+"""ConvTranspose of several groups, and with pads derived from the output shape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnx.reference.ops import op_conv_transpose
 
 
 class ConvTranspose(op_conv_transpose.ConvTranspose):
-    """Group by group, each with its own part of the bias."""
+    """ConvTranspose group by group, each with its part of the bias."""
 
     def _run(self, X: Any, W: Any, *bias: Any, **attrs: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         B = bias[0] if bias else None
@@ -29,7 +29,7 @@ class ConvTranspose(op_conv_transpose.ConvTranspose):
 
 
 def _pads(x: Any, w: Any, shape: list[int], window: dict[str, Any]) -> list[int]:
-    """The pads of the text: with NOTSET the larger half comes first."""
+    """Return the pads of the standard's text: with NOTSET, the larger half is first."""
     ones = [1] * len(shape)
     strides, dilations = window.get("strides") or ones, window.get("dilations") or ones
     extra = window.get("output_padding") or [0] * len(shape)

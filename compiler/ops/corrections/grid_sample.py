@@ -1,4 +1,4 @@
-"""GridSample with the modes' old names, and with neighbours outside that are the border's."""
+"""GridSample with old names of modes, and with border values of outside neighbours."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from onnx.reference.ops import op_grid_sample
 
 OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
-"""What the modes were called before opset 20."""
+"""The names of modes before opset 20."""
 
 MARGIN = 3
-"""Elements outside the image: behind so many of them a cubic sees the border's value only."""
+"""The margin outside the image beyond which a cubic reads only border values."""
 
 
 class GridSample(op_grid_sample.GridSample):
-    """Reads an image that goes on with its border's values."""
+    """GridSample of an image extended by its border values."""
 
     def _run(
         self,
@@ -33,7 +33,7 @@ class GridSample(op_grid_sample.GridSample):
 
 
 def _continued(x: Any, grid: Any, is_aligned: bool) -> tuple[Any, Any]:
-    """The image with a margin of its border, and the same places in it, from corner to corner."""
+    """Extend the image by a margin of its border, and map the grid to it, corner to corner."""
     sizes = np.array(x.shape[:1:-1], np.float64)  # a grid lists the last axis first
     c = (grid + 1) / 2 * (sizes - 1) if is_aligned else ((grid + 1) * sizes - 1) / 2
     c = np.clip(c, 1 - MARGIN, sizes + MARGIN - 2) + MARGIN

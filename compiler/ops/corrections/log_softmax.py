@@ -1,4 +1,4 @@
-"""LogSoftmax that does not pass through zero."""
+"""LogSoftmax without the logarithm of an underflowed softmax."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class LogSoftmax(op_log_softmax.LogSoftmax):
     """x - max - log(sum(exp(x - max)))."""
 
     def _run(self, X: Any, axis: int | None = None) -> tuple[Any]:
-        if axis is None:  # runners of unary operators give no attributes
+        if axis is None:  # runners of unary operators pass no attributes
             axis = int(getattr(self, "axis"))  # noqa: B009
         moved = X - X.max(axis=axis, keepdims=True) if X.size else X
         return ((moved - np.log(np.exp(moved).sum(axis=axis, keepdims=True))).astype(X.dtype),)

@@ -1,4 +1,4 @@
-"""MaxRoiPool, which onnx.reference does not have."""
+"""MaxRoiPool, which onnx.reference lacks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MaxRoiPool(OpRun):
 
 
 def _bins(first: int, last: int, n: int, size: int) -> list[slice]:
-    """A region from its first to its last place in n bins, which may overlap by one place."""
+    """Divide a region, from first to last element, into n bins that may overlap by one element."""
     length = np.float32(max(last - first + 1, 1)) / np.float32(n)
     starts = [first + int(np.floor(k * length)) for k in range(n)]
     ends = [first + int(np.ceil((k + 1) * length)) for k in range(n)]

@@ -1,4 +1,4 @@
-"""Resize with the length of the result where the text speaks of it."""
+"""Resize with the length of the result where the standard's text requires it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ops.resize_scales import meant, scaled_size
 
 
 class Resize(op_resize.Resize):
-    """One axis after the other, each with its scale and its new length."""
+    """Resize axis by axis, each with its scale and new length."""
 
     def _run(self, X: Any, *given: Any, **how: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         roi, scales, sizes = (*given, None, None, None)[:3]
@@ -38,7 +38,7 @@ def _is_cropped(crop: Any, how: dict[str, Any]) -> bool:
 def _along(
     x: Any, axis: int, size: int, scale: float, kernel: Any, crop: Any, how: dict[str, Any]
 ) -> Any:
-    """One axis. onnx.reference multiplies scale and length to get the length of the result."""
+    """Resize one axis; onnx.reference would compute its length as scale * length."""
     mode = how["coordinate_transformation_mode"]
     if mode == "pytorch_half_pixel" and size == 1:
         mode = "align_corners"  # the same place, 0
@@ -62,7 +62,7 @@ def _along(
 
 
 def _targets(old: list[int], scales: Any, sizes: Any, policy: str) -> list[tuple[int, float]]:
-    """The new length and the scale of each axis."""
+    """Return the new length and the scale of each axis."""
     if scales is not None:
         exact = [meant(s) for s in scales]
         return [(int(scaled_size(n, s)), float(s)) for n, s in zip(old, exact, strict=True)]
@@ -74,7 +74,7 @@ def _targets(old: list[int], scales: Any, sizes: Any, policy: str) -> list[tuple
 
 
 def _kernel(mode: str, is_smooth: int, how: dict[str, Any]) -> Any:
-    """The weights of the neighbours, from the fraction behind the first and the scale."""
+    """Return the weights of neighbours as a function of the fraction and the scale."""
     a, rounding = how["cubic_coeff_a"], how["nearest_mode"]
     match mode, bool(is_smooth):
         case "nearest", False:

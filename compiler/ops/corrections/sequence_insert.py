@@ -1,4 +1,4 @@
-"""SequenceInsert that can append by its position."""
+"""SequenceInsert with a position that may append."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnx.reference.ops import op_sequence_insert
 
 
 class SequenceInsert(op_sequence_insert.SequenceInsert):
-    """The position n of a sequence of n tensors is behind the last one."""
+    """SequenceInsert where position n of n tensors appends."""
 
     def _run(self, S: Any, T: Any, ind: Any = None) -> tuple[list[Any]]:
         parts = list(S)

@@ -1,4 +1,4 @@
-"""Unique with axes of texts, and with any axis in the order in which rows first come."""
+"""Unique with rows of strings, and with any axis in order of first occurrence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 
 
 class Unique(OpRun):
-    """Rows are compared as tuples, which numbers and texts allow; NaN equals NaN and comes last."""
+    """Unique by comparing rows as tuples of numbers or strings; NaN equals NaN and sorts last."""
 
     def _run(self, x: Any, axis: int | None = None, sorted: int = 1) -> tuple[Any, ...]:
         if axis is None:

@@ -1,1 +1,1 @@
-"""Schedules as a language: the moves, their text form, and replaying a text on a computation."""
+"""The schedule language: its moves, their text form, and the replay of a text."""

@@ -1,4 +1,4 @@
-"""Moves on the stages of a kernel: what is computed where, before the loops of each are shaped."""
+"""Moves on the stages of a kernel: inlining and computing at loops, before moves on loops."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, named,
 from compiler.schedule.tiled.forms import Tiled, find_tiled
 
 MOST_OPERATIONS = 2_000
-"""A stage does not become larger than this by others that are put into it."""
+"""The most operations of a stage after inlining."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of a kernel and the loops that they share, with the moves made so far.
+    """The stages of a kernel and their shared loops, with the moves made so far.
 
-    `stage` is the name of the one that the next move is about. `tiled` are those of a convolution
-    in tiles, which share their loops in a way of their own.
+    `stage` names the subject of the next move. `tiled` are the stages of a convolution in tiles,
+    which share loops over bands of tiles.
     """
 
     computation: Computation
@@ -42,16 +42,16 @@ class Stages:
 
     @classmethod
     def of(cls, computation: Computation, constants: frozenset[str]) -> Self:
-        """The stages as they are, none inside loops of another."""
+        """Return the stages of a computation, without shared loops."""
         parts = tuple(joints(computation))
         return cls(computation, constants, parts, find_tiled(parts, computation, constants))
 
     def on(self, stage: str) -> Self:
-        """The same, with the next move to be about a stage."""
+        """Return the stages with another subject for the next move."""
         return replace(self, stage=stage)
 
     def because(self, reason: str) -> Self:
-        """The same, with the reason why the next move is made."""
+        """Return the stages with a reason for the next move."""
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
@@ -59,7 +59,7 @@ class Stages:
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
-        """Nothing that a later move on stages could break."""
+        """Check nothing: moves on stages have no invariant beyond their own conditions."""
 
     @move(
         level="stages",
@@ -100,23 +100,23 @@ class Stages:
         """,
     )
     def inline(self) -> Self:
-        """Compute a stage wherever it is read, and store it nowhere.
+        """Substitute the expression of a stage for its reads, and store the stage nowhere.
 
-        It saves a walk through memory, and computes an element as often as it is read. A stage that
-        is a result, or a reduction, stays; so does one that is read at computed places.
+        It saves a store and a load per element, and recomputes an element at every read. Results,
+        reductions and stages read at computed indices cannot be inlined.
         """
         part = self._part(self.stage)
         require_legal(
             all(not isinstance(m, Group) for m in self.members),
-            "stages run inside loops of others already",
-            "inline stages first, then compute others at loops",
+            "some stages already run inside loops of others",
+            "move inline() before all compute_at()",
         )
         (stage, *others) = part
         t = stage.target
         require_legal(not others and t not in self.computation.outputs, f"{t} is a result")
         require_legal(
             stage.reduce is None,
-            f"{t} is a reduction: all of it would run again for every element that reads it",
+            f"{t} is a reduction: every read would recompute all of it",
         )
         require_legal(
             self._is_filled_once(t) and stage.is_identity_indexed(), f"several stages fill {t}"
@@ -125,7 +125,7 @@ class Stages:
         later = self.computation.stages[position + 1 :]
         require_legal(
             stage.read_tensors.isdisjoint(u for s in later for u in s.stored_tensors),
-            f"what {t} is made of is stored to again before {t} is read",
+            f"an operand of {t} is overwritten before {t} is read",
         )
         made = tuple(_with_inlined(stage, s) for s in later)
         tensors = {n: v for n, v in self.computation.tensors.items() if n != t}
@@ -178,11 +178,11 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage inside a loop of another: in each iteration the part that it reads.
+        """Compute a stage inside a loop of another: each iteration computes the part that it reads.
 
-        The loop contains both, with `places` elements an iteration. A stage that is read inside
-        alone has memory for one iteration, which pays where that stays in a cache. All stages
-        between have to run inside too, so the last one that is read moves first.
+        Each iteration computes `places` elements of the axis. A stage read only inside the loop is
+        stored for one iteration at a time, which helps where that fits a cache. All stages in
+        between must run inside too, so move the last producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{self.stage} is {stage}")
@@ -197,14 +197,14 @@ class Stages:
             inside, at = around[: around.index(group)], group
             require_legal(
                 group.places == places,
-                f"the loop over {loop} of {stage} computes {group.places} places an iteration",
+                f"the loop over {loop} of {stage} computes {group.places} places per iteration",
             )
         self._require_beside(part, stage, inside)
         siblings = inside[-1].members if inside else self.members
         own = self._own_axis(part, group, siblings, at)
         require_legal(
             all(g.own[name_of(part)] != own for g in inside),
-            f"a loop over {own} stands round {self.stage} already",
+            f"a loop over {own} already contains {self.stage}",
         )
         grown = Group((part, *group.members), {name_of(part): own, **group.own}, group.places)
         return replace(self, members=_moved(self.members, part, at, grown))
@@ -212,7 +212,7 @@ class Stages:
     def _new_group(
         self, stage: str, other: Joint, loop: str, places: int, around: Sequence[Group]
     ) -> Group:
-        """The loop of a nest, round it alone. Errors: E-SCHEDULE-MOVE where it cannot be."""
+        """Make a group of one loop and its own nest. Errors: E-SCHEDULE-MOVE."""
         self._require_free(stage, other)
         names = ", ".join(other[0].axes) or "none"
         require_legal(
@@ -220,23 +220,23 @@ class Stages:
         )
         require_legal(
             all(g.own[name_of(other)] != loop for g in around),
-            f"a loop over {loop} stands round {stage} already",
+            f"a loop over {loop} already contains {stage}",
         )
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: {places} an iteration are no loop",
+            f"{loop} of {stage} has {extent} places: with {places} per iteration it is no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
 
     def _part(self, name: str) -> Joint:
-        """The nest of this name. Errors: E-SCHEDULE-MOVE."""
+        """Return the nest of this name. Errors: E-SCHEDULE-MOVE."""
         found = named(self.members)
         beside = (n for n, part in found.items() if any(s.target == name for s in part[1:]))
         together = next(beside, "")
         require_legal(
-            name in found or not together, f"{name} is made in one nest with {together}: name that"
+            name in found or not together, f"{name} is part of the nest {together}: use that name"
         )
         require_legal(
             name in found,
@@ -249,7 +249,7 @@ class Stages:
         return sum(tensor in s.stored_tensors for s in self.computation.stages) == 1
 
     def _require_free(self, name: str, part: Joint) -> None:
-        """Check that a nest may run interleaved of a loop that others share."""
+        """Check that a nest may run inside a loop that other nests share."""
         tensors = self.computation.tensors
         if self.tiled is not None:
             own = [*self.tiled.results, self.tiled.weights, self.tiled.image, self.tiled.product]
@@ -260,7 +260,7 @@ class Stages:
         for s in part:
             require_legal(self._is_filled_once(s.target), f"several stages fill {s.target}")
             require_legal(
-                not tensors[s.target].layout.halo, f"the zeros round {s.target} are stored once"
+                not tensors[s.target].layout.halo, f"the halo of {s.target} is stored only once"
             )
 
     def _require_no_blocks(self, part: Joint, axis: str) -> None:
@@ -269,11 +269,11 @@ class Stages:
             for t, index in ((s.target, s.index), *((r.tensor, r.index) for r in s.reads)):
                 require_legal(
                     not (tensors[t].layout.block > 1 and axis in affine.symbols(index[1])),
-                    f"{axis} runs over channels of {t}, which lie in blocks",
+                    f"{axis} runs over the blocked channels of {t}",
                 )
 
     def _require_beside(self, part: Joint, stage: str, inside: Sequence[Group]) -> None:
-        """Check that a nest stands inside the same loops as the loop that it is to run in."""
+        """Check that a nest is inside the same loops as its new loop."""
         own = _around(self.members, part)
         missing = next((g for g in inside if g not in own), None)
         require_legal(
@@ -289,10 +289,10 @@ class Stages:
         )
 
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
-        """What a nest calls the axis of a group it is to run in, before all that is inside.
+        """Return the nest's own name of the axis of a group that it is about to join.
 
-        Errors: E-SCHEDULE-MOVE where an iteration of the loop needs other places of it than its
-        own, or another stage needs it earlier.
+        Errors: E-SCHEDULE-MOVE where an iteration needs elements of other iterations, or where
+        another stage reads the nest's results earlier.
         """
         made, needed = stored([part]), read([part])
         begin, end = siblings.index(part), siblings.index(at)
@@ -313,7 +313,7 @@ class Stages:
         words = "is read" if made & read(group.joints) else "belongs"
         require_legal(
             bool(own),
-            f"not one place of {self.stage} alone {words} in an iteration of the loop over "
+            f"no single place of {self.stage} {words} in an iteration of the loop over "
             f"{group.loop} of {consumer}",
         )
         require_legal(
@@ -326,7 +326,7 @@ class Stages:
 
 
 def _around(members: Sequence[Member], part: Joint) -> list[Group]:
-    """The groups that a nest is in, outermost first."""
+    """Return the groups that contain a nest, outermost first."""
     for m in members:
         if isinstance(m, Group) and any(p is part for p in m.joints):
             return [m, *_around(m.members, part)]
@@ -334,7 +334,7 @@ def _around(members: Sequence[Member], part: Joint) -> list[Group]:
 
 
 def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> tuple[Member, ...]:
-    """The members without a nest, which is inside the group made in place of another member."""
+    """Remove a nest from its place and replace another member with the group that contains it."""
     found: list[Member] = []
     for m in members:
         if m is at:
@@ -347,7 +347,7 @@ def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> t
 
 
 def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
-    """The axis of a nest of which each iteration of a group needs its own places; "" for none."""
+    """Return the axis of a nest whose places match the iterations of a group, or ""."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0
@@ -367,14 +367,14 @@ def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
 
 
 def _at(index: tuple[Expr, ...], places: tuple[Expr, ...], own: str) -> set[str | None]:
-    """The axes in an index where other places are an axis."""
+    """Return the components of an index at the positions where `places` is the axis `own`."""
     return {axis_of(e) for e, place in zip(index, places, strict=True) if axis_of(place) == own}
 
 
 def _beside(part: Joint, group: Group, temporaries: frozenset[str]) -> list[str | None]:
-    """Axes of a nest that nothing inside a group reads: those that go with the group's.
+    """Return the axes of a nest that correspond to the group's, where no group member reads it.
 
-    First where both read the same, then where both are stored.
+    Axes of operands that both read come first, then axes of stored results.
     """
     other = group.consumer
     pairs = [
@@ -393,19 +393,19 @@ def _beside(part: Joint, group: Group, temporaries: frozenset[str]) -> list[str 
 
 
 def _with_inlined(producer: Stage, s: Stage | Routine) -> Stage | Routine:
-    """A stage with what another one computes in place of its reads. Errors: E-SCHEDULE-MOVE."""
+    """Substitute the value of one stage into another. Errors: E-SCHEDULE-MOVE."""
     t = producer.target
     if t not in s.read_tensors:
         return s
     require_legal(not isinstance(s, Routine), f"a routine reads {t}")
     assert isinstance(s, Stage)
     require_legal(
-        all(f.tensor != t for f in fetches(s.value)), f"{s.target} reads {t} at computed places"
+        all(f.tensor != t for f in fetches(s.value)), f"{s.target} reads {t} at computed indices"
     )
     n_reads = sum(isinstance(p, Read) and p.tensor == t for p in walk(s.value))
     n_parts = sum(1 for _ in walk(s.value)) + n_reads * sum(1 for _ in walk(producer.value))
     require_legal(
         n_parts <= MOST_OPERATIONS,
-        f"{s.target} would be made of {n_parts:,} operations, the limit is {MOST_OPERATIONS:,}",
+        f"{s.target} would have {n_parts:,} operations, the limit is {MOST_OPERATIONS:,}",
     )
     return into_consumer(producer, s)

@@ -1,4 +1,4 @@
-"""A move as it is made: its name with arguments, and why; and the line of text that asks for it."""
+"""Calls of moves: name, arguments and reason; and the lines of a schedule that hold them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Argument = str | int
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A move with its arguments; `because` is why it was made, in words ("" when nobody says)."""
+    """A move with its arguments and its reason in words (`because`, "" for none)."""
 
     move: str
     arguments: tuple[Argument, ...]
@@ -25,9 +25,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A call on one nest, which goes by the name of what it computes.
+    """A call on one nest, named after its target.
 
-    The second nest that fills a target is `Y#2`. `where` is the place in the text it was read from.
+    The second nest that fills a target is `Y#2`. `where` is the position in the source text.
     """
 
     nest: str
@@ -39,5 +39,5 @@ class Line:
 
 
 def text_of(lines: tuple[Line, ...]) -> str:
-    """The text form of a schedule; `parse_schedule` reads it back."""
+    """Print a schedule; `parse_schedule` reads the text back."""
     return "".join(f"{line}\n" for line in lines)

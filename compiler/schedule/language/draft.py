@@ -1,4 +1,4 @@
-"""A schedule that is being written: what is wrong with it, and the loops after each line."""
+"""A schedule during editing: its problems, and the loops after each line."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 MOST_PROBLEMS = 20
-"""Nobody mends more at once."""
+"""The most problems reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestAt:
-    """The loops of a nest after a line of the text, outermost first, and the tensors it reads.
+    """The loops of a nest after a line of the text, outermost first, and its operands.
 
-    Line 0 is where the nest begins.
+    Line 0 is the state before the first move.
     """
 
     nest: str
@@ -43,7 +43,7 @@ class NestAt:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What reading a schedule gave. `stages` are the names that moves on stages may be about."""
+    """The result of reading a schedule; `stages` are the names that moves on stages accept."""
 
     problems: tuple[CompileError, ...]
     n_moves: int
@@ -54,11 +54,11 @@ class Draft:
 def draft(
     text: str, computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Draft:
-    """Read the text of a schedule of a computation, as far as it can be read.
+    """Read the text of a schedule as far as possible.
 
-    Each line that is no move is a problem of its own. The lines before the first of them are
-    replayed, nest by nest, each up to its first move that is refused. Problems stand at the word
-    that is wrong, as far as the reason names one.
+    Each line that does not parse is a problem. The lines before the first such line are replayed,
+    each nest up to its first refused move. A problem points at the word that its reason names,
+    if any.
     Errors: none; they are in the draft.
     """
     lines, problems = _lines(text)
@@ -67,7 +67,7 @@ def draft(
     try:
         assemble(computation, constants, options, reader.arrange, reader.shape)
         problems += reader.problems
-        if not problems:  # what holds for all of the text together
+        if not problems:  # limits on the whole text
             replay_lines(lines, computation, constants, options)
     except CompileError as e:
         problems += reader.problems
@@ -84,7 +84,7 @@ def _targets(part: object) -> Sequence[str]:
 
 
 def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
-    """The lines that are moves, and what is wrong with the others."""
+    """Return the lines that parse, and the errors of the others."""
     lines: list[Line] = []
     problems: list[CompileError] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -100,7 +100,7 @@ def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
 
 
 def _widened(error: CompileError, row: str) -> CompileError:
-    """The error at the whole word that begins at its place."""
+    """Extend the position of an error to the whole word."""
     word = re.compile(r"[\w.#']+").match(row, error.where.column - 1)
     return _at_place(error, replace(error.where, length=len(word.group()) if word else 1))
 
@@ -110,7 +110,7 @@ def _at_place(error: CompileError, where: Where) -> CompileError:
 
 
 class _Reader:
-    """Replays lines, and goes on behind what is refused."""
+    """Replays lines, and continues after a refused move."""
 
     def __init__(self, lines: Sequence[Line], rows: Sequence[str]) -> None:
         self.rows = rows
@@ -133,7 +133,7 @@ class _Reader:
                 stages = apply_between(stages, line)
             except CompileError as e:
                 self.problems.append(self.placed(e))
-                self.inside = {}  # they are about other nests
+                self.inside = {}  # the names belong to other nests
                 break
         return stages
 
@@ -152,7 +152,7 @@ class _Reader:
         return nest
 
     def placed(self, error: CompileError) -> CompileError:
-        """The error at the word of its line that the reason names; without a line at the last."""
+        """Place an error at the word that its reason names; without a line, at the last line."""
         where = error.where
         if not where.line:
             if self.last is None:

@@ -1,4 +1,4 @@
-"""What holds for every nest, whatever moves made it; and what must hold before it becomes code."""
+"""The invariants of every nest, and the conditions for emitting a nest as code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
-"""Upper case is for tensors and for sizes that only a run tells."""
+"""Loop names begin with a lower-case letter: tensors and open sizes are upper case."""
 
 _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
-"""Names that loops over what is left, or over lines, get when a nest is written out."""
+"""Names reserved for remainder loops and for loops over cache lines."""
 
 
 MOST_SUMS = 1 << 24
-"""Partial sums that a nest may keep in memory."""
+"""The most partial sums of a nest in memory."""
 
 
 def require_legal(condition: bool, message: str, hint: str = "") -> None:
@@ -25,7 +25,7 @@ def require_legal(condition: bool, message: str, hint: str = "") -> None:
 
 
 def require_new(nest: Loops, *names: str) -> None:
-    """Refuse names of loops that are taken. Errors: E-SCHEDULE-MOVE."""
+    """Refuse names that other loops have, or that are not loop names. Errors: E-SCHEDULE-MOVE."""
     for name in names:
         plain = _WORD.fullmatch(name) and not _MADE_LATER.fullmatch(name)
         message = f"{name!r:.60} cannot be the name of a loop"
@@ -35,10 +35,10 @@ def require_new(nest: Loops, *names: str) -> None:
 
 
 class Checked(Loops):
-    """A nest that is checked after every move."""
+    """A nest that checks its invariants after every move."""
 
     def require_sound(self) -> None:
-        """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+        """Check the invariants of a nest. Errors: E-SCHEDULE-MOVE."""
         _require_sound(self)
 
 
@@ -53,7 +53,7 @@ def _require_sound(nest: Loops) -> None:
     for a in nest.axes:
         if a.kind in ("unroll", "vector", "dot", "tile"):
             known = isinstance(a.extent, int)
-            require_legal(known, f"only a run tells how long {a} is: split it first")
+            require_legal(known, f"the length of {a} is known only at run time: split it first")
         if a.kind == "vector":
             _require_vector(nest, a)
         if a.kind == "parallel":
@@ -65,11 +65,14 @@ def _require_sound(nest: Loops) -> None:
 
 
 def _require_entry(nest: Loops, e: Entry) -> None:
-    """Check what is done as iterations begin: loops that it depends on have stayed inside."""
+    """Check a copy or prefetch: the loops that it depends on are still inside its loop."""
     at = nest.position(e.loop)
     outside = not e.over or nest.position(e.over) < at
-    require_legal(outside, f"{e.over} does not run outside of {e.loop}")
-    require_legal(nest.axes[at].kind != "vector", f"{e.loop} begins {e.tensor} for all lanes")
+    require_legal(outside, f"{e.over} does not run outside {e.loop}")
+    require_legal(
+        nest.axes[at].kind != "vector",
+        f"{e.loop} copies or prefetches {e.tensor}: it cannot be vectorized",
+    )
     if not e.block:
         return
     for a in nest.axes[: at + 1]:
@@ -81,22 +84,22 @@ def _require_entry(nest: Loops, e: Entry) -> None:
         reads = any(a.var in affine.symbols(i) for i in e.index)
         require_legal(
             not reads or a.var in places,
-            f"{a.var} ran outside of {e.loop} when {e.tensor} was copied: the copy has no place "
-            "for each of its iterations",
+            f"{a.var} ran outside {e.loop} when {e.tensor} was copied, so the copy has no axis "
+            "for it",
         )
 
 
 def _require_block(nest: Loops) -> None:
-    """Check the block of partial sums: its size is known, and its loop has not become lanes."""
+    """Check the block of partial sums: its size is known, and its loop is not vectorised."""
     last = nest.position(nest.cached) + 1 if nest.cached else 0
     for a in nest.axes[:last]:
-        message = f"{a.var} adds to sums in memory, one by one"
+        message = f"{a.var} adds to sums in memory, one iteration after the other"
         require_legal(not a.is_reduction or (a.kind == "for" and not a.lanes), message)
     first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
     n_points = 1
     for b in nest.axes[first:]:
         if not b.is_reduction:
-            require_legal(isinstance(b.extent, int), f"only a run tells how long {b} is")
+            require_legal(isinstance(b.extent, int), f"the length of {b} is known only at run time")
             n_points *= b.size
     require_legal(n_points <= MOST_SUMS, f"{n_points:,} sums in memory, the limit is {MOST_SUMS:,}")
 
@@ -120,7 +123,7 @@ def _require_vector(nest: Loops, a: Axis) -> None:
     require_legal(
         not a.is_reduction or a.lanes,
         f"all lanes of {a.var} would add to one element",
-        f"rfactor({a.var}) gives each lane a sum of its own",
+        f"rfactor({a.var}) gives each lane its own sum",
     )
     lanes = [b.var for b in nest.axes if b.lanes]
     require_legal(
@@ -130,15 +133,16 @@ def _require_vector(nest: Loops, a: Axis) -> None:
 
 
 def require_finished(nest: Loops) -> None:
-    """Check what must hold before a nest is written out as Loop IR. Errors: E-SCHEDULE-MOVE."""
+    """Check the conditions for emitting a nest as Loop IR. Errors: E-SCHEDULE-MOVE."""
     require_legal(
         not nest.owed,
         f"a loop runs past the end of {', '.join(sorted(nest.owed))}",
-        "pack it: the packed constant has zeros there",
+        "pack it: packing pads the constant with zeros",
     )
     for a in nest.axes[:-1]:
         require_legal(
-            a.kind != "dot", f"{a.var} is a step of the processor: {nest.axes[-1].var} runs inside"
+            a.kind != "dot",
+            f"{a.var} is one dot step and must be innermost: {nest.axes[-1].var} is inside",
         )
     tiles = [a for a in nest.axes if a.kind == "tile"]
     if tiles:
@@ -150,8 +154,8 @@ def require_finished(nest: Loops) -> None:
     lanes = next((a.var for a in nest.axes[:first] if inside and a.kind == "vector"), "")
     require_legal(
         not lanes,
-        f"lanes of {lanes} would share one sum, since all of the reduction runs inside",
-        f"split {nest.axes[first].var if inside else ''} first: its outer part runs outside of "
+        f"lanes of {lanes} would share one sum, since the whole reduction runs inside",
+        f"split {nest.axes[first].var if inside else ''} first, and run its outer part outside "
         f"{lanes}",
     )
     for a in nest.axes[first:]:
@@ -159,21 +163,21 @@ def require_finished(nest: Loops) -> None:
             continue
         require_legal(
             a.kind in ("unroll", "vector"),
-            f"{a.var} runs inside the reduction, so each of its {a.extent} iterations has a sum in "
-            "a register of its own, and registers have no index at run time",
-            f"unroll({a.var}), reorder it outside of {nest.axes[first].var}, or keep the sums in "
+            f"{a.var} runs inside the reduction, so each of its {a.extent} iterations needs a "
+            "register, and registers cannot be indexed at run time",
+            f"unroll({a.var}), reorder it outside {nest.axes[first].var}, or keep the sums in "
             f"memory: cache_write({nest.axes[first].var})",
         )
 
 
 def _require_tile(nest: Loops, rows: Axis) -> None:
-    """Check what runs inside the rows of a tile: steps of the sum, lanes, a dot step."""
+    """Check the loops inside the rows of a tile: reduction steps, lanes, a dot step."""
     inside = nest.axes[nest.axes.index(rows) + 1 :]
     steps = [a for a in inside if a.kind == "for" and a.is_reduction and not a.lanes]
     kinds = [a.kind for a in inside if a not in steps[:1]]
     order = [*steps[:1], *(a for a in inside if a not in steps[:1])]
     require_legal(
         kinds == ["vector", "dot"] and order == list(inside),
-        f"{rows.var} runs over the rows of a tile, inside which run steps of the sum, lanes and a "
-        f"dot step, and not {', '.join(map(str, inside)) or 'nothing'}",
+        f"{rows.var} runs over the rows of a tile: inside it needs reduction steps, lanes and a "
+        f"dot step, and has {', '.join(map(str, inside)) or 'nothing'}",
     )

@@ -1,11 +1,11 @@
-"""What a move is: a declaration with words, kinds of arguments, an example and a near miss.
+"""The declaration of a move: description, kinds of arguments, an example and a near miss.
 
     @move(example="...", near_miss="...")
     def split(self, loop: LoopName, factor: Count, outer: NewLoop, inner: NewLoop) -> Self:
         ...
 
-A move is a method of a nest, or of the stages of a kernel, that returns a new one. The declaration
-writes down each call with its arguments, so what was done is a text that can be replayed.
+A move is a method of a nest, or of the stages of a kernel, that returns a new one. The decorator
+records each call with its arguments, so that the record is a text that can be replayed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from compiler.schedule.language.call import Argument, Call
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument of a move is; `words` tell it in an error and on the page."""
+    """The kind of a move's argument; `words` describe it in errors and on the page."""
 
     name: str
     words: str
@@ -42,17 +42,17 @@ class Kind:
 LoopName = Annotated[str, Kind("loop", "the name of a loop")]
 NewLoop = Annotated[str, Kind("new loop", "a name for a loop, not used before")]
 Count = Annotated[int, Kind("number", "a whole number of at least 1", is_number=True)]
-StepName = Annotated[str, Kind("step", "the name of a step that processors have")]
-TensorName = Annotated[str, Kind("tensor", "the name of a tensor that is read")]
+StepName = Annotated[str, Kind("step", "the name of a processor's step: dot or tile")]
+TensorName = Annotated[str, Kind("tensor", "the name of an operand")]
 StageName = Annotated[str, Kind("stage", "the name of a stage")]
 
 Level = Literal["stages", "nest"]
-"""What a move is made on: the stages of a kernel, or the loops of one nest."""
+"""The level of a move: the stages of a kernel, or the loops of one nest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a move: `is_rest` takes any number of them, `default` may be left out."""
+    """A parameter of a move; `is_rest` marks a variadic one, `default` an optional one."""
 
     name: str
     kind: Kind
@@ -65,11 +65,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """A move: what it does in words, what it takes, an example, and a near miss.
+    """A move: its description, parameters, example and near miss.
 
-    Both are executed by tests and shown by the page. `example` is a computation, a schedule that
-    uses the move, and the loops that come out; `near_miss` a computation, a schedule whose last
-    line is refused, and words of the reason.
+    Tests execute both and the page shows them. `example` is a computation, a schedule that uses
+    the move, and the resulting loops. `near_miss` is a computation, a schedule whose last line is
+    refused, and a piece of the error message.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Move:
 
     @property
     def title(self) -> str:
-        """The first sentence of the words."""
+        """The first line of the description."""
         return " ".join(self.words.split("\n\n", 1)[0].split())
 
     @property
     def signature(self) -> str:
-        """The move as it is written: `split(loop, factor, outer, inner)`."""
+        """The signature as text: `split(loop, factor, outer, inner)`."""
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 
 
@@ -95,19 +95,19 @@ MOVES: dict[str, Move] = {}
 
 
 class Shaped(Protocol):
-    """What moves are made on."""
+    """The subject of moves: a nest, or the stages of a kernel."""
 
     @property
     def reason(self) -> str:
-        """Why the next move is made."""
+        """The reason of the next move."""
         ...
 
     def because(self, reason: str) -> Self:
-        """The same, with the reason why the next move is made."""
+        """Return the same with a reason for the next move."""
         ...
 
     def require_sound(self) -> None:
-        """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+        """Check the invariants that every move preserves. Errors: E-SCHEDULE-MOVE."""
         ...
 
     def noted(self, call: Call, before: Self) -> Self:
@@ -123,9 +123,9 @@ Method = Callable[Concatenate[State, P], State]
 def move(
     *, example: str, near_miss: str, level: Level = "nest"
 ) -> Callable[[Callable[Concatenate[State, P], State]], Callable[Concatenate[State, P], State]]:
-    """Declare a move; its name is the method's, its words the docstring.
+    """Declare a move, named after the method and described by its docstring.
 
-    A call that changes nothing is not written down.
+    A call without effect is not recorded.
     """
 
     def declare(
@@ -154,7 +154,7 @@ def move(
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """The arguments in order, without what it is made on and the names at the end left out."""
+    """Yield the arguments in order, without the subject and omitted optional ones."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()
@@ -170,7 +170,7 @@ def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Ite
 
 
 def moves_table() -> str:
-    """The moves as a table in Markdown, those on nests first: what docs/schedules.md shows."""
+    """Print the moves as the Markdown table of docs/schedules.md, those on nests first."""
     moves = sorted(MOVES.values(), key=lambda m: m.level != "nest")
     rows = [f"| `{m.signature}` | {m.title} |" for m in moves]
     return "\n".join(["| move | what it does |", "|---|---|", *rows]) + "\n"

@@ -1,4 +1,4 @@
-"""Moves that change which loops there are, and their order."""
+"""Moves that split, fuse and reorder loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.schedule.language.move import Count, LoopName, NewLoop, move
 
 
 class Order(Checked):
-    """A nest whose loops can be cut, joined and put in another order."""
+    """A nest with the moves `split`, `fuse` and `reorder`."""
 
     @move(
         example="""
@@ -47,20 +47,20 @@ class Order(Checked):
     def split(
         self, loop: LoopName, factor: Count, outer: NewLoop = "", inner: NewLoop = ""
     ) -> Self:
-        """Run a loop in parts: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
+        """Split a loop in two: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
 
-        When the factor does not divide the length, the last part is shorter and is written out as
-        code of its own. A loop that has such parts cannot be split again, only what is inside them.
-        Without names the parts of `j` are `jo` and `ji`.
+        When the factor does not divide the length, the last part is shorter and gets separate code
+        (loop peeling). The outer loop of such a split cannot be split again, the inner one can.
+        The default names for `j` are `jo` and `ji`.
         """
         a = self.axis(loop)
-        require_legal(a.kind == "for" and loop not in self.held, f"{a} is no plain loop any more")
+        require_legal(a.kind == "for" and loop not in self.held, f"{a} is no longer a plain loop")
         own = self.splits.get(loop)
         require_legal(
             own is None or not self.is_uneven(own),
             f"the last part of {loop} is shorter, so it cannot be split again",
         )
-        require_legal(factor >= 1, f"parts of {factor} iterations")
+        require_legal(factor >= 1, f"the factor is {factor}, but must be at least 1")
         names = (outer or f"{loop}o", inner or f"{loop}i")
         require_new(self, *names)
         made = Split(loop, a.extent, names[0], names[1], factor)
@@ -90,30 +90,28 @@ class Order(Checked):
         =>
         Y: fuse(i, k, ik)
         =>
-        are not next to each other
+        are not adjacent
         """,
     )
     def fuse(self, outer: LoopName, inner: LoopName, loop: NewLoop) -> Self:
-        """Run two loops as one: `for i<m { for j<n }` becomes `for ij<m*n`.
+        """Fuse two loops: `for i<m { for j<n }` becomes `for ij<m*n`.
 
-        The loops are plain, next to each other, and both over the target's points or both over the
-        reduction; no part of them is shorter at the end.
+        The loops must be plain, adjacent, and both over the target's points or both over the
+        reduction. Neither may have a shorter last part.
         """
         a, b = self.axis(outer), self.axis(inner)
         at = self.axes.index(a)
-        together = f"{outer} and {inner} cannot run as one"
-        require_legal(
-            self.axes[at + 1 : at + 2] == (b,), f"{together}: they are not next to each other"
-        )
+        together = f"{outer} and {inner} cannot be fused"
+        require_legal(self.axes[at + 1 : at + 2] == (b,), f"{together}: they are not adjacent")
         require_legal(
             a.is_reduction == b.is_reduction and a.lanes == b.lanes,
-            f"{together}: one of them runs over the reduction",
+            f"{together}: only one of them runs over the reduction",
         )
         plain = a.kind == b.kind == "for" and self.held.isdisjoint((outer, inner))
-        require_legal(plain, f"{together}: they are no plain loops any more")
+        require_legal(plain, f"{together}: they are no longer plain loops")
         require_legal(
             not self.is_cut(outer) and not self.is_cut(inner),
-            f"{together}: one of them is part of a loop whose last part is shorter",
+            f"{together}: one of them belongs to a split with a shorter last part",
         )
         require_new(self, loop)
         f = affine.symbol(loop)
@@ -149,10 +147,10 @@ class Order(Checked):
         """,
     )
     def reorder(self, *loops: LoopName) -> Self:
-        """Run the loops in this order, outermost first; those not named come after, as they stood.
+        """Reorder the loops, outermost first; loops not named follow in their former order.
 
-        Any order gives the same result but one: a loop whose length depends on another, since a
-        split did not come out even, stays inside that.
+        Every order is legal with one exception: when a split's factor does not divide the length,
+        the inner loop must stay inside the outer one, on which its length depends.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

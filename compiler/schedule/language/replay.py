@@ -1,4 +1,4 @@
-"""Making the kernel that a schedule's text describes."""
+"""Replay of a schedule's text: the kernel that it describes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compiler.targets.options import CodeOptions
 def replay(
     text: str, computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled:
-    """The kernel that a schedule's text makes of a computation.
+    """Make the kernel of a computation by a schedule's text.
 
-    The text says all: a stage that it does not speak of is computed on its own, its loops as they
-    are. The policy's own moves give the policy's own kernel.
+    The text is complete: a stage that it does not name has its own, unchanged loops. The text of a
+    policy's moves gives the kernel of that policy.
     Errors: E-SCHEDULE-TEXT, E-SCHEDULE-MOVE with the place in the text.
     """
     return replay_lines(parse_schedule(text), computation, constants, options)
@@ -37,7 +37,7 @@ def replay_lines(
     options: CodeOptions,
     begun: dict[str, Nest] | None = None,
 ) -> Scheduled:
-    """The kernel that the lines of a schedule make; `begun` gets the nests as they were before.
+    """Make the kernel by the lines of a schedule; `begun` receives the nests before any move.
 
     Errors: E-SCHEDULE-MOVE.
     """
@@ -53,9 +53,9 @@ def replay_lines(
         if name in used:
             raise CompileError(
                 "E-SCHEDULE-MOVE",
-                f"{name} belongs to a convolution in tiles, whose weights have to be packed",
+                f"{name} belongs to a convolution in tiles, whose weights must be packed",
                 where=used[name][0].where,
-                hint="pack them behind the other moves, or leave out all moves on it",
+                hint="pack them after the other moves, or remove all moves on it",
             )
         found[name] = nest
         if name in waiting:
@@ -77,9 +77,9 @@ def replay_lines(
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """The lines on stages, and those on the loops of nests, which stand behind.
+    """Separate the lines on stages from the lines on loops, which follow.
 
-    Errors: E-SCHEDULE-MOVE where a line on stages stands behind one on loops.
+    Errors: E-SCHEDULE-MOVE where a line on stages follows one on loops.
     """
     between: list[Line] = []
     inside: list[Line] = []
@@ -91,15 +91,15 @@ def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
         else:
             raise CompileError(
                 "E-SCHEDULE-MOVE",
-                f"{line.call.move} stands behind a move on loops, which it would change",
+                f"{line.call.move} follows a move on loops, which it would change",
                 where=line.where,
-                hint="say first where stages are computed",
+                hint="put the moves on stages first",
             )
     return between, inside
 
 
 def by_nest(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """The lines by the nest that they are for, in order."""
+    """Group the lines by nest, in order."""
     found: dict[str, list[Line]] = {}
     for line in lines:
         found.setdefault(line.nest, []).append(line)
@@ -107,12 +107,12 @@ def by_nest(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 
 def apply_between(stages: Stages, line: Line) -> Stages:
-    """The stages after one line of a schedule. Errors: E-SCHEDULE-MOVE at its place."""
+    """Apply one line of a schedule to the stages. Errors: E-SCHEDULE-MOVE at its position."""
     return _applied(stages.on(line.nest), line)
 
 
 def apply_line(nest: Nest, line: Line) -> Nest:
-    """The nest after one line of a schedule. Errors: E-SCHEDULE-MOVE at its place."""
+    """Apply one line of a schedule to a nest. Errors: E-SCHEDULE-MOVE at its position."""
     return _applied(nest, line)
 
 

@@ -1,4 +1,4 @@
-"""Moves that change how a loop runs."""
+"""Moves that change the execution of a loop: unrolled, vectorised, parallel, as one instruction."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
 STEPS: dict[str, LoopKind] = {"dot": "dot", "tile": "tile"}
-"""What `tensorize` can make of a loop."""
+"""The steps that `tensorize` can make of a loop."""
 
 
 class Running(Checked):
-    """A nest whose loops can be run as vectors, written out, or by several threads."""
+    """A nest with the moves `unroll`, `vectorize`, `parallel`, `rfactor` and `tensorize`."""
 
     @move(
         example="""
@@ -38,14 +38,15 @@ class Running(Checked):
         =>
         Y: unroll(i)
         =>
-        only a run tells how long
+        is known only at run time
         """,
     )
     def unroll(self, *loops: LoopName) -> Self:
-        """Write the iterations of loops out one behind the other, without a counter.
+        """Unroll loops: emit all iterations as straight-line code, without a counter.
 
-        What they share is loaded once, and sums inside a reduction stay in registers. More code
-        takes longer to make and no longer fits the processor's cache of decoded instructions.
+        Operands that iterations share are loaded once, and sums inside a reduction stay in
+        registers. Larger code compiles more slowly and may exceed the processor's cache of decoded
+        instructions.
         """
         return self._marked("unroll", *loops)
 
@@ -74,10 +75,10 @@ class Running(Checked):
         """,
     )
     def vectorize(self, loop: LoopName) -> Self:
-        """Run all iterations of the innermost loop at once, one in each lane of vectors.
+        """Vectorise the innermost loop: one iteration in each lane of a vector.
 
-        It pays where neighbours in the loop are neighbours in memory. Lanes over a reduction need a
-        sum each: see `rfactor`.
+        It helps where consecutive iterations access consecutive elements. Lanes over a reduction
+        need one sum each: see `rfactor`.
         """
         return self._marked("vector", loop)
 
@@ -106,9 +107,9 @@ class Running(Checked):
         """,
     )
     def parallel(self, loop: LoopName) -> Self:
-        """Let several threads share the iterations of a loop.
+        """Divide the iterations of a loop among threads.
 
-        Iterations over the target's points do not depend on each other; those of a reduction do.
+        Iterations over the target's points are independent; those of a reduction are not.
         """
         return self._marked("parallel", loop)
 
@@ -146,15 +147,15 @@ class Running(Checked):
         """,
     )
     def rfactor(self, *loops: LoopName) -> Self:
-        """Give each iteration of reduction loops a sum of its own; they are combined at the end.
+        """Give each iteration of reduction loops its own partial sum; combine these at the end.
 
-        Then the loops can be vectorized or unrolled, and no sum waits for the one before. Sums of
-        floats come out rounded differently, and with many terms more exactly.
+        The loops can then be vectorised or unrolled, and the chains of additions are independent.
+        Float sums are rounded differently; with many terms, more accurately.
         """
         for var in loops:
             a = self.axis(var)
             require_legal(a.is_reduction, f"{var} is no loop of the reduction")
-            require_legal(isinstance(a.extent, int), f"only a run tells how long {a} is")
+            require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
         axes = tuple(replace(a, lanes=True) if a.var in loops else a for a in self.axes)
         return self if axes == self.axes else replace(self, axes=axes)
 
@@ -193,38 +194,38 @@ class Running(Checked):
         Y: split(k, 4, ko, kd)
         Y: tensorize(kd, dot)
         =>
-        dot steps sum products, and this is the max of A
+        dot steps sum products, but the reduction is the max of A
         """,
     )
     def tensorize(self, loop: LoopName, step: StepName) -> Self:
-        """Make the innermost loop one step that the processor has an instruction for.
+        """Map a loop to an instruction: a dot product step, or the rows of a matrix tile.
 
-        `dot` adds the products of four neighbouring bytes of one operand and four of another to a
-        sum of 32 bits, in every lane (of bf16, two and two). `tile` runs over the rows of a block
-        of such sums, with steps, lanes and a dot step inside: matrix tiles. Sums of tiles are kept
-        in memory when no loop adds to them. Where the machine lacks a step, it is written out.
+        `dot` multiplies four consecutive bytes of one operand with four of the other (for bf16, two
+        with two) and adds the products to a 32-bit sum in every lane. `tile` runs over the rows of
+        a matrix tile of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles
+        are in memory while no loop adds to them. Machines without the instruction run plain code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")
         if step == "dot":
             require_legal(
                 a.is_reduction,
-                f"{loop} is no loop of the reduction, and products are summed along those only",
+                f"{loop} is no loop of the reduction, and dot steps sum over the reduction only",
             )
         else:
             require_legal(
                 not a.is_reduction and bool(self.reduced),
-                f"{loop} does not run over sums, as the rows of a tile do",
+                f"{loop} runs over the reduction, but the rows of a tile are points of the target",
             )
             require_legal(
                 all(b.kind != "tile" for b in self.axes), "one loop runs over the rows of tiles"
             )
-        require_legal(a.kind == "for" and not a.lanes, f"{a} is no plain loop any more")
+        require_legal(a.kind == "for" and not a.lanes, f"{a} is no longer a plain loop")
         for reduce in self.reductions:
             is_product = isinstance(reduce.body, Apply) and reduce.body.fn == "mul"
             require_legal(
                 reduce.combine == "add" and is_product,
-                f"{step} steps sum products, and this is the {reduce.combine} of "
+                f"{step} steps sum products, but the reduction is the {reduce.combine} of "
                 f"{reduce.body!s:.40}",
             )
         return self._marked(STEPS[step], loop)

@@ -1,4 +1,4 @@
-"""The text of the schedules of several kernels: a section for each.
+"""The schedules of several kernels as one text with a section per kernel.
 
     // the second layer
     kernel conv_relu_2 {
@@ -6,8 +6,8 @@
       Y: vectorize(ol)
     }
 
-Kernels that share their code share a section: `kernel exp_1, exp_2 {`. Names that are no plain
-words stand in quotes.
+Kernels that share their code share a section: `kernel exp_1, exp_2 {`. Names that are not
+identifiers are quoted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.errors import CompileError, Where
 from compiler.targets.options import KernelSchedule
 
 MOST_CHARACTERS = 4_000_000
-"""The schedules of a thousand different kernels are a tenth of this."""
+"""The limit is ten times the length of the schedules of a thousand different kernels."""
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _NAME = re.compile(r"""\s*(?:([A-Za-z_][\w.]*)|"([^"\n]*)")\s*""")
@@ -27,9 +27,9 @@ _HEAD = re.compile(r"""kernel[ \t]((?:[^{"]|"[^"\n]*")*)\{\s*(//.*)?$""")
 
 
 def parse_sections(text: str) -> tuple[KernelSchedule, ...]:
-    """The schedules of a text, by kernel. Errors: E-SCHEDULE-TEXT with the line."""
+    """Parse the schedules of a text, by kernel. Errors: E-SCHEDULE-TEXT with the line."""
     if len(text) > MOST_CHARACTERS:
-        raise _fail(f"schedules have at most {MOST_CHARACTERS:,} letters", 1)
+        raise _fail(f"schedules have at most {MOST_CHARACTERS:,} characters", 1)
     found: dict[str, KernelSchedule] = {}
     names: list[str] = []
     begun = 0
@@ -47,7 +47,7 @@ def parse_sections(text: str) -> tuple[KernelSchedule, ...]:
             names = _names(word, line.index(word), number)
             twice = [n for n in names if n in found]
             if twice:
-                raise _fail(f"{twice[0]} has a schedule above already", number)
+                raise _fail(f"{twice[0]} already has a schedule above", number)
             begun = number
     if begun:
         raise _fail("the section is not closed by a line `}`", begun)
@@ -79,13 +79,13 @@ def _fail(message: str, line: int, at: int = 0) -> CompileError:
 
 
 def section(names: Iterable[str], lines: Iterable[str]) -> str:
-    """The text of one section; `parse_sections` reads it back."""
+    """Print one section; `parse_sections` reads it back."""
     quoted = (n if _PLAIN.fullmatch(n) else f'"{n}"' for n in names)
     return "\n".join([f"kernel {', '.join(quoted)} {{", *(f"  {line}" for line in lines), "}"])
 
 
 def as_schedules(given: Mapping[str, str] | str | None) -> tuple[KernelSchedule, ...]:
-    """Schedules from a text with sections, or from the moves of each kernel by its name.
+    """Convert a text with sections, or a mapping of kernel names to moves, to schedules.
 
     Errors: E-SCHEDULE-TEXT.
     """

@@ -1,4 +1,4 @@
-"""A schedule move by move: the loops before, after each move, and why it was made."""
+"""A schedule move by move: the loops at the start and after each move, with its reason."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from compiler.targets.options import CodeOptions
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One move on a nest or on the stages, or where a nest begins: then there is no line.
+    """A move on a nest or on the stages, or (without a line) the start of a nest.
 
-    `outline` has the loops after it with what they compute, before ends are written out.
+    `outline` has the loops and their body after the move, before remainders are peeled.
     """
 
     nest: str
@@ -36,21 +36,21 @@ class Step:
 
     @property
     def move(self) -> Move | None:
-        """The declaration of the move: its words, for instance."""
+        """The declaration of the move."""
         return MOVES[self.line.call.move] if self.line is not None else None
 
     @property
     def because(self) -> str:
-        """Why the move was made, if whoever made it says so."""
+        """The reason of the move, "" for none."""
         return self.line.call.because if self.line is not None else ""
 
 
 def steps(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Step, ...]:
-    """The stages after each line on them, then every nest as it is and after each of its lines.
+    """Return the stages after each of their lines, then each nest before and after its lines.
 
-    Lines on other nests stand between in the text, but not here: nests come one after the other.
+    Lines on different nests may alternate in the text; here they are grouped by nest.
     Errors: E-SCHEDULE-MOVE.
     """
     between, inside = by_level(lines)
@@ -77,7 +77,7 @@ def steps(
 def loops_after(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> str:
-    """The Loop IR that some lines make, or why these alone make none."""
+    """Return the Loop IR that some lines make, or the reason why they make none."""
     try:
         return str(replay_lines(lines, computation, constants, options).kernel)
     except CompileError as e:
@@ -85,13 +85,13 @@ def loops_after(
 
 
 def outline(nest: Nest) -> str:
-    """The loops of a nest with what they compute inside, as text."""
+    """Print the loops of a nest and their body."""
     return "\n".join(_outline_lines(nest))
 
 
 def _outline_lines(nest: Nest) -> Iterator[str]:
     for depth, a in enumerate(nest.axes):
-        lanes = "  // sums of its own" if a.lanes else ""
+        lanes = "  // one sum per iteration" if a.lanes else ""
         yield f"{'  ' * depth}{a.kind} {a.var} in 0..{a.extent} {{{lanes}"
     for b in nest.results:
         index = ", ".join(map(str, b.index))
@@ -100,7 +100,7 @@ def _outline_lines(nest: Nest) -> Iterator[str]:
 
 
 def _members_lines(members: Sequence[Member]) -> Iterator[str]:
-    """Stages in the loops that they share."""
+    """Yield the lines of stages inside their shared loops."""
     for m in members:
         match m:
             case Group():

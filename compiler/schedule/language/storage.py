@@ -1,4 +1,4 @@
-"""Moves that change where the elements lie that loops read."""
+"""Moves that change the memory layout of operands and partial sums."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
-"""Elements that a packed constant may always have; above, padding at most doubles it."""
+"""The size up to which padding is free; above, padding may at most double a packed constant."""
 
 
 MOST_COPIED = 1 << 24
-"""Elements of a copy that a loop may make."""
+"""The most elements of a copy made in a loop."""
 
 
 class Storage(Checked):
-    """A nest whose operands can be moved to where its loops want them."""
+    """A nest with the moves `round_up`, `cache_read`, `prefetch`, `cache_write` and `pack`."""
 
     @move(
         example="""
@@ -58,15 +58,15 @@ class Storage(Checked):
         =>
         Y: round_up(c, 4)
         =>
-        Y has no room behind c
+        Y has no padding after c
         """,
     )
     def round_up(self, loop: LoopName, multiple: Count) -> Self:
-        """Run a loop over blocked channels to the next multiple, over the padding lanes too.
+        """Extend a loop over blocked channels to the next multiple, over the padding lanes.
 
-        Full vectors need no shorter end. What lands in padding is never looked at; what is read
-        there must exist: operands in blocks as well, or constants that are packed afterwards. A sum
-        of whole numbers may run on too where each of its terms has a factor of such zeros.
+        Full vectors need no remainder loop. Nothing reads values stored in padding. Operands must
+        have padding too: blocked operands, or constants that are packed later. A loop of an integer
+        sum may be extended where each term has a factor padded with zeros.
         """
         a = self.axis(loop)
         require_legal(isinstance(a.extent, int), f"the length of {a} is not known here")
@@ -78,16 +78,16 @@ class Storage(Checked):
         for b in () if a.is_reduction else self.results:
             require_legal(
                 self._has_room(b.target, b.index, a, longer),
-                f"{b.target} has no room behind {loop}",
+                f"{b.target} has no padding after {loop}",
             )
         owed = {
             r.tensor for r in self.reads() if not self._has_room(r.tensor, r.index, a, longer, True)
         }
         for tensor in sorted(owed):
-            require_legal(self._may_owe(tensor, loop), f"{tensor} has no room behind {loop}")
+            require_legal(self._may_owe(tensor, loop), f"{tensor} has no padding after {loop}")
         require_legal(
             not a.is_reduction or self._meets_zeros(owed),
-            f"what lies behind {loop} would be added to the sums",
+            f"elements after the end of {loop} would be added to the sums",
         )
         axes = tuple(longer if b is a else b for b in self.axes)
         return replace(self, axes=axes, owed=self.owed | owed)
@@ -98,7 +98,7 @@ class Storage(Checked):
     def _has_room(
         self, tensor: str, index: tuple[Expr, ...], a: Axis, longer: Axis, is_read: bool = False
     ) -> bool:
-        """Whether elements behind a loop's end are padding of channel blocks."""
+        """Whether the elements after a loop's end are padding of channel blocks."""
         ranges = {**self.ranges, a.var: longer.range}
         uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
         inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
@@ -113,7 +113,7 @@ class Storage(Checked):
         return inside and block > 1 and t.dims[1] == a.extent and rounded <= own
 
     def _meets_zeros(self, owed: set[str]) -> bool:
-        """Whether every term of a sum of whole numbers has a factor that is padded with zeros."""
+        """Whether every term of an integer sum has a factor padded with zeros."""
         for reduce in self.reductions:
             body = reduce.body
             if not (isinstance(body, Apply) and body.fn == "mul") or reduce.combine != "add":
@@ -159,26 +159,28 @@ class Storage(Checked):
         Y: split(i, 4, io, ii)
         Y: cache_read(A, io)
         =>
-        A is read only where a test holds
+        A is read only under a condition
         """,
     )
     def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
-        """Copy what the loops inside one read of a tensor, at the beginning of each iteration.
+        """Copy the elements that the inner loops read to a block, at the start of each iteration.
 
-        The copy lies in the order of those loops, without gaps, so that they walk over it in steps
-        of one: it pays where they read each element several times, or lines that lie far apart.
+        The copy is contiguous in the order of those loops, which then read it with stride 1. It
+        helps where they read each element several times, or lines that are far apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
         require_legal(
-            not any(read in reads(t) for t in tests), f"{tensor} is read only where a test holds"
+            not any(read in reads(t) for t in tests), f"{tensor} is read only under a condition"
         )
         inside = self.axes[self.position(loop) + 1 :]
         axes = [a for a in inside if any(_uses(e, a.var) for e in read.index)]
         require_legal(bool(axes), f"{tensor} does not depend on the loops inside {loop}")
-        require_legal(not self._is_open(loop), f"only a run tells how long {loop} is")
+        require_legal(not self._is_open(loop), f"the length of {loop} is known only at run time")
         extents = [a.extent for a in axes if isinstance(a.extent, int)]
-        require_legal(len(extents) == len(axes), "only a run tells how long the loops inside are")
+        require_legal(
+            len(extents) == len(axes), "the length of an inner loop is known only at run time"
+        )
         n_elements = math.prod(extents)
         require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
         place = tuple(affine.symbol(a.var) for a in axes)
@@ -231,41 +233,41 @@ class Storage(Checked):
         over: LoopName = "",
         share: Count = 1,
     ) -> Self:
-        """Ask for the cache line that the iteration so many further on reads first.
+        """Prefetch the first cache line that the iteration `distance` ahead reads.
 
-        The processor fetches it meanwhile. It sees plain walks through memory by itself, but late
-        and not past the end of a page; large steps it does not see. Of a packed constant, in which
-        an iteration's elements lie together, all their lines are asked for.
+        The hardware prefetcher detects consecutive reads, but late and not across pages; large
+        strides it does not detect. In a packed constant the elements of an iteration are
+        contiguous, and all their lines are prefetched.
 
-        When the iterations of an outer loop `over` read the same lines, each may ask for one part
-        of `share` of those to come.
+        When the iterations of an outer loop `over` read the same lines, each may prefetch one of
+        `share` equal parts of the lines.
         """
         read = self._read_of(tensor)
         self.axis(loop)
         uses = any(_uses(e, loop) for e in read.index)
         require_legal(uses, f"{tensor} does not depend on {loop}")
-        require_legal(not self._is_open(loop), f"only a run tells how long {loop} is")
+        require_legal(not self._is_open(loop), f"the length of {loop} is known only at run time")
         if over:
             apart = any(_uses(e, over) for e in read.index)
             require_legal(not apart, f"iterations of {over} read other elements of {tensor}")
             known = isinstance(self.axis(loop).extent, int)
-            require_legal(known, f"only a run tells how long {loop} is")
+            require_legal(known, f"the length of {loop} is known only at run time")
         made = Entry(loop, tensor, read.index, distance=distance, over=over, share=share)
         return replace(self, entries=(*self.entries, made))
 
     def _is_open(self, loop: str) -> bool:
-        """Whether a loop runs over the parts of one whose length only a run tells."""
+        """Whether a loop is the outer part of a split of open length."""
         return loop in self.splits and not isinstance(self.splits[loop].length, int)
 
     def _read_of(self, tensor: str) -> Read:
-        """The only place where a tensor is read. Errors: E-SCHEDULE-MOVE."""
+        """Return the only read of a tensor. Errors: E-SCHEDULE-MOVE."""
         found = {r for r in self.reads() if r.tensor == tensor}
         names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
-        require_legal(bool(found), f"{tensor} is not read here; read are: {names}")
-        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different places")
+        require_legal(bool(found), f"{tensor} is not read here; operands: {names}")
+        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different indices")
         computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
-        require_legal(not computed, f"{tensor} is read at computed places")
-        require_legal(tensor in self.tensors, f"{tensor} is a copy already")
+        require_legal(not computed, f"{tensor} is read at computed indices")
+        require_legal(tensor in self.tensors, f"{tensor} is already a copy")
         (read,) = found
         return read
 
@@ -312,18 +314,18 @@ class Storage(Checked):
         """,
     )
     def cache_write(self, loop: LoopName) -> Self:
-        """Keep the sums that a reduction loop adds to in a block of memory, not in registers.
+        """Keep the partial sums of a reduction loop in memory instead of registers.
 
-        Then any loops may stand inside it, and a long reduction runs in parts whose operands stay
-        in the cache: inside, each part has its sums in registers and adds them to the block at its
-        end. The block has a place for each point of the loops inside.
+        Any loops may then run inside it, and a long reduction is divided into parts whose operands
+        stay in the cache. Each part keeps its sums in registers and adds them to the block in
+        memory at its end. The block has an element for each point of the inner loops.
         """
         a = self.axis(loop)
         require_legal(
             a.is_reduction and a.kind == "for" and not a.lanes,
             f"{loop} is no plain loop of the reduction",
         )
-        require_legal(not self.cached, f"the sums are in memory from {self.cached} on already")
+        require_legal(not self.cached, f"the sums are already in memory, from {self.cached} on")
         return replace(self, cached=loop)
 
     @move(
@@ -355,18 +357,20 @@ class Storage(Checked):
         =>
         Y: pack(B)
         =>
-        B is read at 2 different places
+        B is read at 2 different indices
         """,
     )
     def pack(self, tensor: TensorName) -> Self:
-        """Repack a constant into the order in which the loops read it, when the program is made.
+        """Repack a constant at compile time, in the order in which the loops read it.
 
-        Its index must consist of whole loops, and nothing else may read it. Ends are padded with
-        zeros. Later moves leave the elements where this one has put them.
+        Its index must consist of whole loops, and no other nest may read it. Incomplete blocks are
+        padded with zeros. Later moves do not change the packed order.
         """
         index = self._read_of(tensor).index
-        require_legal(tensor in self.packable, f"{tensor} is no constant that only this nest reads")
-        require_legal(tensor not in self.packings, f"{tensor} is packed already")
+        require_legal(
+            tensor in self.packable, f"{tensor} is not a constant that only this nest reads"
+        )
+        require_legal(tensor not in self.packings, f"{tensor} is already packed")
         packing, variables = packing_for(
             index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
         )
@@ -377,7 +381,7 @@ class Storage(Checked):
         n_padded = affine.assumed(affine.product(packing.shape))
         require_legal(
             n_padded <= max(MOST_PADDED, 2 * affine.assumed(n_elements)),
-            f"{tensor} has {n_elements} elements, and would have {n_padded} with padding",
+            f"padding would enlarge {tensor} from {n_elements:,} to {n_padded:,} elements",
         )
         new_index = tuple(affine.symbol(v) for v in variables)
 

@@ -1,11 +1,11 @@
-"""Reads the text of a schedule: one move a line.
+"""The parser of schedules: one move per line.
 
     // rows of the left operand, vectors of the right one
     Y: split(n, 32, no, nm)
     Y: reorder(no, m, k, nm) because "the sums of a row stay in registers"
 
-A line names a nest by what it computes, then a move with its arguments, then perhaps a reason.
-`//` begins a comment; blank lines say nothing.
+A line names a nest by its target, then a move with its arguments, then optionally a reason.
+`//` begins a comment; blank lines are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.schedule.language.move import MOVES, Kind, Move
 
 MOST_CHARACTERS = 200_000
 MOST_LINES = 2_000
-"""A schedule of more is refused: it would only be a way to keep a server busy."""
+"""Longer schedules are refused: replaying them would block a server."""
 
 _NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_][\w.']*", re.ASCII)
@@ -30,13 +30,13 @@ _SPACE = re.compile(r"[ \t]*")
 
 
 def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> tuple[Line, ...]:
-    """The lines of a schedule; `source` and `first_line` say in errors where the text stands.
+    """Parse a schedule; errors give `source` and count lines from `first_line`.
 
     Errors: E-SCHEDULE-TEXT with line and column.
     """
     if len(text) > MOST_CHARACTERS:
         where = Where(source=source, line=first_line, column=1, length=1)
-        message = f"a schedule has at most {MOST_CHARACTERS:,} letters"
+        message = f"a schedule has at most {MOST_CHARACTERS:,} characters"
         raise CompileError("E-SCHEDULE-TEXT", message, where=where)
     found: list[Line] = []
     for number, line in enumerate(text.split("\n"), first_line):
@@ -49,7 +49,7 @@ def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> 
 
 
 class _Reader:
-    """A place in one line."""
+    """A position in one line."""
 
     def __init__(self, text: str, source: str, number: int) -> None:
         self.text, self.source, self.number = text, source, number
@@ -58,11 +58,11 @@ class _Reader:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is left but perhaps a comment."""
+        """Whether only a comment, or nothing, remains."""
         return self.at == len(self.text) or self.text.startswith("//", self.at)
 
     def line(self) -> Line:
-        """The whole line."""
+        """Parse the whole line."""
         where = self._where(self.at, len(self.text.rstrip()) - self.at)
         nest = self._take(_NEST, "the name of a nest, as in `Y: split(i, 16)`")
         self._expect(":")
@@ -88,7 +88,7 @@ class _Reader:
         return Line(nest, Call(name, tuple(arguments), because), where)
 
     def fail(self, message: str, at: int | None = None, hint: str = "") -> CompileError:
-        """An error at a place of the line."""
+        """Make an error at a position of the line."""
         place = self._where(self.at if at is None else at, 1)
         return CompileError("E-SCHEDULE-TEXT", message, where=place, hint=hint)
 
@@ -122,7 +122,7 @@ class _Reader:
         return self._take(_WORD, "a name or a whole number")
 
     def _check(self, name: str, arguments: list[Argument], at: int, places: list[int]) -> None:
-        """Whether there is such a move, and it takes such arguments."""
+        """Check that the move exists and accepts the arguments. Errors: E-SCHEDULE-TEXT."""
         declared = MOVES.get(name)
         if declared is None:
             hint = f"the moves are {', '.join(MOVES)}"
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _bound(declared: Move, arguments: list[Argument]) -> Iterator[tuple[Kind, Argument]]:
-    """Each argument with the kind it has to be."""
+    """Pair each argument with its required kind."""
     kinds = [p.kind for p in declared.parameters]
     for position, value in enumerate(arguments):
         yield kinds[min(position, len(kinds) - 1)], value
@@ -160,6 +160,6 @@ def _taken_word(text: str, at: int) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`: did you mean ...?` when a known name is like this one; else nothing."""
+    """Return `: did you mean ...?` for a similar known name, else ""."""
     close = get_close_matches(name, list(known), 1)
     return f": did you mean {close[0]!r}?" if close else ""

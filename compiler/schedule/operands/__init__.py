@@ -1,1 +1,1 @@
-"""Operands laid out anew before a product reads them: packed, copied, turned, or cut into parts."""
+"""Operands of products in other layouts: packed, copied to panels, transposed, split in parts."""

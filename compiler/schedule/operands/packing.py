@@ -1,4 +1,4 @@
-"""Constant operands repacked at compile time into the very order in which the loops read them."""
+"""Packing: constant operands stored at compile time in the order in which the loops read them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from compiler.ir.constant import Array
 from compiler.ir.types import DType
 
 PIECE_BYTES = 1 << 18
-"""Packed elements that are made at a time: with what they are made of they fit a cache."""
+"""Packed elements made at a time: together with their source they fit a cache."""
 
 PRODUCTS = 1 << 18
-"""A matrix product of so many is computed by one thread of numpy's: others would have to wake up,
-and wait for each other on a busy machine."""
+"""The most multiplications of a numpy matrix product that one thread computes: for more, numpy
+starts threads that wait for each other on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Pad each axis with zeros, split it into factors, and put all factors in a new order.
 
-    Where only some elements are read, `taken` says which: the first of each axis, the step to the
-    next, and how many. With a `transform` M the constant is weights w, of which M w M' over the
-    last two axes is packed, its places as the first axis; computed in f64 and rounded
-    once. With `parts` the constant is f32, and its parts in bf16 are packed, these along a new
-    first axis: 0 the upper ones, 1 the lower ones.
-    Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in turn;
+    `taken` selects a part of each axis: the first element, the step and the count. With a
+    `transform` M, M w M' of the weights w over the last two axes is packed, its elements along a
+    new first axis; it is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32
+    constant are packed along a new first axis: upper parts at 0, lower parts at 1.
+    Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
     `order` permutes them. The result's shape is `shape`.
     """
 
@@ -48,19 +47,19 @@ class Packing:
         return tuple(self.split[i] for i in self.order)
 
     def apply(self, array: Array) -> Array:
-        """The packed elements, contiguous."""
+        """Return the packed elements, contiguous."""
         packed: Array = np.empty(self.shape, self.dtype_of(array.dtype))
         self.write(array, packed)
         return packed
 
     def dtype_of(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """The type of the packed elements, given that of the constant's."""
+        """Return the type of the packed elements, given the type of the constant."""
         return np.dtype(DType.bf16.numpy) if self.parts else dtype
 
     def write(self, array: Array, packed: Array) -> None:
-        """Put the elements into contiguous memory for as many, of the type that they get.
+        """Write the packed elements to contiguous memory of their type and number.
 
-        What has to be made first, padded or transformed, is made in pieces that stay in the cache.
+        Padding and transforms are made in pieces that fit the cache.
         """
         if self.parts:
             array = _in_parts(array)[[*self.parts]]
@@ -90,7 +89,7 @@ class Packing:
             target[...] = _grown(piece, shape).reshape(target.shape)
 
     def _outermost(self, axis: int) -> tuple[int, int]:
-        """The first of an axis's factors that is no 1, and how far apart its elements are."""
+        """Return the first factor of an axis other than 1, and the stride of its elements."""
         before, at = math.prod(self.padded[:axis]), 0
         while math.prod(self.split[:at]) < before or self.split[at] == 1:
             at += 1
@@ -110,7 +109,7 @@ def _slice(array: Array, axis: int, begin: int, end: int) -> Array:
 
 
 def _grown(array: Array, shape: tuple[int, ...]) -> Array:
-    """The array with zeros behind the elements of each axis."""
+    """Pad each axis of an array with zeros at the end."""
     if array.shape == shape:
         return array
     grown: Array = np.zeros(shape, array.dtype)
@@ -119,7 +118,7 @@ def _grown(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _transformed(weights: Array, matrix: Array) -> Array:
-    """M w M' of weights [O, I, k, k], as [places, O, I]."""
+    """Compute M w M' of weights [O, I, k, k], as [elements of M w M', O, I]."""
     outputs, inputs, *kernel = weights.shape
     both = np.kron(matrix, matrix)
     places, taps = both.shape
@@ -134,7 +133,7 @@ def _transformed(weights: Array, matrix: Array) -> Array:
 
 
 def _in_parts(array: Array) -> Array:
-    """The upper parts of an array of f32, and the lower ones, as bf16."""
+    """Split an array of f32 into upper and lower parts in bf16."""
     upper = convert(array, DType.bf16)
     lower = convert(array - upper.astype(np.float32), DType.bf16)
     return np.stack([upper, lower])
@@ -143,7 +142,7 @@ def _in_parts(array: Array) -> Array:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """The packing that makes `index` follow the loops, and the loops; None if there is none.
+    """Find the packing whose order is that of the loops in `index`, and these loops; else None.
 
     `extents` has the loops in order, outermost first.
     """
@@ -155,7 +154,7 @@ def packing_for(
     for e, n in zip(index, shape, strict=True):
         start = e if isinstance(e, int) else e.constant
         terms = [] if isinstance(e, int) else list(e.terms)
-        # A loop that runs once has the step of the one around it.
+        # A loop of one iteration has the stride of the enclosing loop.
         terms.sort(key=lambda t: (-t[1], -sizes.get(str(t[0]), 0)))
         apart = step = terms[-1][1] if terms else 1
         for atom, c in reversed(terms):

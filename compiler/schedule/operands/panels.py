@@ -1,10 +1,10 @@
-"""Operands of matrix products copied into panels of as many columns as a register tile has.
+"""Right operands of matrix products copied into panels as wide as a register tile.
 
-A product walks down the columns of its right operand, a few vectors at a time. Where rows of that
-operand lie far apart, each step touches another page, and rows that are a power of two apart share
-one set of the cache and drive each other out. Constants are packed at compile time; for others one
-copy pays when enough rows of the left operand use it. A transposed operand is copied at once into
-the order that vectors need. Source: Goto and van de Geijn 2008, packing of B.
+A product reads its right operand row by row, a few vectors of each row. When the rows are far
+apart, each step accesses another page, and rows at a power-of-two stride share one cache set and
+evict each other. Constants are packed at compile time; for other operands a copy is worth its cost
+when enough rows of the left operand use it. A transposed operand is copied directly into the order
+that vectors need. Source: Goto and van de Geijn 2008, packing of B.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from compiler.schedule.policies.tiles import FEW_REGISTERS, WAY_BYTES, choose_ti
 from compiler.targets.target import Target
 
 LEAST_ROWS = 64
-"""A copy reads and writes each element once; so many uses of it have to share that."""
+"""The fewest uses per element that justify a copy, which reads and writes each element once."""
 
 LEAST_TURNED_ROWS = 8
-"""Of a transposed operand each vector would be put together from single elements."""
+"""The same for a transposed operand, whose vectors would be gathered from single elements."""
 
 KEPT_LINES = 4
-"""Lines of one set of the first cache that are still there for the next rows, beside these."""
+"""Lines of one L1 set that survive until the next rows are read."""
 
 L2_SHARE = 0.5
-"""An operand of at most this share of L2 is read where it lies, rows in neighbouring sets."""
+"""The share of L2 up to which an operand is read in place, when its rows use different sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Operand:
 
 
 def into_panels(computation: Computation, constants: frozenset[str], target: Target) -> Computation:
-    """The computation with a copy stage before each product whose right operand pays for it."""
+    """Add a copy stage before each product that gains by a copied right operand."""
     stages: list[Stage | Routine] = []
     tensors = dict(computation.tensors)
     for stage in computation.stages:
@@ -58,7 +58,7 @@ def into_panels(computation: Computation, constants: frozenset[str], target: Tar
 
 
 def _earliest(stages: Sequence[Stage | Routine], copy: Stage) -> int:
-    """Where what a copy reads is made; stages that follow each other stay side by side."""
+    """Return the earliest position of a copy stage; consecutive stages stay adjacent."""
     makers = [i for i, s in enumerate(stages) if copy.read_tensors & s.stored_tensors]
     return makers[-1] + 1 if makers else 0
 
@@ -89,7 +89,7 @@ def _operand(
 
 
 def _panel(stage: Stage, read: Read, target: Target) -> int | None:
-    """The columns of a panel; None where the operand is read as well where it lies."""
+    """Return the columns of a panel; None where reading the operand in place is as fast."""
     axes = _axes(read)
     column = stage.axes[-1]
     n_columns = stage.extents[column]
@@ -109,7 +109,7 @@ def _panel(stage: Stage, read: Read, target: Target) -> int | None:
 
 
 def _axes(read: Read) -> list[str]:
-    """The loops that walk over an operand; along axes of one element none does."""
+    """Return the loops that index an operand; axes of size 1 have none."""
     return [str(axis_of(e)) for e in read.index if e != 0]
 
 
@@ -126,10 +126,10 @@ def _pays(
 
 
 def _conflicts(depth: int, row_bytes: int, target: Target) -> bool:
-    """Whether the lines of a tile's columns drive each other out of the first cache.
+    """Whether the lines of a tile's columns evict each other from L1.
 
-    Rows a power of two apart share sets. Tiles of many registers take so much of each row that
-    their lines lie in more of them; with few registers narrow strips fill the sets early.
+    Rows at a power-of-two stride share sets. Wide tiles (many registers) read so much of each row
+    that their lines use more sets; narrow tiles (few registers) fill the sets early.
     """
     sets = WAY_BYTES // gcd(row_bytes, WAY_BYTES)
     if target.n_vector_registers > FEW_REGISTERS:
@@ -147,7 +147,7 @@ def _product(stage: Stage, axes: list[str]) -> int:
 def _with_copy(
     stage: Stage, operand: _Operand, tensors: dict[str, TensorType]
 ) -> tuple[Stage, Stage]:
-    """The stage that fills the panels, and the product that reads them."""
+    """Return the stage that fills the panels, and the product that reads them."""
     read, column, width = operand.read, operand.column, operand.width
     others = [a for a in _axes(read) if a != column]
     outer = [a for a in others if a not in stage.reduce_axes]

@@ -1,11 +1,11 @@
-"""Products of f32 as products of bf16 parts, where the machine has matrix tiles and that is faster.
+"""Products of f32 as products of bf16 parts, for machines with matrix tiles.
 
     x = hi + lo, each a bf16        w = hi + lo, split when the program is made
-    x w = hi lo + hi hi + lo hi     the fourth, lo lo, is smaller than what is left out of lo
+    x w = hi lo + hi hi + lo hi     the fourth, lo lo, is below the rounding error of lo
 
-Three products for one, on a unit that does more than ten at a time: a stage writes both parts of
-the left operand, and the sum runs over the products as well. The sums stay f32. What the parts
-leave out is 2^-16 of an operand; on the whole results are off by less than 1e-5 of their scale.
+Three products replace one, on a unit with more than ten times the throughput. A stage writes both
+parts of the left operand, and the sum runs over the three products too. The sums stay f32. The
+parts omit 2^-16 of an operand; the error of results is below 1e-5 of their scale.
 Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
@@ -35,13 +35,13 @@ from compiler.targets.options import CodeOptions
 
 LEFT = (0, 0, 1)
 RIGHT = (1, 0, 0)
-"""The part of each operand that each product takes: 0 the upper one, 1 the lower one."""
+"""The part of each operand in each product: 0 the upper, 1 the lower part."""
 
 FEWEST_COLUMNS = 64
-"""Each number that is split has to be used so often: splitting it costs about half as many."""
+"""The fewest uses of each split number: splitting costs about half as many products."""
 
 FEWEST_TERMS = 64
-"""Shorter sums are half over when tiles are there and gone."""
+"""The shortest sum: configuring, loading and storing tiles dominates shorter ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Product:
 def in_parts(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Computation, frozenset[str]]:
-    """The computation with products of parts, and the constants that have to be packed in parts."""
+    """Replace products by products of parts; return also the constants to be packed in parts."""
     if not (options.in_parts and options.target.has_bf16_tiles):
         return computation, frozenset()
     tensors = dict(computation.tensors)
@@ -76,7 +76,7 @@ def in_parts(
 def _product(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> _Product | None:
-    """What a stage sums, if that is products of f32 with a constant that nothing else reads."""
+    """Match a sum of f32 products with a constant that no other stage reads."""
     if isinstance(stage, Routine) or stage.reduce is None or stage.reduce.combine != "add":
         return None
     match stage.reduce.body:
@@ -96,7 +96,7 @@ def _product(
 
 
 def _left(s: Scalar) -> Read | None:
-    """What is read of the left operand, with zeros round it or without."""
+    """Return the read of the left operand, with or without padding."""
     match s:
         case Read():
             return s
@@ -107,7 +107,7 @@ def _left(s: Scalar) -> Read | None:
 
 
 def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
-    """Whether tiles take it, with enough columns for each number that is split, and enough rows."""
+    """Whether tiles support the product, and it has enough rows and columns."""
     stage, left, right = product.stage, product.left, product.right
     t = tensors[left.tensor]
     if not (t.is_static and tensors[right.tensor].is_static and t.rank > 1):
@@ -135,7 +135,7 @@ def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
 
 
 def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ...]:
-    """The stages that write the parts, and the sum over products of parts."""
+    """Return the stages that write the parts, and the sum over products of parts."""
     stage, left, right = product.stage, product.left, product.right
     t, w = tensors[left.tensor], tensors[right.tensor]
     name = f"{left.tensor}_PARTS"
@@ -144,7 +144,7 @@ def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ..
     part = "part"
     while part in stage.extents:
         part += "_"
-    # Upper parts, then lower ones: of each row, or of all images.
+    # Upper parts first, then lower ones, for each row or for all images.
     at = t.rank - 1 if t.layout.is_plain else 0
     dims = (*t.dims[:at], 2, *t.dims[at:]) if at else (2 * t.dims[0], *t.dims[1:])
     tensors[name] = TensorType(DType.bf16, dims, t.layout)
@@ -180,5 +180,5 @@ def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ..
 
 
 def _rounded(x: Scalar) -> Scalar:
-    """The nearest bf16, as processors make it."""
+    """Round to the nearest bf16, as processors do."""
     return Convert(apply("flush", x), DType.bf16)

@@ -1,8 +1,7 @@
-"""Operands of matrix products copied the other way round when their columns lie far apart.
+"""Transposed copies of right operands whose columns are far apart.
 
-A product whose right operand is stored transposed would load each vector element by element. When
-that operand is no constant (those are packed at compile time), one copy into a temporary costs far
-less.
+A product whose right operand is stored transposed would load each vector element by element. A
+transposed copy into a temporary costs far less. Constants are packed at compile time instead.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from compiler.ir.types import TensorType
 from compiler.targets.target import Target
 
 LEAST_ROWS = 8
-"""Fewer rows than this do not pay for the copy; they take dot products instead."""
+"""The fewest rows that justify a copy; products of fewer rows become dot products."""
 
 
 def turn_operands(
     computation: Computation, constants: frozenset[str], target: Target
 ) -> Computation:
-    """The computation with a copy stage before each product that needs one."""
+    """Add a copy stage before each product with a transposed right operand."""
     for position, stage in enumerate(computation.stages):
         read = _transposed_operand(stage, computation, constants)
         if read is not None:
@@ -33,7 +32,7 @@ def turn_operands(
 def _transposed_operand(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> Read | None:
-    """The operand of a product in which the columns of the target lie far apart."""
+    """Return the operand of a product in which the columns of the target are far apart."""
     if isinstance(stage, Routine):
         return None
     reduce = stage.reduce

@@ -1,1 +1,1 @@
-"""A policy per class of computation, and what they ask: tiles for registers, blocks for caches."""
+"""One policy per class of computation; register tiles and cache blocks that policies choose."""

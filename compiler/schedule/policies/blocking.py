@@ -1,4 +1,4 @@
-"""How a contraction meets the caches: rows in blocks, a deep reduction in parts, prefetches.
+"""Cache blocking of contractions: blocks of rows, parts of deep reductions, prefetches.
 
 Source: the loops over MC and KC of Goto and van de Geijn 2008; prefetch distances measured.
 """
@@ -23,57 +23,57 @@ from compiler.schedule.policies.tiles import (
 )
 
 NARROW, WIDE = 2, 4
-"""Vectors of a strip: a reduction in which even a narrow strip does not stay in L2 runs in parts,
-each so deep that a wide one does."""
+"""Vectors of a narrow and a wide strip: a reduction whose narrow strip exceeds L2 runs in parts,
+each as deep as lets a wide strip stay in L2."""
 
 PART_SHARE = 0.25
-"""Of L2, what a strip of one part may fill: the rows and the sums are there too."""
+"""The share of L2 for a strip of one part; rows and sums need the rest."""
 
 SUMS_SHARE = 0.5
-"""Of L2, what the sums of all rows may fill; where they do not fit, parts would not pay."""
+"""The share of L2 for the sums of all rows; larger sums make parts slower than none."""
 
 BLOCK_SHARE = 0.6
-"""Of what two strips of columns leave of L2 (one in use, one on its way), a block of rows' part."""
+"""The share for a block of rows of L2 less two column strips (one in use, one being loaded)."""
 
 LEAST_TILES = 12
-"""Column tiles that share a copy of a block, for each time it holds an element of the operand."""
+"""The fewest column tiles that share a copied block, per copy of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
-"""Cycles lost for a line from behind L2: in a run as long as a page, which the processor fetches
-ahead, and in a shorter one (measured on Zen 3)."""
+"""Cycles lost per line from beyond L2: in a run of at least a page, which the hardware prefetches,
+and in a shorter run (measured on Zen 3)."""
 
 LEAST_SHARING = 3
-"""Tiles of a copied block that share a strip of columns: with fewer, L3 is too busy for them."""
+"""The fewest row tiles of a copied block per strip of columns: with fewer, L3 is the bottleneck."""
 
 FAR = 4
-"""How much longer columns take that come from memory."""
+"""The slowdown of columns that come from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""Of the cycles of all multiply-adds, what blocks have to save: ends of blocks cost some."""
+"""The least saving of blocks, as a share of all multiply-add cycles: ends of blocks cost some."""
 
 PAGE_BYTES = 4096
-"""Where the processor stops fetching ahead."""
+"""The page size, in bytes, at whose end the hardware prefetcher stops."""
 
 AHEAD_BYTES = 8192
-"""How far ahead packed constants are asked for: the time a line takes to come from memory."""
+"""The prefetch distance of packed constants: it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
-"""A single row waits for memory anyway: prefetching would only compete with its loads."""
+"""The fewest rows with prefetches: a single row is bound by memory, and prefetches compete."""
 
 MOST_TILES_ASKING, MOST_PARTS = 40, 8
-"""Tiles of rows that ask for the next strip of columns, and parts of it: 2 to 14 % for 64 to 200
-rows and more for fewer, nothing for 250 tiles (measured on Zen 3)."""
+"""Row tiles that prefetch the next strip of columns, and its parts: gains 2 to 14 % for 64 to 200
+rows and more for fewer rows, nothing for 250 tiles (measured on Zen 3)."""
 
 
 def depth_of(nest: Nest) -> int:
-    """Steps of the reduction."""
+    """Return the number of steps of the reduction."""
     return prod(a.size for a in nest.reduced)
 
 
 def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, str]:
-    """Split the outermost loop of a reduction that is too deep for L2; the loop over parts or "".
+    """Split the outermost loop of a reduction too deep for L2; return the loop over parts or "".
 
-    Parts are whole multiples of a step where that loop is the only one of the reduction.
+    The depth of a part is a multiple of `step` where the reduction has no other loop.
     """
     depth, strip_bytes = depth_of(nest), ctx.target.vector_bytes
     if depth * NARROW * strip_bytes <= ctx.target.l2_bytes * L2_SHARE:
@@ -92,13 +92,13 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
     if size == first.size or first.kind != "for" or nest.is_cut(first.var):
         return nest, ""
     part = f"{first.var}p"
-    reason = f"{depth} steps of the reduction: what they read would not stay in L2"
+    reason = f"the operands of {depth} reduction steps do not stay in L2"
     return nest.because(reason).split(first.var, size, part, f"{first.var}s"), part
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Iterations of a loop over rows whose operand stays in L2; `copied` names it, or is ""."""
+    """A block of a row loop whose operand stays in L2; `copied` names a copied one, or is ""."""
 
     loop: str
     size: int
@@ -108,12 +108,12 @@ class Block:
 def row_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """The block of rows to run all columns over; None where that does not save cycles.
+    """Choose the block of rows that stays in L2 for all columns; None where it saves no cycles.
 
-    Without blocks the rows come past for each tile of columns, with them the columns for each
-    block. `around` are the loops over images, of which the outermost one is cut where several
-    images fit into a block and their number is known, else the rows. Rows are copied into panels
-    where each step of the reduction reads another line of them.
+    Without blocks, the rows are read again for each column tile; with them, the columns for each
+    block. `around` are the loops over images; the outermost one is split if their number is known
+    and several images fit a block, else the rows are. Rows are copied into panels where each
+    reduction step reads another line of them.
     """
     found = _rows_and_columns(nest, vector, around)
     if found is None:
@@ -131,7 +131,7 @@ def row_block(
     is_copied = is_copied and _may_copy(nest, read, rows)
     stays = rows_bytes <= l2_bytes or columns_bytes <= l2_bytes // 2
     if rows_bytes <= l2_bytes // 2 or (stays and not is_copied):
-        return None  # what is smaller runs inside, and stays near
+        return None  # the smaller operand runs inside and stays in L2
     kept_bytes = panel_bytes if is_copied else rows_bytes
     size = _block_size(nest, cut, kept_bytes, tile.rows if cut is rows else 1, tile, ctx)
     if not 0 < size < cut.size:
@@ -146,7 +146,7 @@ def row_block(
 
 
 def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context) -> Block | None:
-    """The block of rows to copy, or all of them; None where a copy is not legal, or too large."""
+    """Choose the block of rows to copy; None where a copy is illegal or too large."""
     found = _rows_and_columns(nest, vector, ())
     if found is None or not _may_copy(nest, found[0], rows):
         return None
@@ -160,7 +160,7 @@ def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context)
 def cycles_again(
     nest: Nest, vector: Axis, block: Block, images: Sequence[str], ctx: Context
 ) -> float:
-    """What it costs that the columns come past for each block, not once."""
+    """Estimate the cycles of reading the columns once per block instead of once."""
     found = _rows_and_columns(nest, vector, images)
     assert found is not None
     columns_bytes = _bytes(nest, found[1], [vector.var])
@@ -170,7 +170,7 @@ def cycles_again(
 
 
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
-    """The operand that is the same in all lanes, and the other one.
+    """Return the operand that all lanes share, and the other one.
 
     None where loops other than those over images are open.
     """
@@ -186,7 +186,7 @@ def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[
 def _may_cut_images(
     nest: Nest, read: Read, rows: Axis, around: Sequence[str], free_bytes: float
 ) -> bool:
-    """Whether the number of images is known, and one of them fits into a block."""
+    """Whether the number of images is known and an image fits a block."""
     known = bool(around) and all(_is_counted(nest.axis(v)) for v in around)
     return known and _bytes(nest, read, [rows.var, *around[1:]]) <= free_bytes
 
@@ -194,7 +194,7 @@ def _may_cut_images(
 def _block_size(
     nest: Nest, cut: Axis, kept_bytes: float, multiple: int, tile: Tile, ctx: Context
 ) -> int:
-    """Iterations of a block, about as many in each; 0 where not even the least fits."""
+    """Return the iterations per block, balanced over blocks; 0 where the smallest does not fit."""
     most = int(_free_bytes(nest, tile, ctx) * cut.size / kept_bytes) // multiple * multiple
     if most <= 0:
         return 0
@@ -203,13 +203,13 @@ def _block_size(
 
 
 def _free_bytes(nest: Nest, tile: Tile, ctx: Context) -> float:
-    """What a block of rows may take of L2, beside two strips of columns."""
+    """Return the bytes of L2 for a block of rows, beside two strips of columns."""
     strip_bytes = depth_of(nest) * tile.vectors * ctx.target.vector_bytes
     return BLOCK_SHARE * (ctx.target.l2_bytes - 2 * strip_bytes)
 
 
 def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
-    """What a line of the rows costs, by how many bytes a tile reads side by side."""
+    """Estimate the cycles per line of the rows, by the length of contiguous reads of a tile."""
     extents = {a.var: a.size for a in nest.reduced} | {rows.var: min(tile.rows, rows.size)}
     found = ((nest.stride_of(read.tensor, read.index, v), n) for v, n in extents.items())
     run = read.dtype.nbytes
@@ -225,9 +225,9 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Bytes of an operand that are read for one iteration of the loops outside of `passing`.
+    """Return the bytes read of an operand in one iteration of the loops outside `passing`.
 
-    Those of windows overlap; inside other loops a nest reads only a part of a tensor.
+    Windows overlap, and inside other loops a nest reads only a part of a tensor.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))
@@ -244,7 +244,7 @@ def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
 
 
 def _is_apart(nest: Nest, read: Read) -> bool:
-    """Whether steps of the reduction read an operand in more lines than the first cache holds."""
+    """Whether reduction steps read an operand in more lines than L1 holds."""
     for a in nest.reduced:
         step_bytes = abs(nest.stride_of(read.tensor, read.index, a.var) or 0) * read.dtype.nbytes
         if step_bytes >= LINE_BYTES and a.size > lines_kept(step_bytes):
@@ -253,11 +253,11 @@ def _is_apart(nest: Nest, read: Read) -> bool:
 
 
 def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Nest:
-    """Ask for packed constants before they are needed, where these come from behind L1.
+    """Prefetch packed constants that do not stay in L1.
 
-    `rows` is the loop over tiles of rows. Machines with few registers compute a step in a few
-    cycles, and follow its lines themselves. But the first tile waits for each strip of columns:
-    where few others make up for it, all ask for the next strip meanwhile, each for a part.
+    `rows` is the loop over tiles of rows. With few registers a step takes a few cycles, and the
+    hardware prefetcher follows its lines. But the first tile waits for each strip of columns.
+    With few other tiles to hide that, all tiles prefetch a part of the next strip.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
@@ -276,7 +276,9 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
         if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
-            reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
+            reason = (
+                f"{r.tensor} does not stay in L1: its lines take longer to load than a few steps"
+            )
             nest = nest.because(reason)
             if over:
                 nest = nest.prefetch(r.tensor, loop, distance, over, share)

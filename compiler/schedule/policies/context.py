@@ -1,4 +1,4 @@
-"""What a policy may know besides the nest: which operands are constants, and what code is for."""
+"""The context of a policy beside the nest: constant operands and code options."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Context:
 
     @property
     def target(self) -> Target:
-        """The machine that the code is for."""
+        """The target machine."""
         return self.options.target
 
     def lanes(self, dtype: DType) -> int:
-        """Elements of a full vector; small types still take as many lanes as f32."""
+        """Return the lanes of a full vector; types smaller than f32 have as many lanes as f32."""
         return max(self.target.vector_bytes // max(dtype.nbytes, 4), 1)
 
 
 def addresses(nest: Nest) -> list[Expr]:
-    """The addresses of all targets and of every read."""
+    """Return the addresses of all targets and reads."""
     found = [nest.address(b.target, b.index) for b in nest.results]
     return found + [nest.address(r.tensor, r.index) for r in nest.reads()]
 
 
 def tested(nest: Nest) -> set[str]:
-    """Indices that padding tests look at."""
+    """Return the indices in padding tests."""
     found: set[str] = set()
     for part in (p for value in nest.values for p in walk(value)):
         if isinstance(part, Inside):
@@ -49,7 +49,7 @@ def tested(nest: Nest) -> set[str]:
 
 
 def divided(nest: Nest) -> dict[str, int]:
-    """Indices that stand alone inside a division, and by what (the largest divisor)."""
+    """Map each index that is alone inside a division to its largest divisor."""
     found: dict[str, int] = {}
 
     def look(e: Expr) -> None:
@@ -70,9 +70,9 @@ def divided(nest: Nest) -> dict[str, int]:
 
 
 def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
-    """Fuse neighbouring loops wherever every address stays a plain sum.
+    """Fuse adjacent loops where every address stays affine (without divisions).
 
-    Each index of what is to be packed has to stay one too.
+    The indices of constants to be packed must stay affine too.
     """
     names = _fresh(nest)
     held = divisions(nest, packable)
@@ -86,7 +86,7 @@ def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
 def _fuse_once(
     nest: Nest, held: int, name: Callable[[str], str], packable: frozenset[str]
 ) -> tuple[Nest, int] | None:
-    """The first two loops that fuse, fused, and the divisions that then are held."""
+    """Fuse the first two loops that can be fused; return also the divisions afterwards."""
     kept = tested(nest)
     for a, b in zip(nest.axes, nest.axes[1:], strict=False):
         if a.is_reduction != b.is_reduction or a.var in kept or b.var in kept:
@@ -112,7 +112,7 @@ def _fresh(nest: Nest) -> Callable[[str], str]:
 
 
 def divisions(nest: Nest, packable: frozenset[str] = frozenset()) -> int:
-    """How many divisions and remainders addresses, computed places and some indices hold."""
+    """Count the divisions and remainders in addresses, computed indices and packable reads."""
 
     def count(e: Expr) -> int:
         if isinstance(e, int):
@@ -125,33 +125,33 @@ def divisions(nest: Nest, packable: frozenset[str] = frozenset()) -> int:
 
 
 def _fetched_at(nest: Nest) -> Iterator[Expr]:
-    """The indices that stand in computed places."""
+    """Yield the loop indices in computed indices."""
     for f in (f for value in nest.values for f in fetches(value)):
         for place in f.index:
             yield from (part.expr for part in walk(place) if isinstance(part, IndexValue))
 
 
 def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
-    """By how much each address grows with an index: the target's, and each read's."""
+    """Return the strides in an index of the target's address and of each read's."""
     own = nest.stride_of(nest.target, nest.index, var)
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 
 
 def operands(nest: Nest) -> list[Read]:
-    """What a reduction reads, as often as it does."""
+    """Return the reads of a reduction, repeated ones too."""
     assert nest.reduce is not None
     return [s for s in walk(nest.reduce.body) if isinstance(s, Read)]
 
 
 def depends(read: Read, var: str) -> bool:
-    """Whether where an operand is read depends on a loop."""
+    """Whether the index of a read depends on a loop."""
     return any(var in affine.symbols(e) for e in read.index)
 
 
 def contiguous_axis(nest: Nest) -> Axis | None:
-    """The loop along which the target's elements are neighbours: the one to vectorise.
+    """Return the loop along which the target is contiguous: the one to vectorise.
 
-    In a blocked layout that is the loop over channels, before it is split at the block size.
+    In a blocked layout, this is the loop over channels before its split at the block size.
     """
     for a in nest.space:
         if strides(nest, a.var)[0] == 1:
@@ -166,7 +166,7 @@ def contiguous_axis(nest: Nest) -> Axis | None:
 
 
 def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
-    """Run a loop over padding lanes too, unless an operand has none there."""
+    """Extend a loop over padding lanes where all operands have padding."""
     try:
         return nest.round_up(var, multiple)
     except CompileError:
@@ -174,7 +174,7 @@ def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
 
 
 def pack_constants(nest: Nest, ctx: Context) -> Nest:
-    """Repack every constant that follows the loops; what does not is read where it lies."""
+    """Pack each constant whose indices are loops; read the others in place."""
     for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):
         try:
             nest = nest.pack(tensor)

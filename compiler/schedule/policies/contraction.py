@@ -1,8 +1,8 @@
-"""The policy for contractions: sums of products, that is matrix products and convolutions.
+"""The policy for contractions (sums of products): matrix products and convolutions.
 
-One schedule serves all: the target's contiguous axis is vectorised (output channels in a blocked
-layout, columns or pixels in a plain one), a second axis is unrolled as rows, constants are packed
-in the order of the loops, and the accumulators stay in registers over the whole reduction.
+One schedule covers all. The target's contiguous axis is vectorised: output channels in a blocked
+layout, columns or pixels in a plain one. A second axis is unrolled as rows. Constants are packed in
+loop order, and the accumulators stay in registers over the whole reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -33,16 +33,16 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""Rows of the largest tile, and how many known rows are better than an open number of them."""
+"""Rows of the largest tile; also the known rows that are preferred to an open number of rows."""
 
 UNROLL = 2
-"""Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
+"""The unroll factor of the reduction; more costs compile time without gain (measured)."""
 
 FAR_STEPS = "each step of the reduction reads another cache line"
 
 
 def is_contraction(nest: Nest) -> bool:
-    """Whether the nest sums products of two reads, each perhaps less a zero point and scaled."""
+    """Whether the nest sums products of two reads, optionally with zero points and scales."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
         return False
@@ -67,7 +67,7 @@ def _depends_on(s: Scalar, names: tuple[str, ...]) -> bool:
 
 
 def contraction(nest: Nest, ctx: Context) -> Nest:
-    """Tile a contraction for registers, pack its constants, and unroll the innermost steps."""
+    """Tile a contraction for registers, pack its constants and unroll the innermost loops."""
     nest = split_groups(nest)
     nest = split_blocked_reduction(nest)
     nest = _round_up_blocked(nest, ctx)
@@ -82,7 +82,7 @@ def contraction(nest: Nest, ctx: Context) -> Nest:
 
 
 def split_groups(nest: Nest) -> Nest:
-    """Split channel loops at the group size, so that a group's index is a loop of its own."""
+    """Split channel loops at the group size, so that the group index is a loop."""
     changed = True
     while changed:
         changed = False
@@ -107,7 +107,7 @@ def split_blocked_reduction(nest: Nest) -> Nest:
 
 
 def _round_up_blocked(nest: Nest, ctx: Context) -> Nest:
-    """Compute the padding lanes of a blocked target too, where every operand has them."""
+    """Extend loops over the padding lanes of a blocked target where every operand has padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -129,7 +129,7 @@ def _has_padding(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> 
 
 
 def _spatial_together(nest: Nest) -> Nest:
-    """Reduction loops after the others, those over blocks and taps before those over channels."""
+    """Move reduction loops inside; loops over blocks and taps precede loops over channels."""
     reduced = nest.reduced
     channels = [a for a in reduced if _is_channel(nest, a)]
     blocks = [a for a in channels if a.var in nest.splits]
@@ -140,7 +140,7 @@ def _spatial_together(nest: Nest) -> Nest:
 
 
 def _is_channel(nest: Nest, a: Axis) -> bool:
-    """Whether a reduction index alone makes up an index of some operand (no window)."""
+    """Whether a reduction index is by itself an index of an operand (no window)."""
     return not any(
         len(affine.symbols(e)) > 1 and a.var in affine.symbols(e) and not _is_split_sum(nest, e)
         for r in nest.reads()
@@ -149,15 +149,15 @@ def _is_channel(nest: Nest, a: Axis) -> bool:
 
 
 def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
-    """Whether an index only puts the parts of one split loop together."""
+    """Whether an index only recombines the parts of one split loop."""
     names = affine.symbols(e)
     return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """The loop along the target's memory; when that is short, one whose operand lies together.
+    """Return the contiguous loop of the target; if short, a loop with a contiguous operand.
 
-    A transposed convolution with stride 2 writes every other pixel: lanes run over those.
+    A transposed convolution of stride 2 writes every other pixel: lanes run over these pixels.
     """
     found = contiguous_axis(nest)
     if found is not None and 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
@@ -174,7 +174,7 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
-    """The loop to unroll as rows: one that the operand loaded as vectors does not depend on.
+    """Return the loop to unroll as rows, on which the vector operand does not depend.
 
     Where there is none, as in depthwise convolutions, rows share the other operand's scalars.
     A loop that may run once, as one over a batch, is taken only where no known one has a few rows.
@@ -193,7 +193,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
-    """Whether vectors along the reduction do better: few columns, or columns far apart."""
+    """Whether vectors along the reduction are faster: few columns, or columns far apart."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along
@@ -230,19 +230,19 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     elif rows and not part:
         block = row_block(nest, vector, rows, image, tile, ctx)
     if block is not None:
-        nest = nest.because("a block of rows stays in L2 while all columns pass it")
+        nest = nest.because("a block of rows stays in L2 and is reused for all columns")
         nest = nest.split(block.loop, block.size, f"{block.loop}b", f"{block.loop}r")
         inner = {block.loop: f"{block.loop}r"}
         outer, image = ([inner.get(a, a) for a in loops] for loops in (outer, image))
         r = inner.get(r, r)
     nest = nest.because(
-        f"{size} of sums stay in {ctx.target.n_vector_registers} registers: fewest estimated cycles"
+        f"{size} of sums fit {ctx.target.n_vector_registers} registers: fewest estimated cycles"
     )
     nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m")
     nest = nest.because(f"a vector holds {lanes} {reduce.dtype}")
     nest = nest.split(f"{v}m", lanes, f"{v}v", f"{v}l")
     if r:
-        nest = nest.because("rows share each vector that is loaded")
+        nest = nest.because("all rows reuse each loaded vector")
         nest = nest.split(r, tile.rows, f"{r}o", f"{r}i")
     nest, reduced = _unrolled_step(nest, _unroll(ctx))
     inside = [f"{r}i"] if r else []
@@ -250,7 +250,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
     in_memory = part and around[-1] != f"{v}o"
     if in_memory:
-        # All rows run inside a part, so that its strip is there for each of them.
+        # All rows run inside a part, so that its strip stays in cache for all rows.
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
     if block is not None:
@@ -260,18 +260,18 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         first = min(around.index(a) for a in (f"{v}o", *outer_rows, *image))
         around.insert(first, f"{block.loop}b")
     nest = nest.reorder(*around, *reduced, *inside, f"{v}v", f"{v}l")
-    nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
-    nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
+    nest = nest.because("columns are contiguous in the target").vectorize(f"{v}l")
+    nest = nest.because("each sum of a tile has its own register").unroll(*inside, f"{v}v")
     if in_memory:
-        nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
+        nest = nest.because("sums stay in memory between parts of the reduction").cache_write(part)
     if block is not None and block.copied:
-        why = "tiles span rows that do not lie end to end" if spanned else FAR_STEPS
+        why = "tiles span rows that are not contiguous" if spanned else FAR_STEPS
         nest = nest.because(why).cache_read(block.copied, f"{block.loop}b")
     return ask_ahead(pack_constants(nest, ctx), tile, depth, f"{r}o" if r else "", ctx)
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
-    """How far the scalars that a step broadcasts lie apart."""
+    """Return the distance in memory of the scalars that a step broadcasts, in bytes."""
     found = [
         abs(s or 0) * r.dtype.nbytes
         for r, s in strides(nest, rows.var)[1]
@@ -285,7 +285,7 @@ def _unroll(ctx: Context) -> int:
 
 
 def _unrolled_step(nest: Nest, n_steps: int) -> tuple[Nest, list[str]]:
-    """Write out a few steps of the innermost reduction loop."""
+    """Unroll the innermost reduction loop by a small factor."""
     innermost = nest.reduced[-1]
     uneven = innermost.var in nest.splits
     if n_steps > 1 and _is_channel(nest, innermost) and innermost.size >= n_steps and not uneven:
@@ -297,7 +297,7 @@ def _unrolled_step(nest: Nest, n_steps: int) -> tuple[Nest, list[str]]:
 def _outer_order(
     nest: Nest, outer: list[str], columns: str, rows: list[str], ctx: Context
 ) -> list[str]:
-    """Batch and groups first; then columns outside when their operand is the larger one."""
+    """Order outer loops: batch and groups first, then the side with the larger operand."""
     image = [v for v in outer if _moves_image(nest, v)]
     batch = [v for v in outer if v not in image]
     sizes = {
@@ -311,5 +311,5 @@ def _outer_order(
 
 
 def _moves_image(nest: Nest, var: str) -> bool:
-    """Whether a loop walks over pixels or rows: some operand does not depend on it."""
+    """Whether a loop runs over pixels or rows: some operand does not depend on it."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

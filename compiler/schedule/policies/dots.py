@@ -1,17 +1,17 @@
-"""The policy for sums of products of small types: steps of a few, each summed into 32 bits.
+"""The policy for sums of products of small types: dot steps with 32-bit sums.
 
-    o: split(i, 4, io, id)    four neighbouring channels are one step; of bf16 two
+    o: split(i, 4, io, id)    four consecutive channels are one step (two of bf16)
     o: tensorize(id, dot)
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
-One operand is a constant, packed so that a step's elements of every lane lie together; the other
-has them as neighbours in memory, and all lanes read the same ones. For the rest the loops are those
-of a contraction in f32: rows and vectors of the target stay in registers over the whole reduction.
+One operand is a constant, packed so that the elements of a step are contiguous over all lanes. The
+other operand has the elements of a step contiguous in memory, and all lanes read the same ones. The
+other loops are those of an f32 contraction: sums stay in registers over the whole reduction.
 
-Where the operand of the lanes is no constant (pixels in plain order, the second product of
-attention) and elements are bf16, its lanes lie side by side, and pairs are put together out of two
-runs of lanes as they are loaded: it takes as many rows to make that worth while.
+If the operand of the lanes is no constant (pixels in plain order, the second product of attention)
+and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved to pairs
+when loaded, which is worth its cost for enough rows.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -35,19 +35,19 @@ from compiler.schedule.policies.contraction import split_groups
 from compiler.schedule.policies.tiles import choose_tile
 
 SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
-"""The small types that steps multiply, and the type of 32 bits in which they are summed."""
+"""The small types that dot steps multiply, with the 32-bit types of their sums."""
 
 FEWEST_ROWS = 4
-"""Rows that share a vector of pairs put together as it is loaded."""
+"""The fewest rows that share a vector of pairs interleaved at the load."""
 
 UNROLL = 4
-"""Steps written out, as in contractions of f32; of more, too much waits in registers."""
+"""The unroll factor of steps, as in f32 contractions; more increases register pressure."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
-    """The nest in dot steps; None where operands are not small, or do not lie as steps need them.
+    """Rewrite the nest in dot steps; None where types or layouts of operands do not allow it.
 
-    Without an instruction for pairs of bf16 there is nothing to gain by them.
+    Without an instruction for pairs of bf16, dot steps gain nothing.
     """
     operands = small_reads(nest)
     if operands is None or (_is_bf16(operands) and not ctx.target.has_bf16_dot):
@@ -65,7 +65,7 @@ def dots(nest: Nest, ctx: Context) -> Nest | None:
 
 
 def small_reads(nest: Nest) -> tuple[Read, Read] | None:
-    """The two reads of a small type whose products are summed, as they are."""
+    """Return the two reads of small types whose products are summed unchanged."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not nest.reduced:
         return None
@@ -90,16 +90,16 @@ def _is_bf16(operands: tuple[Read, Read]) -> bool:
 
 
 def _step(nest: Nest) -> int:
-    """How many products one step sums in each lane of 32 bits."""
+    """Return the number of products that one step sums in each 32-bit lane."""
     operands = small_reads(nest)
     assert operands is not None
     return 4 // operands[0].dtype.nbytes
 
 
 def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
-    """The operand that lanes share, and that of the lanes: a constant that is packed for them.
+    """Return the operand that lanes share and the operand of the lanes.
 
-    Or one whose lanes lie side by side.
+    The latter is a constant to be packed, or an operand with contiguous lanes.
     """
     found = small_reads(nest)
     if found is None:
@@ -115,14 +115,14 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Whether lanes of an operand that is no constant lie side by side: pairs of two runs."""
+    """Whether a non-constant operand has contiguous lanes, so that two runs make pairs."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
 
 
 def round_up_lanes(nest: Nest, ctx: Context) -> Nest:
-    """Compute the padding lanes of a blocked target too, where every operand has them."""
+    """Extend loops over the padding lanes of a blocked target where every operand has padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -142,7 +142,7 @@ def _has_lanes(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> bo
 
 
 def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
-    """The reduction loop along which the shared operand's elements are neighbours."""
+    """Return the reduction loop along which the shared operand is contiguous."""
     operands = _operands(nest, ctx)
     if operands is None:
         return None
@@ -158,9 +158,9 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
-    """The longest loop along which pairs of bf16 are put together for all lanes.
+    """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    It takes a vector of lanes to make that worth while.
+    Fewer lanes than a vector do not justify it.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
@@ -177,7 +177,7 @@ def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axi
 
 
 def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Axis | None:
-    """The longest reduction loop that moves from one run of lanes to another."""
+    """Return the longest reduction loop that steps from one run of lanes to the next."""
     found: list[Axis] = []
     for a in nest.reduced:
         stride = nest.stride_of(own.tensor, own.index, a.var)
@@ -189,7 +189,7 @@ def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Ax
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
-    """Whether the iterations of a loop that make up a step read neighbouring elements."""
+    """Whether the iterations of a step read consecutive elements."""
     if not isinstance(a.extent, int):
         return False
     step = _step(nest)
@@ -208,9 +208,9 @@ def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
 
 
 def _split_steps(nest: Nest, k: Axis) -> Nest:
-    """Steps along a loop, inside blocks where the shared operand lies in blocks.
+    """Split a loop into dot steps, inside blocks where the shared operand is blocked.
 
-    Behind the last channel of a blocked operand lie the bytes of its padding, which meet zeros.
+    After the last channel of a blocked operand follow padding bytes, which are multiplied by zeros.
     """
     v, extent, step = k.var, k.extent, _step(nest)
     assert isinstance(extent, int)
@@ -230,9 +230,9 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
 
 
 def _has_padding(nest: Nest, k: Axis) -> bool:
-    """Whether a loop walks over all channels of a blocked image, so that more bytes follow them.
+    """Whether a loop runs over all channels of a blocked image, which padding bytes follow.
 
-    Padding of floats is not read: 0 times what happens to lie there need not be 0.
+    Padding of floats is not read: 0 times NaN or infinity is not 0.
     """
     for read in small_reads(nest) or ():
         t = nest.tensors[read.tensor]
@@ -243,7 +243,7 @@ def _has_padding(nest: Nest, k: Axis) -> bool:
 
 
 def _reduction_inside(nest: Nest) -> Nest:
-    """Reduction loops after the others: blocks of channels, taps, steps."""
+    """Move reduction loops inside, in the order: blocks of channels, taps, steps."""
     steps = [a for a in nest.reduced if a.kind != "for"]
     blocks = [a for a in nest.reduced if a.kind == "for" and a.var in nest.splits]
     taps = [a for a in nest.reduced if a not in steps and a not in blocks]
@@ -253,7 +253,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Whether lanes along a loop share one operand and have their own elements of the other."""
+    """Whether lanes along a loop share one operand and read separate elements of the other."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False
@@ -296,7 +296,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
             nest = nest.pack(packed.tensor)
         nest = pack_constants(nest, ctx)
     except CompileError:
-        return None  # the constant does not follow the loops
+        return None  # the constant cannot be packed in loop order
     return nest
 
 
@@ -309,7 +309,7 @@ def outer_order(
     packed: Read,
     ctx: Context,
 ) -> list[str]:
-    """Batch and groups first; columns inside when their constant stays in the cache."""
+    """Order outer loops: batch and groups first; columns inside if their constant fits L2."""
     image = [v for v in outer if not depends(packed, v)]
     groups = [v for v in outer if v not in image]
     weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))

@@ -14,11 +14,11 @@ from compiler.schedule.policies.context import (
 )
 
 VECTORS = 4
-"""Vectors written out per step, so that loop overhead and latency hide behind each other."""
+"""Vectors per iteration: unrolling hides latency and loop overhead."""
 
 
 def pointwise(nest: Nest, ctx: Context) -> Nest:
-    """Fuse the loops that memory allows to fuse, and vectorise along the target's memory."""
+    """Fuse loops over contiguous memory and vectorise the contiguous loop of the target."""
     nest = fuse_all(nest)
     nest = _pad_lanes(nest)
     vector = contiguous_axis(nest)
@@ -43,7 +43,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
 
 
 def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | None:
-    """The loop along which an operand lies whose rows the target has as columns."""
+    """Return the contiguous loop of an operand that the target stores transposed."""
     far = [r for r, s in strides(nest, vector.var)[1] if s is not None and s > 1]
     for a in others:
         near = {r.tensor for r, s in strides(nest, a.var)[1] if s == 1}
@@ -53,9 +53,9 @@ def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | 
 
 
 def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) -> Nest:
-    """Squares of the target, whose lines are all used while they are near."""
+    """Tile a transposition into squares that use all elements of each cache line in L1."""
     v, a = vector.var, across.var
-    nest = nest.because("a square reads whole lines and fills whole lines")
+    nest = nest.because("a square tile reads and writes whole cache lines")
     nest = nest.split(v, lanes, f"{v}o", f"{v}l").split(a, lanes, f"{a}o", f"{a}i")
     outer = [b.var for b in nest.space if b.var not in (f"{v}o", f"{v}l", f"{a}o", f"{a}i")]
     nest = nest.reorder(*outer, f"{a}o", f"{v}o", f"{a}i", f"{v}l")
@@ -63,7 +63,7 @@ def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) ->
 
 
 def _split_blocks(nest: Nest, vector: str) -> Nest:
-    """Split loops over channels that an operand has in blocks, along which its lines lie."""
+    """Split loops over the blocked channels of an operand, along which it is contiguous."""
     blocks = {nest.tensors[r.tensor].layout.block for r in nest.reads()} - {1}
     for var, divisor in divided(nest).items():
         if divisor in blocks and var != vector and nest.has(var) and nest.axis(var).size > divisor:
@@ -72,7 +72,7 @@ def _split_blocks(nest: Nest, vector: str) -> Nest:
 
 
 def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
-    """Lanes over the channels of a block, loops in the order of the target's memory."""
+    """Vectorise over the channels of a block, with loops in the order of the target's memory."""
     rows = _rows([a for a in nest.space if a is not vector])
     v = vector.var
     if rows is not None and _fills_words(nest, rows, block, ctx):
@@ -91,7 +91,7 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
 
 
 def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
-    """Whether blocks are the bytes of a word, and what is read lies along the rows."""
+    """Whether a block is one word of bytes and the operand is contiguous along the rows."""
     is_word = block == 4 and nest.tensors[nest.target].dtype.nbytes == 1
     along = [s for _, s in strides(nest, rows.var)[1]]
     lies = 1 in along and all(s in (0, 1) for s in along)
@@ -99,9 +99,9 @@ def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
 
 
 def _in_words(nest: Nest, vector: Axis, rows: Axis, block: int, ctx: Context) -> Nest:
-    """Lanes over the rows, each storing one byte of a word: blocks are too short for vectors."""
+    """Vectorise over the rows, one byte of a word per lane: blocks are too short for vectors."""
     v, r = vector.var, rows.var
-    nest = nest.because("a block is one word, and the pixels of a channel lie side by side")
+    nest = nest.because("a block is one word, and the pixels of a channel are contiguous")
     nest = nest.split(v, block, f"{v}b", f"{v}i")
     nest = nest.split(r, ctx.target.lanes(4), f"{r}o", f"{r}l")
     outer = [a.var for a in nest.space if a.var not in (f"{v}i", f"{r}l")]
@@ -115,7 +115,7 @@ def _rows(others: list[Axis]) -> Axis | None:
 
 
 def _pad_lanes(nest: Nest) -> Nest:
-    """Compute the padding lanes of a blocked target too, where every operand is blocked alike."""
+    """Extend loops over the padding lanes of a blocked target where operands are blocked alike."""
     block = nest.tensors[nest.target].layout.block
     if block == 1 or any(nest.tensors[r.tensor].layout.block != block for r in nest.reads()):
         return nest

@@ -1,8 +1,8 @@
 """The policy for reductions, pools and dot products.
 
-Where neighbouring results read neighbouring elements, lanes run over results; where the reduction
-runs along memory, lanes run over the reduction, several accumulators apart (pairwise at the end),
-which also keeps the error of long sums small.
+If consecutive results read consecutive elements, lanes run over results. If the reduction runs over
+contiguous memory, lanes run over the reduction. Several accumulators are then combined pairwise at
+the end, which also keeps the error of long sums small.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ACCUMULATORS = 8
 """Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
 
 WORTH_A_CHAIN = 4
-"""Iterations of a loop for each accumulator more: they have to be combined at the end."""
+"""The fewest iterations per additional accumulator, which must be combined at the end."""
 
 UNROLLED_WINDOW = 9
-"""Windows of at most this many taps are written out."""
+"""The most taps of an unrolled window."""
 
 LONGEST_STEP = 8
 """Elements between neighbouring lanes at most: lanes further apart share few cache lines."""
@@ -33,7 +33,7 @@ LONG_RUN = 16
 
 
 def reduction(nest: Nest, ctx: Context) -> Nest:
-    """Vectorise over results where they are neighbours, else over the reduction."""
+    """Vectorise over results where they are contiguous, else over the reduction."""
     space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
     nest = fuse_all(space_last)
     vector = _vector_axis(nest, ctx)
@@ -96,7 +96,7 @@ def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
 
 
 def dot_product(nest: Nest, ctx: Context) -> Nest:
-    """Lanes along the innermost reduction loop, combined at the end."""
+    """Vectorise the innermost reduction loop; its lanes are combined at the end."""
     reduce = nest.reduce
     assert reduce is not None
     lanes = ctx.lanes(reduce.dtype)
@@ -121,14 +121,14 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 
 
 def _chains_outside(nest: Nest, order: list[str], most: int) -> int:
-    """Iterations of the next outer loop with sums of their own, where lanes are one vector."""
+    """Return the iterations of the next outer loop with separate sums, if lanes are one vector."""
     if not order or not isinstance(nest.axis(order[-1]).extent, int):
         return 1
     return _power_of_two(max(1, min(most, nest.axis(order[-1]).size // WORTH_A_CHAIN)))
 
 
 def _power_of_two(n: int) -> int:
-    """The largest that is no more, so that halves are combined vector by vector at the end."""
+    """Round down to a power of two, so that halves are combined vector by vector at the end."""
     return 1 << (n.bit_length() - 1)
 
 

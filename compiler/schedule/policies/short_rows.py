@@ -1,8 +1,8 @@
-"""Register tiles over several rows of an image, where its rows are shorter than tiles like them.
+"""Register tiles over several rows of an image whose rows are shorter than efficient tiles.
 
-A row of 7 pixels is a tile of 4 and one of 3, and neither keeps the processor busy; 49 pixels are
-nine tiles of 5 and one of 4. Rows of an image with zeros around it, or read in steps of two, do not
-lie end to end, so tiles over several of them need a copy in which they do.
+A row of 7 pixels is a tile of 4 and one of 3, and both are inefficient; 49 pixels are nine tiles of
+5 and one of 4. Rows of a padded image, or of one read with stride 2, are not contiguous, so tiles
+over several rows need a contiguous copy.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from compiler.schedule.policies.context import Context
 from compiler.schedule.policies.tiles import choose_tile, tile_cycles
 
 COPY_CYCLES = 6
-"""An element of a copy: its row and column are computed by division (measured on Zen 3)."""
+"""Cycles per element of a copy, whose row and column need a division (measured on Zen 3)."""
 
 LEAST_GAIN = 1.05
-"""How much faster tiles over several rows have to be: their ends are code of their own."""
+"""The least speedup of tiles over several rows: their remainders need additional code."""
 
 
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """The nest with rows and the loop round them as one, and that loop; None where it costs more.
+    """Fuse rows with the loop around them; return the nest and the loop, None if that is slower.
 
-    `image` are all loops besides the rows that the constant does not depend on.
+    `image` are all loops except the rows on which the constant does not depend.
     """
     at = nest.position(rows.var)
     if len(image) != 1 or not at or nest.axes[at - 1].var != image[0]:
@@ -37,7 +37,7 @@ def span_rows(
         return None
     name = f"{outer.var}{rows.var}"
     try:
-        fused = nest.because(f"rows of {rows.size} are short for a tile")
+        fused = nest.because(f"rows of {rows.size} pixels are too short for a register tile")
         fused = fused.fuse(outer.var, rows.var, name)
     except CompileError:
         return None

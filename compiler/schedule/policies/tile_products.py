@@ -6,12 +6,12 @@
     reorder(..., oo, xo, ib, xv, ov, xt, ip, ol, id)
     pack(W)                                            [..., ov, ip, ol, 2 or 4 products]
 
-One operand is a constant, packed so that the elements of a step lie together for each column; the
-rows of the other lie in memory as they are, any distance apart, with the elements of the sum side
-by side. Four tiles of sums stay in the processor over the whole reduction: each tile that is loaded
-is used twice. The sums go through memory once, which the first cache holds.
-Source: the kernels of oneDNN for AMX; measured on a machine that has it, where other tiles than two
-by two of 16 rows of 64 bytes did worse.
+One operand is a constant, packed so that the elements of a step are contiguous for each column. The
+other is read in place: its rows may have any distance, but the elements of the sum are contiguous.
+Four tiles of sums stay in tile registers over the whole reduction, so each loaded tile is used
+twice. The sums pass through memory (L1) once.
+Source: the kernels of oneDNN for AMX. Measured on a machine with AMX: 2 x 2 tiles of 16 rows of 64
+bytes are fastest.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ TILE_LANES = 16
 ROW_BYTES = 64
 
 FEWEST_ROWS = 4
-"""A step takes as long for one row as for sixteen, and vectors need a step for each row."""
+"""The fewest rows: a tile step takes as long for one row as for 16, vectors a step per row."""
 
 FEWEST_STEPS = 4
-"""Steps of the sum in a tile: with fewer, vectors are as fast."""
+"""The fewest reduction steps in a tile: with fewer, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""Products of parts of one number that are written out, so that parts stay in their tiles."""
+"""Unrolled products of the parts of one number, so that parts stay in tile registers."""
 
 NEW_SHAPES = 2
-"""Whole steps that it takes to store sums, give tiles other shapes, and load the sums again."""
+"""The cost of storing sums, reshaping tiles and reloading sums, in whole steps."""
 
 
 def tile_products(nest: Nest, ctx: Context) -> Nest | None:
-    """The nest in tiles; None where operands are not small, lie otherwise, or are too few."""
+    """Rewrite the nest in matrix tiles; None where types, layouts or sizes do not suit them."""
     operands = small_reads(nest)
     if operands is None or not _has_tiles(operands[0].dtype, ctx):
         return None
@@ -78,7 +78,7 @@ def _has_tiles(dtype: DType, ctx: Context) -> bool:
 
 
 def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
-    """The operand whose rows are loaded where they lie, and the constant that is packed."""
+    """Return the operand whose rows are loaded in place, and the constant to be packed."""
     found = small_reads(nest)
     if found is None or found[0].tensor == found[1].tensor:
         return None
@@ -89,7 +89,7 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _summed(nest: Nest, rows_of: Read, packed: Read) -> Axis | None:
-    """The loop of the reduction along which the elements of a row lie side by side."""
+    """Return the reduction loop along which the elements of a row are contiguous."""
     blocks = divided(nest)
     for a in nest.reduced:
         if affine.symbol(a.var) not in packed.index:
@@ -117,7 +117,7 @@ def _tiled(
     taps = [a.var for a in nest.reduced if a.var not in inside]
     r, c, v = rows.var, columns.var, k.var
     nest, first = _blocks(nest, rows, columns, outer, operands, ctx)
-    nest = nest.because(f"{4 * together} bytes of each row are a tile")
+    nest = nest.because(f"a tile holds {4 * together} bytes of each row")
     nest = nest.split(v, n_steps * group, f"{v}b", f"{v}k").split(f"{v}k", group, f"{v}p", f"{v}d")
     nest = nest.tensorize(f"{v}d", "dot")
     before = [*first, *taps, f"{v}b"]
@@ -127,11 +127,11 @@ def _tiled(
             nest = nest.reorder(*before, *parts, *tile, steps, *lanes).pack(packed.tensor)
         else:
             nest = nest.reorder(*before, *parts, *tile, tap.var, steps, *lanes).pack(packed.tensor)
-            nest = nest.because("neighbours of a window lie one behind the other")
+            nest = nest.because("neighbours in a row of the window are contiguous")
             nest = nest.fuse(tap.var, steps, f"{v}s").split(f"{v}s", together, f"{v}w", f"{v}i")
             nest = nest.reorder(*before, f"{v}w", *parts, *tile, f"{v}i", *lanes)
     except CompileError:
-        return None  # the constant does not follow the loops
+        return None  # the constant cannot be packed in loop order
     nest = nest.vectorize(f"{c}l").unroll(*parts, f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
     return pack_constants(nest, ctx)
 
@@ -144,11 +144,11 @@ def _blocks(
     operands: tuple[Read, Read],
     ctx: Context,
 ) -> tuple[Nest, list[str]]:
-    """Rows and columns in tiles, these in blocks; and the order of the loops round the sums."""
+    """Split rows and columns into blocks of tiles; return also the order of the outer loops."""
     r, c = rows.var, columns.var
     rows_of, packed = operands
     tile_rows, down, across = _shape(rows.size, columns.size)
-    nest = nest.because(f"{down} x {across} tiles of sums, two of each operand")
+    nest = nest.because(f"{down} x {across} tiles of sums reuse each loaded tile")
     nest = nest.split(c, TILE_LANES * across, f"{c}o", f"{c}m")
     nest = nest.split(f"{c}m", TILE_LANES, f"{c}v", f"{c}l")
     first = outer_order(nest, outer, f"{c}o", [f"{r}o"], rows_of, packed, ctx)
@@ -157,7 +157,7 @@ def _blocks(
     if n_near < rows.size and first.index(f"{c}o") < first.index(f"{r}o"):
         inner = f"{r}b"
         first.insert(first.index(f"{c}o"), f"{r}c")
-        nest = nest.because(f"{n_near} rows stay in L2 while all columns use them")
+        nest = nest.because(f"{n_near} rows stay in L2 and are reused for all columns")
         nest = nest.split(r, n_near, f"{r}c", inner)
     nest = nest.split(inner, tile_rows * down, f"{r}o", f"{r}m")
     return nest.split(f"{r}m", tile_rows, f"{r}v", f"{r}t"), first
@@ -166,9 +166,9 @@ def _blocks(
 def _tap(
     nest: Nest, k: Axis, n_channels: int, group: int, operands: tuple[Read, Read]
 ) -> Axis | None:
-    """The loop over neighbours in a row of the window, if their channels lie end to end.
+    """Return the loop over neighbours in a row of the window, if their channels are contiguous.
 
-    So many lie side by side: all of them, or those of a block.
+    The contiguous channels are all channels, or those of a block.
     """
     rows_of, packed = operands
     if k.size % n_channels or n_channels % group:
@@ -182,12 +182,12 @@ def _tap(
 
 
 def _whole_part(n: int) -> int:
-    """The most steps of a tile that a number of steps can be cut into without a rest."""
+    """Return the largest number of steps per tile that divides a number of steps."""
     return max(i for i in range(1, ROW_BYTES // 4 + 1) if n % i == 0)
 
 
 def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
-    """How many rows half of L2 holds, a multiple of those of a step, about as many each time."""
+    """Return the rows that half of L2 holds: a multiple of a step's rows, balanced over blocks."""
     n_elements = nest.tensors[rows_of.tensor].assumed.n_elements
     row_bytes = max(n_elements * rows_of.dtype.nbytes // rows.size, 1)
     most = max(ctx.target.l2_bytes // 2 // row_bytes // step, 1)
@@ -197,16 +197,16 @@ def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -
 
 
 def _is_part(nest: Nest, a: Axis, rows_of: Read) -> bool:
-    """Whether a loop runs over products of parts of one number: neighbours use the same part."""
+    """Whether a loop runs over products of parts: consecutive products share a part."""
     stride = nest.stride_of(rows_of.tensor, rows_of.index, a.var)
     return isinstance(a.extent, int) and a.extent <= MOST_PRODUCTS and stride is None
 
 
 def _steps(length: int, group: int, block: int) -> int:
-    """How many steps of a sum a tile takes: those that bring a row to its end in fewest tiles.
+    """Return the steps per tile that cover a row with the fewest tiles.
 
-    What is left behind whole tiles needs tiles of another shape, and single elements of a step are
-    summed without tiles. Blocks of channels hold what a row has side by side.
+    The remainder after whole tiles needs tiles of another shape, and an incomplete step is summed
+    without tiles. In blocked layouts, only the channels of a block are contiguous.
     """
     most = min(block // group if block else ROW_BYTES // 4, ROW_BYTES // 4)
     n = length // group
@@ -221,9 +221,9 @@ def _steps(length: int, group: int, block: int) -> int:
 
 
 def _shape(n_rows: int, n_columns: int) -> tuple[int, int, int]:
-    """Rows of a tile, and how many tiles of sums lie below and beside each other.
+    """Return the rows of a tile, and the tiles of sums per block in each direction.
 
-    Rows are shared out evenly, so that the last tile has nearly as many.
+    Rows are divided evenly, so that the last tile has nearly as many.
     """
     tiles_down, tiles_across = -(-n_rows // TILE_ROWS), -(-n_columns // TILE_LANES)
     rows = -(-n_rows // tiles_down)

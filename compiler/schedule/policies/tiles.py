@@ -1,9 +1,9 @@
-"""Register tiles for contractions: how many rows and vectors one micro-kernel keeps in registers.
+"""Register tiles for contractions: the rows and vectors that a micro-kernel keeps in registers.
 
 Each step of the reduction loads `vectors` vectors and `rows` scalars and does rows x vectors
 multiply-adds. Source: the analytical model of Low et al. 2016 (BLIS, "Analytical modeling is enough
-for high-performance BLIS"), reduced to issue slots, latency, the level of cache the packed operand
-streams from, and how the rows of the other one lie in memory.
+for high-performance BLIS"), reduced to issue slots, latency, the cache level of the packed operand,
+and the distance of the other operand's rows in memory.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from compiler.targets.target import Target
 FMA_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
 LATENCY_CYCLES = 5.5
-"""Between two multiply-adds into one register: 4 as manuals say, more where they wait for loads."""
+"""Latency of a multiply-add, in cycles: 4 in the manuals, more with operands from loads."""
 
 L2_BYTES_PER_CYCLE = 40
 L3_BYTES_PER_CYCLE = 8
 L2_SHARE = 0.8
-"""How much of it a strip of the packed operand may fill and still be there for the next rows."""
+"""The share of L2 for a strip of the packed operand that is reused for the next rows."""
 
 EXPOSED = 0.1
-"""Of loads and of what comes from L2, the part that multiply-adds do not hide."""
+"""The share of load and L2 cycles that multiply-adds do not hide."""
 
 N_STREAMS = 8
-"""Rows apart in memory that caches follow; also how many lines of one set they hold for sure."""
+"""Streams that prefetchers follow; also the lines of one set that a cache certainly keeps."""
 
 STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
-"""What a step loses for each row too many, and for each row when lines drive each other out."""
+"""Cycles lost per step for each row beyond the streams, and for each row with conflict misses."""
 
 LINE_BYTES, WAY_BYTES = 64, 4096
-"""Lines that are a multiple of a way apart share a set of the first cache."""
+"""Bytes of a line and of an L1 way: lines at a multiple of a way share a set."""
 
 FEW_REGISTERS = 16
-"""With no more of them, steps of the reduction are not written out one behind the other: LLVM moves
-sums to other registers between two steps, and spills."""
+"""With this many registers or fewer, reduction steps are not unrolled: LLVM moves sums to other
+registers between two steps, and spills."""
 
 SPARE_REGISTERS = 1
-"""LLVM loads the vectors of the next step early. With all registers in use it then spills sums:
-4 x 3 sums in 16 registers reach 60 % of the speed of 6 x 2 (measured on Zen 3)."""
+"""Registers left free: LLVM loads the vectors of the next step early, and spills sums if all are
+in use. 4 x 3 sums in 16 registers reach 60 % of the speed of 6 x 2 (measured on Zen 3)."""
 
 PEEL_PENALTY = 1.004
-"""A shorter last tile is code of its own; taken only when it saves something."""
+"""The cost factor of a shorter last tile, which needs additional code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A register tile: scalars broadcast along rows, full vectors along the other side."""
+    """A register tile: one broadcast scalar per row, and full vectors of columns."""
 
     rows: int
     vectors: int
@@ -58,14 +58,14 @@ class Tile:
 def choose_tile(
     n_rows: int, n_vectors: int, depth: int, target: Target, row_bytes: int = 0
 ) -> Tile:
-    """The tile with the fewest estimated cycles for an n_rows x n_vectors x depth product.
+    """Choose the tile with the fewest estimated cycles for an n_rows x n_vectors x depth product.
 
-    Units: rows in elements, vectors in full vectors, depth in steps of the reduction; `row_bytes`
-    is how far the scalars of two rows lie apart in memory.
+    Units: rows in elements, vectors in full vectors, depth in reduction steps; `row_bytes` is the
+    distance in memory of the scalars of two rows.
     """
     best, best_cycles = Tile(1, 1), float("inf")
     for vectors in range(1, min(n_vectors, target.n_vector_registers // 2) + 1):
-        # Besides the sums: one register for the broadcast, one per loaded vector, and the spare.
+        # Beside the sums: one register for the broadcast, one per loaded vector, and the spare.
         most_rows = (target.n_vector_registers - vectors - 1 - SPARE_REGISTERS) // vectors
         for rows in range(1, min(n_rows, most_rows) + 1):
             tile = Tile(rows, vectors)
@@ -78,7 +78,7 @@ def choose_tile(
 def tile_cycles(
     tile: Tile, n_rows: int, n_vectors: int, depth: int, target: Target, row_bytes: int = 0
 ) -> float:
-    """Estimated cycles of the whole product with this tile, its shorter ends included."""
+    """Estimate the cycles of the whole product with this tile, including its remainders."""
     total = 0.0
     n_peeled = 0
     for r, r_count in _parts(n_rows, tile.rows):
@@ -95,7 +95,7 @@ def _parts(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def _step_cycles(tile: Tile, depth: int, target: Target) -> float:
-    """One step of the reduction: what is computed, and what hides behind it or does not."""
+    """Estimate the cycles of one reduction step: arithmetic and the loads not hidden by it."""
     loads = (tile.rows + tile.vectors) / LOADS_PER_CYCLE
     compute = max(tile.rows * tile.vectors / FMA_PER_CYCLE, loads, LATENCY_CYCLES)
     strip_bytes = tile.vectors * target.vector_bytes * depth
@@ -108,7 +108,7 @@ def _step_cycles(tile: Tile, depth: int, target: Target) -> float:
 
 
 def _row_cycles(rows: int, row_bytes: int) -> float:
-    """What a step loses because its rows lie apart."""
+    """Estimate the cycles that a step loses to distant rows."""
     if row_bytes <= LINE_BYTES or rows <= N_STREAMS:
         return 0.0
     if -(-rows // _sets(row_bytes)) > N_STREAMS:
@@ -117,10 +117,10 @@ def _row_cycles(rows: int, row_bytes: int) -> float:
 
 
 def lines_kept(step_bytes: int) -> int:
-    """How many lines so far apart half of the first cache holds."""
+    """Return the number of lines at this distance that half of L1 holds."""
     return _sets(step_bytes) * N_STREAMS // 2
 
 
 def _sets(step_bytes: int) -> int:
-    """In how many sets of the first cache lines lie that are so far apart."""
+    """Return the number of L1 sets that lines at this distance use."""
     return WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)

@@ -1,1 +1,1 @@
-"""Which stages of a kernel share loops, and what one iteration of such a loop computes."""
+"""Loops shared by stages of a kernel, and one iteration of such a loop."""

@@ -1,4 +1,4 @@
-"""How many places of a shared axis one iteration of its loop computes."""
+"""The number of places of a shared axis per iteration of its loop."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""Rows of a product that one iteration computes at most: each loads the other operand once."""
+"""The most rows of a product per iteration, which loads the other operand once."""
 
 LEAST_ROWS = 4
-"""Fewer rows than this would wait for loads, whatever else the tile has."""
+"""The fewest rows of a tile: with fewer, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""Places of which each stage is computed before the next: the ends of their sums overlap."""
+"""Places per iteration for short sums: the final reductions of their sums overlap."""
 
 LEAST_TURNS = 4
-"""Fewer iterations than this would leave threads nothing to share."""
+"""The fewest iterations, so that threads can share the loop."""
 
 
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Few places, unless they are rows of a product that share its other operand.
+    """Choose the places per iteration: few, or many rows that share a product's other operand.
 
-    What is held inside takes no more than half of the second cache, or of the first. Fewer rows
-    than that leaves are whole register tiles.
+    Temporaries inside take at most half of L2 (of L1 for short sums). Where they limit the rows,
+    their number is a multiple of the register tile.
     """
     nbytes = sum(tensors[t].assumed.nbytes for t in held)
     extent = affine.assumed(group.extent)
@@ -49,23 +49,23 @@ def block_size(
 
 
 def reason(group: Group) -> str:
-    """Why an iteration of a group's loop has as many places as it has."""
+    """Return the reason for the number of places per iteration of a group."""
     if group.places == 1:
-        return "what lies between stays near"
+        return "temporaries stay in cache"
     if _product_of_rows(group) is not None:
         return "rows of a product share its other operand"
-    return "what lies between stays near, and ends of sums overlap"
+    return "temporaries stay in cache, and the final reductions of sums overlap"
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Whether places end in sums that may overlap, and what they hold stays in the first cache."""
+    """Whether places have sums whose final reductions can overlap, and their temporaries fit L1."""
     sums = any(s.reduce is not None for part in group.joints for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE
 
 
 def _product_of_rows(group: Group) -> Stage | None:
-    """A product that has the axis in one factor alone."""
+    """Return a product with the axis in exactly one factor."""
     for part in group.joints:
         own = group.own[name_of(part)]
         for s in part:
@@ -78,7 +78,7 @@ def _product_of_rows(group: Group) -> Stage | None:
 
 
 def _tile_rows(product: Stage, target: Target) -> int:
-    """The rows of the register tile for a block of a product."""
+    """Return the rows of the register tile for a block of a product."""
     columns, depth = (
         prod(affine.assumed(product.extents[a]) for a in axes)
         for axes in (product.axes[-1:], product.reduce_axes)

@@ -1,4 +1,4 @@
-"""One iteration of a loop that stages share: the work of each stage, and the memory kept for it.
+"""One iteration of a loop that stages share: the work of each stage and its temporaries.
 
 for r { TOP[r] = ... }              for r {
 for r { E[r, j] = ... TOP[r] }        TOP[0] = ...
@@ -23,11 +23,11 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, touche
 Tensors = Mapping[str, TensorType]
 
 Held = Mapping[str, int]
-"""Tensors that are made and read inside a group alone, with the dimension that its axis is in."""
+"""Tensors local to a group, each with the dimension of the group's axis."""
 
 
 def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
-    """What lasts for one iteration of a group among members; nothing else reads the temporaries."""
+    """Return the temporaries that live for one iteration of a group; `members` are all readers."""
     inner = temporaries - touched([*leaves([m for m in members if m is not group])])
     return {
         s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
@@ -39,9 +39,9 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration of the loop `var` of a group: `step` places further than the iteration before.
+    """One iteration of the loop `var` of a group, which advances by `step` places.
 
-    `places` of them are computed, fewer where the axis ends; memory has `room` for a block.
+    It computes `places` places, fewer at the end of the axis; buffers have capacity for `room`.
     """
 
     var: str
@@ -51,7 +51,7 @@ class Iteration:
 
 
 def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Expr]]:
-    """The loop over whole blocks, and one iteration or a loop for the places that are left."""
+    """Yield the loop over whole blocks, then an iteration or loop for the remaining places."""
     size = group.places
     n_blocks, left = affine.floordiv(group.extent, size), affine.mod(group.extent, size)
     if n_blocks != 0:
@@ -69,7 +69,7 @@ def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Exp
 def inside(
     group: Group, held: Held, tensors: Tensors, iteration: Iteration
 ) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
-    """The members of a group in one iteration of its loop; tensors inside shrink to one block."""
+    """Return the members in one iteration of a group; local tensors shrink to one block."""
     changed = dict(tensors)
     for t, d in held.items():
         dims = tensors[t].dims

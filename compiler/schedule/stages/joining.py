@@ -1,8 +1,8 @@
-"""Stages that share their loops: several results computed, and stored, at each point.
+"""Stages fused into one nest: several results computed and stored at each point.
 
-A kernel with several outputs has a stage for each. Where two outputs run over the same points and
-read the same elements, or one is made of the other, one nest of loops does both: what they share is
-loaded and computed once.
+A kernel with several outputs has a stage for each. Two outputs over the same points share one nest
+if they read the same elements or one reads the other. Shared operands are then loaded once, and
+shared values computed once.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import TensorType
 
 SIZE_LIMIT = 96
-"""A value is put into the one that reads it up to this many parts; above, it is loaded again."""
+"""The most operations of a value that is substituted into its reader; above, it is loaded."""
 
 Joint = tuple[Stage, ...]
-"""Stages over the loops of the first one."""
+"""Stages over the loops of the first stage."""
 
 
 def joints(computation: Computation) -> list[Joint | Routine]:
-    """The stages of a computation in an order that is right, those together that share loops."""
+    """Group the stages that share loops, in an order that respects dependences."""
     made: list[Joint | Routine] = []
     for stage in computation.stages:
         if isinstance(stage, Routine):
@@ -50,7 +50,7 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 def _place(
     stage: Stage, made: Sequence[Joint | Routine], computation: Computation
 ) -> tuple[int, Joint] | None:
-    """Where a stage can join, and the stages there with it."""
+    """Return the position at which a stage can join, and the joined stages there."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -61,7 +61,7 @@ def _place(
         if joined is not None:
             return position, joined
         if any(s.target in stage.read_tensors for s in before):
-            return None  # it has to run after these
+            return None  # it must run after these
     return None
 
 
@@ -71,7 +71,7 @@ def _may_join(stage: Stage, computation: Computation) -> bool:
 
 
 def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | None:
-    """The stages with one more over the same loops; None when it cannot or need not be."""
+    """Add a stage over the same loops; None where that is illegal or shares nothing."""
     first, tensors = before[0], computation.tensors
     if not _may_join(first, computation):
         return None
@@ -88,13 +88,13 @@ def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | No
 
 
 def _lie_alike(a: TensorType, b: TensorType) -> bool:
-    """Whether vectors of both hold as many elements, in blocks of as many channels."""
+    """Whether both types have the same vector lanes and channel blocks."""
     lanes = a.dtype is b.dtype or max(a.dtype.nbytes, b.dtype.nbytes) <= 4
     return lanes and a.layout.block == b.layout.block
 
 
 def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
-    """A stage with the axes of another, if its own are as long."""
+    """Rename the axes of a stage to those of another with the same extents."""
     if len(first.axes) != len(stage.axes):
         return None
     names = dict(zip(stage.axes, first.axes, strict=True))
@@ -110,7 +110,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: Joint, stage: Stage) -> bool:
-    """Whether a stage reads what the others make, or an element that they read too."""
+    """Whether a stage reads the others' results, or an element that they read too."""
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)
@@ -119,7 +119,7 @@ def _shares(before: Joint, stage: Stage) -> bool:
 
 
 def _once(stage: Stage) -> dict[str, Expr]:
-    """The loops that run once, with the only value their index has."""
+    """Map each loop of one iteration to the only value of its index."""
     return {a: 0 for a, n in stage.extents.items() if n == 1}
 
 
@@ -128,7 +128,7 @@ def _at(index: tuple[Expr, ...], once: dict[str, Expr]) -> tuple[Expr, ...]:
 
 
 def _with_values(before: Joint, stage: Stage) -> Scalar | None:
-    """The value of a stage made of the others' values; None when it reads them elsewhere."""
+    """Substitute the others' values into a stage; None if it reads them at other indices."""
     made, once = {s.target: s for s in before}, _once(stage)
     if any(f.tensor in made for f in fetches(stage.value)):
         return None
@@ -159,7 +159,7 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 
 
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
-    """Whether one nest can do both: a value has one reduction, over the loops of the first's."""
+    """Whether a nest can hold both: the value has one reduction, over the first one's loops."""
     found = {p for p in walk(value) if isinstance(p, Reduce)}
     own = next((p for p in walk(first) if isinstance(p, Reduce)), None)
     if not found:

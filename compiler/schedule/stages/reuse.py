@@ -1,8 +1,8 @@
-"""Temporaries that lie in the memory of another: a stage stores over what it alone still reads.
+"""In-place stages: a temporary reuses the memory of an operand that only its stage still reads.
 
-    E[i, j] = decay(SCORE[i, j] - TOP[i])    with no later reader of SCORE: E lies where SCORE does
+    E[i, j] = decay(SCORE[i, j] - TOP[i])    no later reader of SCORE: E reuses its memory
 
-A block of attention's rows then holds its scores once, so twice as many rows stay in the cache.
+A block of attention rows then stores its scores once, so twice as many rows fit the cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.schedule.stages.tree import Group, Member, Part, leaves, read, sto
 def in_place(
     members: Sequence[Member], temporaries: Collection[str], tensors: Tensors
 ) -> dict[str, str]:
-    """For temporaries that may lie where another does: which one."""
+    """Map each temporary that can reuse memory to the temporary whose memory it reuses."""
     parts = [*leaves(members)]
     found: dict[str, str] = {}
     for position, part in enumerate(parts):
@@ -39,7 +39,7 @@ def in_place(
 
 
 def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
-    """Whether each point of a stage reads of a tensor the element of its own index alone."""
+    """Whether each point of a stage reads only the element at its own index of a tensor."""
     if stage.reduce is not None or tensors[read] != tensors[stage.target]:
         return False
     if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):
@@ -48,9 +48,9 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Whether in each loop round a part, an iteration makes of a tensor what others in it read.
+    """Whether every loop around a part contains the producer of a tensor that the loop reads.
 
-    A later iteration could else read what an earlier one has stored over.
+    Otherwise a later iteration would read an element that an earlier one has overwritten.
     """
     for group in (m for m in members if isinstance(m, Group)):
         if any(p is part for p in group.joints):
@@ -62,7 +62,7 @@ def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
 
 
 def with_reuse(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
-    """The kernel with temporaries in the places of others, where both became equally large."""
+    """Merge temporaries of equal size into the buffers that they reuse."""
     buffers = kernel.buffers
     names = {t: u for t, u in places.items() if buffers[t].shape == buffers[u].shape}
     params = tuple(b for b in kernel.params if b.name not in names)

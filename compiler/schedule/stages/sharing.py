@@ -1,9 +1,9 @@
-"""Which loops stages share: what one makes for a row is read before the next row begins.
+"""The policy for shared loops: consumers read a producer's row before the next row begins.
 
-A softmax, a normalisation or attention has several stages, and each would walk over all rows, in
-and out of the caches. Where a stage reads what another made at the same rows only, `compute_at`
-puts both into one loop over the rows, and what lies between them is memory for one row (or a block
-of rows) alone. This policy looks for the longest runs of such stages, and inside them again.
+A softmax, a normalisation or attention has several stages. Separately, each would read and write
+all rows and evict them from the caches. If a stage reads another one's results only at the same
+rows, `compute_at` puts both into one loop over the rows. The temporary between them then holds one
+row or a block of rows. This policy finds the longest runs of such stages, and recurses into them.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -30,7 +30,7 @@ from compiler.targets.target import Target
 
 
 def share(stages: Stages, target: Target) -> Stages:
-    """The stages, those that read each other's rows inside loops over the rows."""
+    """Move stages that read each other's rows into shared loops over the rows."""
     if stages.tiled is not None:
         return stages  # they share bands of tiles
     computation = stages.computation
@@ -40,9 +40,9 @@ def share(stages: Stages, target: Target) -> Stages:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Where parts stand: what their tensors are there, and which axes have a loop already.
+    """The surroundings of parts: local tensor types, and axes that already have a loop.
 
-    `temporaries` are those that nothing but these parts reads.
+    `temporaries` are read by these parts only.
     """
 
     tensors: Tensors
@@ -55,7 +55,7 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
         places = in_place(group.joints, held, where.tensors)
         size = block_size(group, held.keys() - places.keys(), where.tensors, target)
         done = where.done | frozenset(group.own.values())
-        if size == group.extent:  # one iteration is no loop
+        if size == group.extent:  # a single iteration needs no loop
             stages = _shared(stages, group.joints, replace(where, done=done), target)
             continue
         group = replace(group, places=size)
@@ -72,7 +72,7 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
 
 
 def _moved(stages: Stages, group: Group) -> Stages:
-    """The stages with the moves that make a group."""
+    """Make a group by moves on the stages."""
     *others, last = group.joints
     n = group.places
     why = reason(group)
@@ -84,7 +84,7 @@ def _moved(stages: Stages, group: Group) -> Stages:
 
 
 def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]]:
-    """Parts that may share a loop, with what they then hold: the longest runs first."""
+    """Yield groups of parts that may share a loop, longest first, with their temporaries."""
     found = _longest(parts, where)
     if found is None:
         return
@@ -103,9 +103,9 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[Joint, str] | None:
-    """The last part before a group that only the group reads, at places that go with its loop.
+    """Return the last part before a group that only the group reads, place by place.
 
-    It reads nothing of the run itself: a copy of an operand is such a part.
+    It reads nothing of the run: for instance, the copy of an operand.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -127,7 +127,7 @@ def _apart(where: _Where, others: Sequence[Part]) -> _Where:
 
 
 def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
-    """The longest run of parts with an axis to share, and where it begins."""
+    """Return the longest run of parts that can share an axis, and its start."""
     apart = _alone(parts)
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):
@@ -142,7 +142,7 @@ def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
 
 
 def _alone(parts: Sequence[Part]) -> list[int]:
-    """How many of the first parts are in no run: routines, and what fills a tensor with others."""
+    """Return the leading parts that belong to no run: routines and partial writers of tensors."""
     makers = Counter(t for p in parts for t in stored([p]))
     alone = (isinstance(p, Routine) or any(makers[t] > 1 for t in stored([p])) for p in parts)
     return list(accumulate(alone, initial=0))
@@ -151,7 +151,7 @@ def _alone(parts: Sequence[Part]) -> list[int]:
 def _common(
     run: Sequence[Joint], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
 ) -> list[tuple[str, ...]]:
-    """The axes that all parts of a run can share, outermost first, under each part's own name."""
+    """Return the axes that all parts of a run can share, outermost first, by part."""
     made: dict[str, tuple[str, ...]] = {}
     alive = [a for a in run[0][0].axes if a not in done and run[0][0].extents[a] != 1]
     names: list[dict[str, str]] = []
@@ -173,7 +173,7 @@ def _common(
 
 
 def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """What a part calls the axes of the run; None where it reads nothing of it, or anywhere."""
+    """Map the run's axes to a part's names; None if it does not read the run place by place."""
     names: dict[str, str] = {}
     refused: set[str] = set()
     n_found = 0
@@ -194,10 +194,10 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
 
 
 def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
-    """Whether one place of an axis after the other is a good order to compute a part in.
+    """Whether computing a part place by place along an axis is efficient.
 
-    It is none where the axis runs along memory and others do not, none over blocked channels, and
-    none where a stage would be left with single elements.
+    It is not where only this axis is contiguous in memory, over blocked channels, or where a stage
+    would compute single elements.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

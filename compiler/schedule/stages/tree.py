@@ -1,9 +1,9 @@
-"""Which stages of a kernel run inside which loops: a tree, before any nest has been shaped.
+"""The tree of stages and shared loops of a kernel, before any move on a nest.
 
     TOP, E, TOTAL, Y       for i { TOP; E; TOTAL; Y }       for i { TOP; for j by 48 { E; Y } }
 
-Its leaves are nests to be (stages joined over the same loops) and routines, in the order in which
-they run. A group is a loop that several of them share.
+Its leaves are future nests (stages fused over the same loops) and routines, in execution order. A
+group is a loop that several leaves share.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Part = Joint | Routine
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A loop over the places of an axis, so many an iteration, and what runs inside it.
+    """A loop over the places of an axis, `places` per iteration, and its members.
 
-    `own` is what each nest inside calls the axis, by what it computes. The last nest is the one
-    whose loop it is: what the others make is read there.
+    `own` maps each nest inside, by name, to its own name of the axis. The loop belongs to the last
+    nest, which reads the results of the others.
     """
 
     members: tuple[Member, ...]
@@ -32,26 +32,26 @@ class Group:
 
     @property
     def joints(self) -> tuple[Joint, ...]:
-        """The nests inside, in order."""
+        """The nests inside, in execution order."""
         return tuple(p for p in leaves(self.members) if not isinstance(p, Routine))
 
     @property
     def consumer(self) -> Joint:
-        """The nest whose loop it is."""
+        """The last nest, to which the loop belongs."""
         return self.joints[-1]
 
     @property
     def loop(self) -> str:
-        """What that nest calls the axis."""
+        """The consumer's name of the axis."""
         return self.own[name_of(self.consumer)]
 
     @property
     def extent(self) -> Expr:
-        """How many places there are."""
+        """The number of places of the axis."""
         return self.consumer[0].extents[self.loop]
 
     def over(self, joints: Sequence[Joint]) -> Group:
-        """The group with other nests in place of its own, in the same order."""
+        """Replace the nests of the group, in the same order."""
         return self._with(iter(joints))
 
     def _with(self, joints: Iterator[Joint]) -> Group:
@@ -65,7 +65,7 @@ Member = Joint | Routine | Group
 
 
 def leaves(members: Sequence[Member]) -> Iterator[Part]:
-    """Nests and routines in the order in which they run."""
+    """Yield nests and routines in execution order."""
     for m in members:
         if isinstance(m, Group):
             yield from leaves(m.members)
@@ -74,12 +74,12 @@ def leaves(members: Sequence[Member]) -> Iterator[Part]:
 
 
 def name_of(part: Joint) -> str:
-    """What a nest that alone fills its target is called."""
+    """Return the name of a nest that is the only writer of its target."""
     return part[0].target
 
 
 def named(members: Sequence[Member]) -> dict[str, Joint]:
-    """The nests by the names that a schedule gives them: the second that fills Y is `Y#2`."""
+    """Map names in schedules to nests; the second writer of Y is `Y#2`."""
     found: dict[str, Joint] = {}
     counts: dict[str, int] = {}
     for part in leaves(members):
@@ -91,18 +91,18 @@ def named(members: Sequence[Member]) -> dict[str, Joint]:
 
 
 def stored(parts: Sequence[Part]) -> set[str]:
-    """What parts make."""
+    """Return the tensors that parts store."""
     every = (p.stored_tensors if isinstance(p, Routine) else {s.target for s in p} for p in parts)
     return {t for made in every for t in made}
 
 
 def touched(parts: Sequence[Part]) -> set[str]:
-    """What parts read or make."""
+    """Return the tensors that parts read or store."""
     return stored(parts) | read(parts)
 
 
 def read(parts: Sequence[Part]) -> set[str]:
-    """What parts read."""
+    """Return the tensors that parts read."""
     found: set[str] = set()
     for p in parts:
         for s in (p,) if isinstance(p, Routine) else p:

@@ -1,1 +1,1 @@
-"""Which loops threads share, and which temporaries each thread has for itself."""
+"""Loops divided among threads, and temporaries private to a thread."""

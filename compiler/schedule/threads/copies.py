@@ -1,4 +1,4 @@
-"""Loops whose iterations share a temporary: threads run them on a copy of it each.
+"""Privatisation: threads run a loop on separate copies of the temporary that iterations share.
 
     for band in 0..14 { V[..] = ...; P[..] = ... V[..]; Y[band, ..] = ... P[..] }
 
@@ -8,8 +8,8 @@ becomes, where an iteration makes all of V and P that it reads,
       for band in 14*team//2..(14*team+14)//2 {
         V[team, ..] = ...; P[team, ..] = ... V[team, ..]; Y[band, ..] = ... P[team, ..] } }
 
-It is plain Loop IR: the copies are an axis of the temporary, so whoever plans memory or runs
-kernels need not know. Elsewhere this is called privatisation (Tu and Padua 1993).
+The result is plain Loop IR: the copies are an axis of the temporary, so memory planning and
+execution need no special case. Source: array privatisation, Tu and Padua 1993.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from compiler.loops.nodes import Buffer, Kernel
 from compiler.targets.options import CodeOptions
 
 MEETING_CYCLES = 10_000
-"""The time of sharing a loop in an iteration, with the reads from caches of other threads."""
+"""Cycles to divide an inner loop among threads, including reads from other cores' caches."""
 
 CACHE_LINE = 128
-"""Bytes that no two threads should store to: a line, and the one that is fetched with it."""
+"""Bytes per false-sharing unit: a cache line and the adjacent line fetched with it."""
 
 
 def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
-    """The kernel with shared loops whose iterations have own temporaries, where that is best."""
+    """Divide loops with private temporaries among threads where that is fastest."""
     if kernel.sizes:
         return kernel
     work = _Copies(kernel, options)
@@ -57,7 +57,7 @@ def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
 
 
 def _lines(b: Buffer) -> tuple[Expr, ...]:
-    """The shape of a copy: one that is a row fills whole cache lines, so that no two share one."""
+    """Return the shape of a copy; a row is padded to whole cache lines, against false sharing."""
     if not b.shape or any(n != 1 for n in b.shape[:-1]) or not isinstance(b.shape[-1], int):
         return b.shape
     line = max(CACHE_LINE // b.dtype.nbytes, 1)
@@ -66,7 +66,7 @@ def _lines(b: Buffer) -> tuple[Expr, ...]:
 
 @dataclass(slots=True)
 class _Copies:
-    """The work on one kernel, and the temporaries that have copies."""
+    """The transformation of one kernel, with the temporaries copied so far."""
 
     kernel: Kernel
     options: CodeOptions
@@ -100,7 +100,7 @@ class _Copies:
         return affine.assumed(steps(body, self.buffers, self.options.target))
 
     def _pays(self, loop: Loop, private: frozenset[str]) -> bool:
-        """Whether the longest share is done before all loops inside would be, shared one by one."""
+        """Whether the longest share takes less time than dividing each inner loop among threads."""
         if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
             return False
         n, threads = loop.extent, self.options.threads
@@ -117,7 +117,7 @@ class _Copies:
         return work * -(-n // threads) / n < alone + (work - alone) / threads + inside
 
     def _shared(self, loop: Loop, private: frozenset[str]) -> Loop:
-        """The iterations in as many runs of neighbours as there are threads."""
+        """Divide the iterations into one contiguous range per thread."""
         assert isinstance(loop.start, int), "asked before"
         threads, n = self.options.threads, loop.extent
         var = self._fresh("team")
@@ -135,7 +135,7 @@ class _Copies:
         return name
 
     def at_first_copy(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
-        """The body; loops that have no copies use the first."""
+        """Rewrite a body so that loops without copies use the first copy."""
         names = frozenset(self.copied)
         ranks = {n: len(self.buffers[n].shape) for n in names}
         return _indexed(body, names, 0, ranks) if names else tuple(body)
@@ -147,7 +147,7 @@ def _indexed(
     copy: Expr,
     ranks: Mapping[str, int] | None = None,
 ) -> tuple[Statement, ...]:
-    """Statements with one more index for some buffers: those of these ranks alone, if given."""
+    """Prepend an index to accesses of some buffers, optionally only to those of given ranks."""
 
     def place(name: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         if name not in names or (ranks is not None and len(index) > ranks[name]):

@@ -1,12 +1,12 @@
-"""Which loops of a kernel threads share: where that certainly is right, and where it is least work.
+"""Loops of a kernel that threads share: proven independent, with the least estimated time.
 
-A loop can be shared when its iterations are independent by proof. What it costs is the share of the
-thread that has most to do, and what every thread has to read in full, of which the others wrote
-most: shared by rows an image stays where it was made but all threads read all weights, shared by
-channels it is the other way round. A loop with few iterations is shared together with the loops
-right inside it; one that is shared may stand inside others that every thread runs.
+A loop can be shared when its iterations are proven independent. Its cost is the longest share of a
+thread, plus the operands that every thread reads in full, mostly written by other threads. Divided
+by rows, an image stays in the cache of its writer but all threads read all weights; divided by
+channels, the reverse holds. A loop of few iterations is shared together with the loops directly
+inside it. A shared loop may be inside others that every thread runs.
 
-Reductions are never shared, so each element is computed as on one thread, to the last bit.
+Reductions are never shared, so results are bit-identical to those of one thread.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 EVEN = 0.95
-"""Loops right inside are shared too while all threads have less than this of the longest share."""
+"""The balance below which loops directly inside are shared too: mean share / longest share."""
 
 BYTES_PER_STEP = 5
-"""What a core reads of another one's cache in half a cycle (35 GB/s measured)."""
+"""Bytes per half cycle that a core reads from another core's cache (35 GB/s measured)."""
 
 INSIDE = 1.002
-"""Loops inside one that every thread runs must save something: their shares are shorter."""
+"""The least gain of sharing loops inside one that every thread runs: their shares are shorter."""
 
 IMAGE_RANK = 4
-"""Tensors of this rank or more (with a batch, channels and rows) are rather cut into rows."""
+"""The rank from which tensors (with batch, channels and rows) are preferably divided by rows."""
 
 
 def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) -> Kernel:
-    """The kernel with the loops marked that threads share; marks made by hand stay alone."""
+    """Mark the loops that threads share; `by_hand` keeps the marks of a user schedule instead."""
     if options.threads < 2 or by_hand:
         return kernel
     kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
@@ -49,7 +49,7 @@ def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) 
 
 
 def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """The body with loops that may run in parallel as plain ones."""
+    """Replace parallel loops by plain ones."""
     return tuple(
         replace(s, body=_unmarked(s.body), kind="for" if s.kind == "parallel" else s.kind)
         if isinstance(s, Loop)
@@ -60,9 +60,9 @@ def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A way to share a statement, and what it takes: half cycles of the slowest thread.
+    """A way to share a statement, and its cost in half cycles of the slowest thread.
 
-    `later` is what the kernels that read its results take longer; it only decides between ways.
+    `later` is the additional time of kernels that read its results; it only ranks the ways.
     """
 
     statement: Loop
@@ -92,14 +92,14 @@ class _Marker:
         best = min(self._options(s, outer), key=lambda o: o.cost + o.later, default=None)
         if best is not None and best.cost < self._work([s]):
             return best.statement
-        # The loop goes on as it is, and each of its iterations shares what is inside.
+        # Every thread runs the loop, and each iteration shares the statements inside.
         return replace(s, body=self.statements(s.body, {**outer, s.var: range_of(s, outer)}))
 
     def _work(self, body: Sequence[Statement]) -> int:
         return affine.assumed(steps(body, self.buffers, self.target))
 
     def _options(self, loop: Loop, outer: Ranges) -> Iterator[_Option]:
-        """The loop shared; and, run by every thread, with what is inside it shared."""
+        """Yield the options: share the loop, or let every thread run it and share its body."""
         if why_dependent(loop, self.buffers, outer):
             return
         shared, iterations = self._shared(loop, outer, 1)
@@ -115,7 +115,7 @@ class _Marker:
     def _inside(
         self, loop: Loop, inside: Ranges
     ) -> tuple[tuple[Statement, ...], float, float, float] | None:
-        """The body with shared loops, the time of an iteration, and reads from other threads."""
+        """Share loops in a body; return it with the costs of an iteration and of foreign reads."""
         body: list[Statement] = []
         total = foreign = later = 0.0
         for s in loop.body:
@@ -138,9 +138,9 @@ class _Marker:
         return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
-        """The loop marked, those in it while iterations are uneven, and the number of iterations.
+        """Mark the loop, and loops inside while shares are unbalanced; return also the iterations.
 
-        `around` is how many turns the shared loops outside have together.
+        `around` is the product of the trip counts of the enclosing shared loops.
         """
         iterations = around * max(affine.assumed(loop.stop - loop.start), 1)
         marked = replace(loop, kind="parallel")
@@ -163,7 +163,7 @@ class _Marker:
         return replace(marked, body=tuple(body)), most
 
     def _foreign_steps(self, loop: Loop) -> float:
-        """Half cycles to read what every thread has to read in full."""
+        """Estimate the half cycles to read the operands that every thread reads in full."""
         read = dict.fromkeys(
             p.tensor
             for s in walk_statements(loop.body)
@@ -174,18 +174,18 @@ class _Marker:
         return self._others(sum(self._nbytes(name) for name in read))
 
     def _later_steps(self, loop: Loop) -> float:
-        """Half cycles for the next kernel, cut into rows, to read an image cut otherwise."""
+        """Estimate the half cycles of the next kernel, divided by rows, to read other divisions."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
                 return self._others(self._nbytes(s.buffer))
         return 0.0
 
     def _others(self, nbytes: int) -> float:
-        """Half cycles to read from other cores what they have of so many bytes."""
+        """Estimate the half cycles to read the other cores' share of some bytes."""
         return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
 
     def _is_cut_across(self, s: Store, loop: Loop) -> bool:
-        """Whether a store of an image is shared by something else than its rows."""
+        """Whether a store of an image is divided along another axis than its rows."""
         if self.buffers[s.buffer].role != "output" or len(s.index) < IMAGE_RANK:
             return False
         return loop.var not in affine.symbols(s.index[2])

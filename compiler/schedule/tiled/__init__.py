@@ -1,1 +1,1 @@
-"""Convolutions with fewer products: recognised, cut into bands of tile rows, and written."""
+"""Winograd convolutions: recognised, divided into bands of tile rows, and emitted."""

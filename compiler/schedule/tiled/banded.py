@@ -1,17 +1,16 @@
-"""The schedule of convolutions in tiles: bands of tile rows go through all stages while in cache.
+"""The schedule of Winograd convolutions: bands of tile rows pass all stages while in cache.
 
 Such a computation has stages for the transformed weights, the transformed image, the products and
-the results. Run one after the other, they would move the transformed image and the products, each
-larger than the image, through memory. Here they share the loop over bands of tile rows:
+the results. Run in sequence, they would move the transformed image and the products, each larger
+than the image, through memory. Here they share the loop over bands of tile rows:
 
     for band {
       image rows of the band -> V           additions in registers, lanes over channels
-      P = V times U, one product for each place of a tile     the policy of contractions
-      P -> result rows of the band          additions in registers, then what follows the sum
+      P = V times U, one product for each element of a tile   the policy of contractions
+      P -> result rows of the band          additions in registers, then the epilogue
     }
 
-V and P hold one band. The transformed weights U are a constant: the stage that makes them is run
-at compile time.
+V and P hold one band. The transformed weights U are a constant, made at compile time.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ Place = tuple[Expr, Expr, Expr, int]
 """Tile row, tile column, block of channels, and the first channel of a vector in it."""
 
 Finish = Callable[[int, int, Scalar], list[Statement]]
-"""What becomes of an entry of a transformed tile."""
+"""Converts an entry of a transformed tile to statements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Banded:
-    """What a convolution in tiles becomes, in place of some parts of its computation.
+    """The statements of a convolution in tiles, which replace parts of its computation.
 
-    `replaced` is the temporary that the packed weights stand for, `shapes` has what buffers became.
+    `replaced` is the temporary that the packed weights replace; `shapes` has new buffer types.
     """
 
     parts: range
@@ -67,9 +66,9 @@ def in_bands(
     realizer: Realizer,
     shape: Callable[[str, Nest], Nest],
 ) -> Banded | None:
-    """The loops of a convolution in tiles, of which `shape` makes the products' moves.
+    """Emit the loops of a convolution in tiles; `shape` makes the moves of the products.
 
-    None where lanes do not run over channels, or the weights are not packed.
+    Return None where lanes do not run over channels, or the weights are not packed.
     """
     source, target = found.image.reads[0].tensor, found.results[0].target
     blocks = [computation.tensors[t].layout.block for t in (source, target)]
@@ -80,7 +79,7 @@ def in_bands(
 
 
 class _Writer:
-    """Writes one convolution in tiles."""
+    """Emits one convolution in tiles."""
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class _Writer:
         }
 
     def banded(self, shape: Callable[[str, Nest], Nest]) -> Banded | None:
-        """Everything."""
+        """Emit the whole convolution; None where lanes or weights do not allow it."""
         product = self._product(shape)
         if product is None:
             return None
@@ -129,9 +128,9 @@ class _Writer:
         )
 
     def _held(self, n_channels: int, block: int) -> TensorType:
-        """The type of V or P. A tile's places lie an odd number of vectors apart.
+        """Return the type of V or P, with an odd number of vectors between elements of a tile.
 
-        With powers of two between them they would all fall into a few sets of the cache.
+        With a power of two, all elements would map to a few sets of the cache.
         """
         n_blocks = -(-n_channels // block) | 1
         return TensorType(
@@ -143,7 +142,7 @@ class _Writer:
     def _product(
         self, shape: Callable[[str, Nest], Nest]
     ) -> tuple[Nest, Mapping[str, Packing]] | None:
-        """The products of a band: as many matrix products as a tile has places."""
+        """Emit the products of a band: one matrix product per element of a tile."""
         found = self.found
         w = found.weights.reads[0].tensor
         image, product = found.image.target, found.product.target
@@ -168,7 +167,7 @@ class _Writer:
     # The transforms
 
     def _transformed_image(self) -> Body:
-        """V of the band: each tile of each block of channels."""
+        """Emit V of the band: each tile of each block of channels."""
         side, data = self.found.side, self.found.image
         held = self.realizer.register(DType.f32, (side * side, self.lanes))
         transform = transform_of(data)
@@ -201,7 +200,7 @@ class _Writer:
         return self.bands.over_tiles(blocks, (last_row, last_column), tile)
 
     def _results(self) -> Body:
-        """The results of the band: each tile of P becomes elements, and what follows is done."""
+        """Emit the results of the band: transform each tile of P and apply the epilogue."""
         side, m = self.found.side, self.found.outputs
         held = self.realizer.register(DType.f32, (m * side, self.lanes))
         done = self.realizer.register(DType.f32, (m * m, self.lanes))
@@ -236,7 +235,7 @@ class _Writer:
         return self.bands.over_tiles(blocks, (height % m != 0, width % m != 0), tile)
 
     def _lengths(self, tile: Expr, axis: int) -> int:
-        """How many results a tile has along an axis: fewer in the last one."""
+        """Return the results of a tile along an axis: fewer in the last tile."""
         m, n = self.found.outputs, self.sizes[axis]
         return n % m if n % m and tile == -(-n // m) - 1 else m
 
@@ -257,7 +256,7 @@ class _Writer:
         finish: Finish,
         lengths: tuple[int, int] | None = None,
     ) -> list[Statement]:
-        """`matrix * data * matrix'`: columns into registers, then each row of what came out."""
+        """Compute `matrix * data * matrix'`: columns into registers, then rows of the result."""
         heights, widths = lengths or (len(matrix), len(matrix))
         n_columns = len(columns)
         statements: list[Statement] = [
@@ -274,7 +273,7 @@ class _Writer:
     # Places
 
     def _place(self, tensor: str, number: int, at: Place) -> Read:
-        """The element of V or P that a lane works on; `number` is its place in the tile."""
+        """Return the element of V or P of a lane; `number` is its position in the tile."""
         row, column, block, first = at
         index = (number, block, self.bands.tile(row, column), LANE + first)
         return Read(tensor, index, DType.f32)
@@ -286,11 +285,11 @@ class _Writer:
         return affine.simplify(affine.substitute(e, at), self.bands.ranges)
 
     def _element(self, data: Scalar, at: Mapping[str, Expr]) -> Scalar:
-        """An element of the image, or the zero beyond its border."""
+        """Return an element of the image, or 0 beyond its border."""
         return physical(self._settled(data, at), self.tensors, self.bands.ranges, {})
 
     def _reaches_behind(self, transform: Transform, axis: str, tap: str, n_tiles: int) -> bool:
-        """Whether the last tile along an axis reads more zeros than lie around the image."""
+        """Whether the last tile along an axis reads beyond the halo of the image."""
         self.bands.ranges["tile"] = (0, n_tiles - 1)
         others = {a: 0 for a in transform.extents}
         at = {**others, axis: affine.symbol("tile"), tap: self.found.side - 1}
@@ -298,7 +297,7 @@ class _Writer:
 
 
 def _combination(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    """A sum of values times small numbers, with as few multiplications as can be."""
+    """Sum values times small numbers with the fewest multiplications."""
     terms = [(f, v) for f, v in zip(factors, values, strict=True) if f and not _is_zero(v)]
     if not terms:
         return Number(0.0, DType.f32)

@@ -1,4 +1,4 @@
-"""Bands of tile rows: how many rows each has, and the loops over their tiles."""
+"""Bands of tile rows: their height, and the loops over their tiles."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from compiler.loops.nodes import Loop, LoopKind, Statement
 Body = tuple[Statement, ...]
 
 MakeTile = Callable[[Expr, Expr, Expr, int], list[Statement]]
-"""The statements of one tile, at its row, its column, a block of channels and the first in it."""
+"""Emits one tile, given its row, its column, a block of channels and the first channel in it."""
 
 LANE = affine.symbol("lane")
-"""The channel of a vector that a lane works on."""
+"""The index of a lane in a vector of channels."""
 
 PRODUCTS_PER_CYCLE = 32
 FAR_BYTES_PER_CYCLE = 10
-"""What comes from behind the second cache level (measured: 7 to 15)."""
+"""Bytes per cycle from beyond L2 (measured: 7 to 15)."""
 
 MEETING_CYCLES = 20_000
-"""What it takes until all threads have ended a loop that they share, and the next one begins."""
+"""Cycles of a barrier: from the end of one shared loop to the start of the next."""
 
 LEAST_TILES = 7
-"""Fewer rows in a register tile take as long: sums wait for each other."""
+"""The rows of a register tile below which latency dominates: fewer rows take as long."""
 
 
 def band_rows(
@@ -36,12 +36,12 @@ def band_rows(
     l2: int,
     threads: int = 1,
 ) -> int:
-    """How many rows of tiles go together, by a model of the cycles that a choice takes.
+    """Choose the tile rows per band with the fewest estimated cycles.
 
-    Every band reads all weights again, so bands are high where these do not stay near; and low
-    where the transformed image and the products of a band would not. Threads have bands of their
-    own where all bands are full; else they share the loops of a band and meet after each. Shapes:
-    `channels` are those read and made. Units: `l2` in bytes of the second cache level of a core.
+    Every band reads all weights again, so bands are high where the weights exceed the cache, and
+    low where the transformed image and the products of a band would. Each thread has its own bands
+    where all bands are full; else threads share the loops of a band, with a barrier after each.
+    Shapes: `channels` are the input and output channels. Units: `l2` in bytes per core.
     """
     n_read, n_made = channels
     weights = side**2 * n_read * n_made * 4
@@ -67,19 +67,19 @@ def band_rows(
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Channels in blocks of a size."""
+    """Channels divided into blocks."""
 
     n_channels: int
     size: int
 
     @property
     def last(self) -> int:
-        """Channels of the last block where it is not whole."""
+        """The channels of an incomplete last block."""
         return self.n_channels % self.size
 
 
 class Bands:
-    """The bands of tile rows of all images, written for vectors of channels."""
+    """The bands of tile rows of all images, for vectors of channels."""
 
     def __init__(self, n_images: int, tiles: tuple[int, int], height: int, n_lanes: int) -> None:
         self.n_images = n_images
@@ -104,17 +104,17 @@ class Bands:
         return _count("band", self.n_bands)
 
     def tile(self, row: Expr, column: Expr) -> Expr:
-        """The number of a tile in its band."""
+        """Return the number of a tile in its band."""
         return affine.simplify(affine.mod(row, self.height) * self.columns + column, self.ranges)
 
     def over_images(self, body: Body) -> Body:
-        """Loops over all images and their bands."""
+        """Wrap a body in loops over all images and their bands."""
         return _loop("image", self.n_images, _loop("band", self.n_bands, body))
 
     def over_tiles(self, blocks: Blocks, last: tuple[bool, bool], tile: MakeTile) -> Body:
-        """Loops over blocks of channels and the tiles of a band.
+        """Emit loops over blocks of channels and the tiles of a band.
 
-        `last` says whether the last row and the last column of tiles are written apart.
+        `last` tells whether the last row and the last column of tiles are peeled.
         """
         statements: list[Statement] = []
         n_whole = blocks.n_channels // blocks.size
@@ -126,7 +126,7 @@ class Bands:
         return tuple(statements)
 
     def _rows(self, block: Expr, n_lanes: int, last: tuple[bool, bool], tile: MakeTile) -> Body:
-        """The tile rows of a band, for `n_lanes` channels of a block."""
+        """Emit the tile rows of a band, for `n_lanes` channels of a block."""
         apart = last[0] and self.rows > 1
         n_whole = self.rows - apart
         start = self.band * self.height
@@ -144,7 +144,7 @@ class Bands:
         return statements
 
     def _columns(self, row: Expr, block: Expr, n_lanes: int, last: bool, tile: MakeTile) -> Body:
-        """The tiles of a row."""
+        """Emit the tiles of a row."""
         apart = last and self.columns > 1
         n_whole = self.columns - apart
         self.ranges["column"] = (0, n_whole - 1)
@@ -155,7 +155,7 @@ class Bands:
         return statements
 
     def _lanes(self, row: Expr, column: Expr, block: Expr, n_lanes: int, tile: MakeTile) -> Body:
-        """One tile, for one vector of channels after the other."""
+        """Emit one tile, for one vector of channels after the other."""
         made: list[Statement] = []
         for first in range(0, n_lanes, self.n_lanes):
             body = tuple(tile(row, column, block, first))
@@ -164,7 +164,7 @@ class Bands:
 
 
 def _count(var: str, n: int) -> Expr:
-    """The index of a loop; 0 where it would run once."""
+    """Return the index of a loop; 0 for a single iteration."""
     return affine.symbol(var) if n > 1 else 0
 
 

@@ -1,7 +1,7 @@
-"""Convolutions in tiles, recognised by the form of their stages.
+"""Recognition of Winograd convolutions by the form of their stages.
 
 Such a computation has stages for the transformed weights U, the transformed image V, the products
-P and the results. What a transform does to a tile is a matrix of small numbers from both sides.
+P and the results. A transform multiplies a tile by a matrix of small numbers from both sides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """The stages of a convolution in tiles, which parts they are, and the matrices in them."""
+    """The stages of a convolution in tiles, their positions, and their matrices."""
 
     parts: range
     weights: Stage
@@ -57,7 +57,7 @@ class Transform:
 def find_tiled(
     parts: Sequence[Joint | Routine], computation: Computation, constants: frozenset[str]
 ) -> Tiled | None:
-    """The four stages of a convolution in tiles among the stages of a computation."""
+    """Find the four stages of a convolution in tiles in a computation."""
     for position in range(len(parts) - 3):
         four = parts[position : position + 4]
         if not any(isinstance(p, Routine) for p in four):
@@ -81,7 +81,7 @@ def _tiled(
     if not (isinstance(w, Read) and w.tensor in constants and _is_only_read_by(w, computation)):
         return None
     read = x.then if isinstance(x, Inside) else x
-    if isinstance(read, Convert):  # an image of fewer bits, which tiles are f32 of
+    if isinstance(read, Convert):  # an image of a smaller type, whose tiles are f32
         read = read.arg
     if not (isinstance(read, Read) and isinstance(p, Read) and p.tensor == product.target):
         return None
@@ -95,7 +95,7 @@ def _tiled(
 
 
 def transform_of(stage: Stage) -> Transform | None:
-    """The transform that a stage makes, if it makes one."""
+    """Match a stage that is a transform."""
     match stage.reduce:
         case Reduce(
             "add", (a, b), Apply("mul", (Apply("mul", (Inside() as left, Inside() as right)), data))
@@ -118,7 +118,7 @@ def _is_only_read_by(w: Read, computation: Computation) -> bool:
 
 
 def _outputs(p: Read) -> int | None:
-    """The size of the result tiles: by what the place in the image is divided."""
+    """Return the size of result tiles: the divisor of the position in the image."""
     for e in p.index[-2:]:
         if isinstance(e, affine.Affine) and len(e.terms) == 1:
             atom = e.terms[0][0]
@@ -128,7 +128,7 @@ def _outputs(p: Read) -> int | None:
 
 
 def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
-    """The entries of both factors, which have to be the same numbers; None when they are not."""
+    """Return the entries of both factors; None where the two matrices differ."""
     found: list[Matrix] = []
     for factor, over in zip((t.left, t.right), t.over, strict=True):
         (row,) = _indices(factor) - {over}
@@ -143,7 +143,7 @@ def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
 
 
 def _indices(factor: Scalar) -> set[str]:
-    """The indices that a factor's choices look at."""
+    """Return the indices in the conditions of a factor."""
     if not isinstance(factor, Inside):
         return set()
     own = {s for e, _ in factor.tests for s in affine.symbols(e)}

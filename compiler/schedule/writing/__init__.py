@@ -1,1 +1,1 @@
-"""Nests and stages written out as Loop IR."""
+"""Emission of nests and stages as Loop IR."""

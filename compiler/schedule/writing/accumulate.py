@@ -1,4 +1,4 @@
-"""Sums in registers: begun before the loops of a reduction, added to inside, finished after."""
+"""Accumulators in registers: initialised before, updated inside, stored after a reduction."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from compiler.schedule.writing.peel import (
 
 
 class Writer(Protocol):
-    """Who gives out registers and counts what is written."""
+    """Allocates registers and counts emitted statements."""
 
     def register(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
-        """A new accumulator."""
+        """Allocate an accumulator."""
         ...
 
     def block(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
-        """Memory for partial sums."""
+        """Allocate memory for partial sums."""
         ...
 
     def written(self, made: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        """The statements, counted. Errors: E-LIMIT-CODE."""
+        """Count statements and return them. Errors: E-LIMIT-CODE."""
         ...
 
 
 class _Accumulator:
-    """The registers of one reduction of a nest: partial results, those cut short, and the total."""
+    """The registers of one reduction: partial results, those of shorter vectors, and the total."""
 
     def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
         self.reduce = reduce
@@ -65,9 +65,9 @@ class _Accumulator:
             self.total = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
 
     def acc(self, cut: Fixed) -> Buffer:
-        """The partial results; those of vectors that are cut short have a register of their own.
+        """Return the register of partial results; shorter vectors have a separate one.
 
-        In a register that is shared, the other lanes would have to be kept at every step.
+        A shared register would need a blend at every step to keep the other lanes.
         """
         lengths = {a.var: length_of(a) for a in self._axes}
         vector = self._vector.var if self._vector is not None else ""
@@ -81,12 +81,12 @@ class _Accumulator:
         return found
 
     def done(self, cut: Fixed) -> Buffer:
-        """Where the result is at the end."""
+        """Return the register of the final result."""
         return self.total or self.acc(cut)
 
 
 class Accumulation:
-    """Init, update and finish of reductions into registers, for one point of the outer loops."""
+    """Initialisation, update and completion of reductions for one point of the outer loops."""
 
     def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
         self.nest, self.realizer, self.finish = nest, realizer, finish
@@ -95,11 +95,11 @@ class Accumulation:
         self.tile = [a for a in self.inner if not a.is_reduction]
         self.lanes = [a for a in self.inner if a.lanes]
         vector = [a for a in self.tile if a.kind == "vector"]
-        assert not (vector and self.lanes), "either the points or the reduction is vectorised"
+        assert not (vector and self.lanes), "points and reduction cannot both be vectorised"
         self.parts = [_Accumulator(self, r, realizer) for r in nest.reductions]
 
     def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Everything for one point of the outer loops."""
+        """Emit all statements for one point of the outer loops."""
         init: tuple[Statement, ...] = ()
         for p in self.parts:
             init += self._begun(p, at, cut)
@@ -111,7 +111,7 @@ class Accumulation:
         return (*init, *update, *combine, *finish)
 
     def _begun(self, p: _Accumulator, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Every lane has a sum to be combined at the end, whether or not any term reaches it."""
+        """Initialise every lane, since the final combination reads lanes without terms too."""
         lanes = {a.var for a in self.lanes}
         splits = {k: s for k, s in self.nest.splits.items() if lanes.isdisjoint((k, s.inner))}
         whole = {v: n for v, n in cut.items() if lanes.isdisjoint(self.nest.parts(v))}
@@ -152,7 +152,7 @@ class Accumulation:
             Read(acc.name, (*index, *lane), acc.dtype)
             for lane in itertools.product(*(range(length_of(a)) for a in self.lanes))
         ]
-        while len(terms) > 1:  # pairwise, so that errors and latency grow with the logarithm
+        while len(terms) > 1:  # pairwise: errors and latency grow logarithmically
             half = len(terms) // 2
             pairs: list[Scalar] = [
                 apply(p.reduce.combine, terms[i], terms[half + i]) for i in range(half)
@@ -166,7 +166,7 @@ class Accumulation:
 
 
 def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
-    """Where a point lies in the tile: single steps behind whole parts take the first place."""
+    """Return the index of a point in the tile; single steps after whole parts have index 0."""
     return tuple(
         affine.symbol(a.var) if stands_here(at, a.var) else 0 if cut.get(a.var) == 1 else at[a.var]
         for a in axes
@@ -174,14 +174,14 @@ def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
 
 
 Sums = Mapping[Reduce, Read]
-"""Where the sum of each reduction is read."""
+"""Maps each reduction to the read of its sum."""
 
 Finish = Callable[[Sums, At, Fixed], tuple[Statement, ...]]
-"""What is done with the sums of a point."""
+"""Emits the stores of a point, given its sums."""
 
 
 def finished(nest: Nest, sums: Sums, at: At, cut: Fixed) -> tuple[Statement, ...]:
-    """Store the results of a point, made of the sums."""
+    """Store the results of a point, computed from its sums."""
     return tuple(_finished(nest, b, sums, at, cut) for b in nest.results)
 
 
@@ -189,7 +189,7 @@ def _finished(nest: Nest, result: Beside, sums: Sums, at: At, cut: Fixed) -> Sta
     own = reduction(result.value)
     if own is None:
         return stored(nest, result, at, cut)
-    # Indices are settled before the register comes in, whose own index is that of the tile.
+    # Substitute indices before inserting the register, whose index is that of the tile.
     outline = rewrite(result.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
     store = stored(nest, replace(result, value=outline), at, cut)
     value = rewrite(store.value, lambda s: sums[own] if isinstance(s, Accumulated) else None)
@@ -197,18 +197,18 @@ def _finished(nest: Nest, result: Beside, sums: Sums, at: At, cut: Fixed) -> Sta
 
 
 def _hole(s: Scalar) -> Accumulated:
-    """What stands for a reduction's result until its register is known."""
+    """Return a placeholder for the result of a reduction until its register is known."""
     return Accumulated(s.dtype)
 
 
 def length_of(a: Axis) -> int:
-    """The length of a loop inside a reduction: registers have a number of places."""
+    """Return the constant trip count of a loop inside a reduction."""
     assert isinstance(a.extent, int), f"{a} cannot be kept in registers"
     return a.extent
 
 
 def identity(combine: str, dtype: DType) -> Number:
-    """The value that changes nothing when combined."""
+    """Return the identity element of a combination."""
     if combine == "add":
         return Number(0.0 if dtype.is_float else 0, dtype)
     if combine == "mul":

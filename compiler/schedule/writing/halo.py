@@ -1,4 +1,4 @@
-"""What lies round an image, mostly zeros, written by the kernel that makes it."""
+"""The halo of an image (mostly zeros), stored by the kernel that makes the image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.schedule.nest import Nest
 
 
 def zero_halo(nest: Nest, target: str) -> tuple[Statement, ...]:
-    """Write what lies around each image of a target; its own elements are left alone."""
+    """Store the halo of each image of a target; its own elements stay unchanged."""
     t = nest.tensors[target]
     shape = t.layout.physical_shape(t.dims)
     around = t.layout.around
@@ -24,7 +24,7 @@ def zero_halo(nest: Nest, target: str) -> tuple[Statement, ...]:
         for start, stop in ((0, h), (shape[axis] - h, shape[axis])):
             bounds: list[Bounds] = [(0, n) for n in shape]
             bounds[axis] = (start, stop)
-            # Axes before this one have their own borders written already.
+            # The borders of earlier axes are already stored.
             for other, oh in enumerate(t.layout.halo[: axis - 2], start=2):
                 bounds[other] = (oh, shape[other] - oh)
             statements += _fill(target, bounds, zero, f"h{axis}{'ab'[start != 0]}")
@@ -59,7 +59,7 @@ def _fill(target: str, bounds: list[Bounds], value: Number, prefix: str) -> tupl
 def _vector_parts(
     var: str, start: Expr, stop: Expr, body: tuple[Statement, ...], lanes: int
 ) -> tuple[Statement, ...]:
-    """A long run of stores as full vectors and a shorter end."""
+    """Emit a long run of stores as full vectors and a shorter remainder."""
     n_full, rest = (stop - start) // lanes, (stop - start) % lanes
     i, lane = affine.symbol(f"{var}o"), affine.symbol(f"{var}v")
 
@@ -76,7 +76,7 @@ def _vector_parts(
 
 
 def _moved(body: tuple[Statement, ...], values: Mapping[str, Expr]) -> tuple[Statement, ...]:
-    """A store at another place."""
+    """Substitute indices in a store."""
     (store,) = body
     assert isinstance(store, Store)
     index = tuple(affine.substitute(e, values) for e in store.index)

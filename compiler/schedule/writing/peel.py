@@ -1,4 +1,4 @@
-"""Writing the loops of a nest: where the last part of a split is shorter, as code of its own."""
+"""Emission of the loops of a nest, with loop peeling for shorter last parts of splits."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
 from compiler.schedule.policies.tiles import LINE_BYTES
 
 At = Mapping[str, Expr]
-"""Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
+"""Fixed loops: the iteration of an outer loop, or the index of a loop further out."""
 
 Fixed = Mapping[str, Expr]
-"""The lengths of loops that are shorter here; lanes are as many as only a run tells at times."""
+"""The lengths of shortened loops; the number of lanes may be known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
-"""What stands inside some loops."""
+"""Emits the statements inside some loops."""
 
 
 MOST_LINES = 64
-"""Lines that an iteration asks for at most: what is read ahead has to fit into the first cache."""
+"""The most lines prefetched per iteration: prefetched data must fit L1."""
 
 
 def loops_over(
@@ -36,9 +36,9 @@ def loops_over(
     cut: Fixed,
     body: Body,
 ) -> tuple[Statement, ...]:
-    """Loops over the axes round a body; a loop whose last part is shorter is written as two.
+    """Wrap a body in loops over the axes; a loop with a shorter last part becomes two.
 
-    `at` holds loops fixed to one iteration, `cut` the lengths of loops that are shortened there.
+    `at` holds loops fixed to one iteration, `cut` the lengths of shortened loops.
     """
     if not axes:
         return body(at, cut)
@@ -68,7 +68,7 @@ def loops_over(
 def _entered(
     nest: Nest, a: Axis, rest: Sequence[Axis], at: At, cut: Fixed, body: Body
 ) -> tuple[Statement, ...]:
-    """The inside of a loop: what is done as an iteration begins, then the loops inside."""
+    """Emit the body of a loop: copies and prefetches first, then the inner loops."""
     inside = loops_over(nest, rest, at, cut, body)
     if not nest.entries:
         return inside
@@ -78,7 +78,7 @@ def _entered(
 
 
 MOST_LANES = 16
-"""Elements side by side that a copy moves at once."""
+"""Contiguous elements that a copy moves at once."""
 
 
 def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
@@ -101,7 +101,7 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
 
 
 def _iteration_asked(nest: Nest, e: Entry) -> Expr:
-    """The iteration of a loop whose first line an iteration asks for."""
+    """Return the iteration whose first line the current iteration prefetches."""
     here = affine.symbol(e.loop)
     if e.over:
         gone = affine.symbol(e.over) * nest.axis(e.loop).extent
@@ -110,7 +110,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
 
 
 def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:
-    """All lines of what an iteration reads of a packed constant, where it lies without gaps."""
+    """Prefetch all lines that an iteration reads of a packed constant, if contiguous."""
     n_elements = nest.stride_of(e.tensor, e.index, e.loop) or 0
     n_lines = min(-(-n_elements * nbytes // LINE_BYTES), MOST_LINES)
     if e.tensor not in nest.packings or n_lines <= 1:
@@ -130,17 +130,16 @@ def _open_parts(
     part: tuple[Split, Expr],
     is_left_over: bool = False,
 ) -> tuple[Statement, ...]:
-    """The loop over whole parts of an open length, then what is left in ever smaller parts.
+    """Emit the loop over whole parts of an open length, then the remainder in smaller parts.
 
-    `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
-    last tile (or smaller tiles of rows), then part of a vector, or single elements, each with code
-    of its own.
+    `part` is the split and its length. After whole tiles follow whole vectors of the shorter last
+    tile (or smaller row tiles), then a partial vector or single elements, each with separate code.
     """
     split, length = part
     statements: list[Statement] = []
     n_parts = affine.floordiv(length, split.factor)
     if is_left_over:
-        # The loop of the tile stands out here, and its place in registers is the first one.
+        # The tile's loop is emitted out here; its index in registers is 0.
         cut, counter = {**cut, split.outer: 1}, _left(split.outer)
         whole = loops_over(nest, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
     else:
@@ -172,15 +171,15 @@ def _open_parts(
 
 
 def _at_most_one(left: Expr, size: int) -> Expr:
-    """1 if something is left of a part of this size, else 0."""
+    """Return 1 if a remainder of this size exists, else 0."""
     return affine.floordiv(left + (size - 1), size)
 
 
 def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
-    """The row tiles between a whole one and a single row: powers of two.
+    """Return the row tiles between a whole one and a single row: powers of two.
 
-    Whatever is left takes one tile of each size at most, as few passes over the columns as code of
-    so many sizes allows.
+    Every remainder takes at most one tile of each size: few passes over the columns for the code
+    size.
     """
     a = nest.axis(split.inner)
     if a.kind != "unroll" or a.is_reduction:
@@ -189,12 +188,12 @@ def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
 
 
 def _left(var: str) -> str:
-    """The loop over what is left, written further out than the loop whose place it takes."""
+    """Name the remainder loop, which is outside the position of the loop that it replaces."""
     return f"{var}_left"
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether a loop is still to be written: it is not decided, or its index only begins later."""
+    """Whether a loop is still to be emitted: not fixed, or fixed to an index defined inside."""
     return var not in at or var in affine.symbols(at[var])
 
 
@@ -207,12 +206,12 @@ def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
 
 
 def settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
-    """A value with the loops that are decided put in."""
+    """Substitute fixed loops in a value."""
     return substitute(value, dict(at), _ranges(nest, at, cut))
 
 
 def stored(nest: Nest, result: Beside, at: At, cut: Fixed) -> Store:
-    """The store of one result, with the loops that are decided put in."""
+    """Emit the store of one result, with fixed loops substituted."""
     ranges = _ranges(nest, at, cut)
     index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in result.index)
     return Store(result.target, index, substitute(result.value, dict(at), ranges))

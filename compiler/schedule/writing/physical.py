@@ -1,4 +1,4 @@
-"""From a stage over logical tensors to the plain nest over physical buffers."""
+"""Lowering of a stage over logical tensors to a plain nest over physical buffers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from compiler.schedule.nest import Axis, Nest
 def nest_of(
     stage: Stage, tensors: Mapping[str, TensorType], around: Mapping[str, Range] | None = None
 ) -> Nest:
-    """The plain nest of a stage: its own loops in order, over physical buffers.
+    """Make the plain nest of a stage: its loops in order, over physical buffers.
 
-    Loops that run once vanish. Reads of padding become reads of the halo where there is one.
-    `around` are the loops that stand round the whole nest.
+    Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
+    `around` are the loops around the whole nest.
     """
     around = around or {}
     reduced = set(stage.reduce_axes)
@@ -54,7 +54,7 @@ def physical(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar:
-    """A value over physical buffers: its reads where layouts put the elements."""
+    """Rewrite a value over physical buffers, with indices in the order of the layouts."""
     value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
     value = rewrite(value, lambda s: _physical(s, tensors))
     return substitute(value, {}, ranges)
@@ -72,7 +72,7 @@ def _through_halo(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar | None:
-    """A padded read whose padding lies in the halo is a plain read, of whatever type it is read."""
+    """Replace a padded read whose padding is in the halo by a plain read."""
     if not (isinstance(s, Inside) and isinstance(s.otherwise, Number)):
         return None
     read = s.then.arg if isinstance(s.then, Convert) else s.then

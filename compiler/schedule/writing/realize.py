@@ -1,4 +1,4 @@
-"""Writing a nest out as Loop IR: its loops, and where its sums are kept."""
+"""Emission of a nest as Loop IR: its loops, and its sums in registers or memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compiler.schedule.writing.scratch import Scratch
 
 @dataclass
 class Realizer:
-    """Writes the nests of one kernel; gives each accumulator a name of its own."""
+    """Emits the nests of one kernel, with a unique name for each accumulator."""
 
     registers: list[Buffer] = field(default_factory=list)
     blocks: list[Buffer] = field(default_factory=list)
     n_written: int = 0
 
     def realize(self, nest: Nest) -> tuple[Statement, ...]:
-        """The statements that compute a nest. Errors: E-SCHEDULE-MOVE for one not finished."""
+        """Emit a nest as statements. Errors: E-SCHEDULE-MOVE for an unfinished nest."""
         require_finished(nest)
         for e in nest.entries:
             if e.block:
@@ -54,17 +54,17 @@ class Realizer:
         return (*halo, *loops_over(nest, nest.axes[:first], {}, {}, point.statements))
 
     def written(self, made: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        """The statements, counted. Errors: E-LIMIT-CODE."""
+        """Count statements and return them. Errors: E-LIMIT-CODE."""
         self.n_written += len(made)
         if self.n_written > MOST_STATEMENTS:
             raise CompileError(
                 "E-LIMIT-CODE",
-                f"the ends of loops would be written out as more than {MOST_STATEMENTS} statements",
+                f"peeling loops would emit more than {MOST_STATEMENTS:,} statements",
             )
         return made
 
     def block(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
-        """Memory for partial sums."""
+        """Allocate memory for partial sums."""
         n_before = sum(b.name.startswith("sums'") for b in self.blocks)
         name = f"sums'{n_before or ''}"
         self.blocks.append(Buffer(name, dtype, shape, "temporary"))
@@ -72,13 +72,13 @@ class Realizer:
 
     def _copies(self, nest: Nest, e: Entry) -> None:
         name = e.block
-        message = f"another nest of {nest.target} has a copy of {e.tensor} already"
+        message = f"another nest of {nest.target} already has a copy of {e.tensor}"
         require_legal(all(b.name != name for b in self.blocks), message)
         shape = nest.shapes[name]
         self.blocks.append(Buffer(name, nest.dtype_of(name), shape, "temporary"))
 
     def register(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
-        """A new accumulator."""
+        """Allocate an accumulator."""
         name = "acc" if not self.registers else f"acc{len(self.registers)}"
         self.registers.append(Buffer(name, dtype, shape, "register"))
         return self.registers[-1]

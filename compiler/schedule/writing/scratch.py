@@ -1,12 +1,12 @@
-"""Sums in memory: a block of partial sums that outer loops of a reduction add to.
+"""Accumulators in memory: a block of partial sums that outer reduction loops update.
 
     block = 0
     for ko { for m, n { acc = 0; for ki { acc += ... }; block[m, n] += acc } }
     for m, n { y = block[m, n] }
 
-What lies inside is a reduction of its own with its sums in registers. So the operands of a part of
-the reduction stay in the cache while all points use them. The sums of matrix tiles are in memory
-throughout: what tiles hold meanwhile is up to the code.
+The inside is a separate reduction with its sums in registers. The operands of a part of the
+reduction thus stay in the cache while all points use them. Sums of matrix tiles are in memory
+throughout; the code generator keeps them in tile registers.
 Source: the loop over KC of Goto and van de Geijn 2008.
 """
 
@@ -31,7 +31,7 @@ from compiler.schedule.writing.peel import At, Fixed, loops_over, settled
 
 
 class Scratch:
-    """The block of each reduction of a nest, for one point of the loops around."""
+    """The block of each reduction of a nest, for one point of the enclosing loops."""
 
     def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
         self.nest, self.realizer, self.finish = nest, realizer, finish
@@ -41,7 +41,7 @@ class Scratch:
         self.split = inner[0] if inner else len(nest.axes)
         self.around = nest.axes[first : self.split]
         self.points = [a for a in nest.axes[first:] if not a.is_reduction]
-        # Threads that share a loop further out have a block each.
+        # Threads that share an outer loop have one block each.
         threads = [a for a in nest.axes[:first] if a.kind == "parallel"]
         self.axes: Sequence[Axis] = [*threads, *self.points]
         shape = tuple(map(length_of, self.axes))
@@ -51,7 +51,7 @@ class Scratch:
             self.inside = Accumulation(nest, self.split, realizer, self._add_sums)
 
     def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Everything for one point of the loops around."""
+        """Emit all statements for one point of the enclosing loops."""
         nest, bare = self.nest, replace(self.nest, entries=())
         inside = self.inside.statements if self.inside is not None else self._add_terms
         return (
@@ -62,7 +62,7 @@ class Scratch:
 
     @property
     def _plain(self) -> list[Axis]:
-        """The points as they are finished: tiles are for sums alone."""
+        """Return the loops over points for the final stores, without tile loops."""
         return [replace(a, kind="for") if a.kind == "tile" else a for a in self.points]
 
     def _begin(self, at: At, cut: Fixed) -> tuple[Statement, ...]:

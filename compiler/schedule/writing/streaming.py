@@ -1,8 +1,8 @@
-"""Stores that pass by the caches: for results that are larger than all of them.
+"""Non-temporal stores, for results larger than all caches.
 
-A plain store first fetches the line that it fills. Past the last cache that is a third of all
-traffic of a chain with one operand; but what lies in a cache is read from there soon, so smaller
-results are stored as ever. Measured: 1.3 to 1.8 times as fast for 64 MB, twice as slow in L2.
+A plain store first fetches its cache line (write allocate). Beyond the last cache, that is a third
+of the traffic of an elementwise chain with one operand. Smaller results are soon read from a cache
+and stay plain. Measured: 1.3 to 1.8 times as fast for 64 MB, twice as slow in L2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compiler.targets.target import Target
 
 
 def streamed(nest: Nest, outputs: Iterable[str], target: Target) -> frozenset[str]:
-    """The results of a nest that are stored past the caches."""
+    """Return the results of a nest to be stored with non-temporal stores."""
     if nest.reductions:
         return frozenset()
     read = {r.tensor for r in nest.reads()}
@@ -30,7 +30,7 @@ def _is_large(nest: Nest, tensor: str, target: Target) -> bool:
 
 
 def with_streams(body: Iterable[Statement], tensors: frozenset[str]) -> tuple[Statement, ...]:
-    """Statements whose stores to some tensors pass by the caches."""
+    """Make the stores to some tensors non-temporal."""
 
     def one(s: Statement) -> Statement:
         if isinstance(s, Store):

@@ -1,4 +1,4 @@
-"""Writing the parts of a computation as statements, those together that share loops."""
+"""Emission of the parts of a computation as statements inside their shared loops."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from compiler.schedule.writing.streaming import streamed, with_streams
 from compiler.targets.options import CodeOptions
 
 Shape = Callable[[str, Nest], Nest]
-"""Makes the moves on a nest; it also gets the name by which a schedule's text speaks of it."""
+"""Makes the moves on a nest; the first argument is its name in a schedule's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surrounding:
-    """Where parts stand: inside which loops, and what their tensors are there.
+    """The surroundings of parts: the enclosing loops, and the local tensor types.
 
-    `held` are the temporaries that nothing but these parts reads.
+    `held` are the temporaries that only these parts read.
     """
 
     tensors: Mapping[str, TensorType]
@@ -43,7 +43,7 @@ class Surrounding:
 
 
 class Writer:
-    """Writes the parts of one computation, and notes how they want their operands to lie."""
+    """Emits the parts of one computation and collects the packings of their operands."""
 
     def __init__(self, computation: Computation, options: CodeOptions, shape: Shape) -> None:
         self.computation = computation
@@ -52,20 +52,20 @@ class Writer:
         self.realizer = Realizer()
         self.packings: dict[str, Packing] = {}
         self.shapes: dict[str, tuple[Expr, ...]] = {}
-        """What buffers become: packed, or only as large as one iteration of a loop needs."""
+        """New types of buffers: packed, or reduced to one iteration of a loop."""
         self.lines: list[Line] = []
         self._zeroed: set[str] = set()
         self._named: dict[str, int] = {}
         self._taken = {a for s in computation.stages if isinstance(s, Stage) for a in s.extents}
 
     def outermost(self, packable: frozenset[str]) -> Surrounding:
-        """No loops at all."""
+        """Return the surroundings without loops."""
         return Surrounding(
             self.computation.tensors, frozenset(self.computation.temporaries), packable, {}
         )
 
     def statements(self, members: Sequence[Member], where: Surrounding) -> tuple[Statement, ...]:
-        """Nests and routines in order, inside the loops that they share."""
+        """Emit nests and routines in order, inside their shared loops."""
         made: list[Statement] = []
         for m in members:
             match m:
@@ -81,14 +81,14 @@ class Writer:
     def _group(
         self, group: Group, members: Sequence[Member], where: Surrounding
     ) -> Iterator[Statement]:
-        """The loop of a group, and one more for what whole blocks leave."""
+        """Emit the loop of a group, and one for the remainder after whole blocks."""
         var = self._fresh(f"{group.loop}_at")
         held = held_inside(group, members, where.held)
         iterations = list(iterations_of(group, var))
-        # Constants that two loops read would be packed in two ways.
+        # A constant that two loops read would need two packings.
         packable = where.packable if len(iterations) == 1 else frozenset[str]()
-        # Threads that share the outermost loop get copies of the memory of one iteration, if sizes
-        # are numbers.
+        # If sizes are numbers, threads that share the outermost loop get private copies of the
+        # temporaries of one iteration.
         sizes = (n for t in held for n in where.tensors[t].dims)
         known = all(isinstance(n, int) for n in (group.extent, *sizes))
         shrink = self.options.threads == 1 or known or bool(where.around)
@@ -116,7 +116,7 @@ class Writer:
         return with_streams(self.realizer.realize(nest), streams)
 
     def _name(self, target: str) -> str:
-        """What a nest is called: its target, with a number from the second on that fills it."""
+        """Name a nest after its target, with a number from the second writer on."""
         n = self._named[target] = self._named.get(target, 0) + 1
         return target if n == 1 else f"{target}#{n}"
 
@@ -131,5 +131,5 @@ class Writer:
             require(
                 self.computation.tensors[name].layout.is_plain,
                 "E-SCHEDULE-MOVE",
-                f"{name} is read or stored at computed indices, which needs a plain layout",
+                f"{name} is accessed at computed indices, which needs a plain layout",
             )

@@ -69,7 +69,8 @@ def test_turns_that_meet_are_not_independent(name: str):
 def test_a_reason_names_what_is_shared():
     (loop,) = kernel(DEPENDENT["a register"]).body
     assert isinstance(loop, Loop)
-    assert why_dependent(loop, kernel("").buffers, {}) == "r goes from iteration to iteration"
+    reason = why_dependent(loop, kernel("").buffers, {})
+    assert reason == "the register r is carried from iteration to iteration"
     (loop,) = kernel(DEPENDENT["one element"]).body
     assert isinstance(loop, Loop)
     assert "element of y" in why_dependent(loop, kernel("").buffers, {})

@@ -95,7 +95,7 @@ def test_a_guard_protects_each_lane(shift: int, step: int):
     ],
 )
 def test_an_index_outside_is_an_error(body: str):
-    with pytest.raises(AssertionError, match="leaves an axis of size 8"):
+    with pytest.raises(AssertionError, match="out of bounds of an axis of size 8"):
         run(body)
 
 

@@ -61,7 +61,7 @@ def test_a_kernel_without_indices_and_with_special_numbers_reads_back():
     ("text", "needed"),
     [
         ("kernel k(x: f32[4] inputs) { }", "one of input"),
-        ("kernel k(x: f32[N] input) { }", "without open dimensions"),
+        ("kernel k(x: f32[N] input) { }", "only open dimensions"),
         ("kernel k(y: f32[4] output) { y[0] = z[0] }", "a declared tensor"),
         ("kernel k(y: f32[4] output) { z[0] = y[0] }", "a declared tensor"),
         ("kernel k(y: f32[4] output) { y[0] = add(y[0]) }", "operands that add takes"),

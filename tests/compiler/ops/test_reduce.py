@@ -64,7 +64,7 @@ def test_no_axes_mean_all_of_them_unless_the_node_says_none(op_type: str) -> Non
 
 @pytest.mark.parametrize("axes", [(-1,), (2,), (1, 0), (0, 0)])
 def test_axes_outside_or_out_of_order_are_refused(axes: tuple[int, ...]) -> None:
-    with pytest.raises(CompileError, match="rising axes from 0 to 1") as e:
+    with pytest.raises(CompileError, match="ascending axes from 0 to 1") as e:
         reduce_sum(Tensor("x", tensor("f32[2,3]")), axes=axes).types()
     assert e.value.code == "E-OP-AXIS"
 

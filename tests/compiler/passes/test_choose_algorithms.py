@@ -75,7 +75,7 @@ def test_no_budget_leaves_everything_as_it_is() -> None:
     ("changes", "because"),
     [
         ({"window": "strides=[2,2], pads=[1,1,1,1], dilations=[1,1]",
-          "result": "f32[1,48,15,14]"}, "its steps are 2x2"),
+          "result": "f32[1,48,15,14]"}, "its strides are 2x2"),
         ({"window": "strides=[1,1], pads=[2,2,2,2], dilations=[2,2]",
           "layouts": ("{c16,halo=2x2}", "{c16}")}, "its dilations are 2x2"),
         ({"window": "strides=[1,1], pads=[1,1,1,1], dilations=[1,1], groups=2",

@@ -115,4 +115,4 @@ def test_operands_lie_as_their_layouts_promise() -> None:
     unpacked = "\n".join(m for m in moves if ": pack(" not in m)
     plain, unfinished = judge.verdicts(["", unpacked], 0.0)
     assert plain.outcome == "right"
-    assert "weights have to be packed" in unfinished.words
+    assert "weights must be packed" in unfinished.words

@@ -51,10 +51,10 @@ def test_a_section_is_read_back() -> None:
         ("\nkernel {\n}", 2, "needed the name of a kernel"),
         ("kernel a b {\n}", 1, "needed `,` or `{`"),
         ("kernel a {\n", 1, "not closed"),
-        ("kernel a {\n}\nkernel b, a {\n}", 3, "a has a schedule above already"),
+        ("kernel a {\n}\nkernel b, a {\n}", 3, "a already has a schedule above"),
         ("kernel\u00a0a {\n}", 1, "needed `kernel NAME {`"),
         ("kernel \u00e4 {\n}", 1, "needed the name of a kernel"),
-        ("x" * 10_000_000, 1, "at most 4,000,000 letters"),
+        ("x" * 10_000_000, 1, "at most 4,000,000 characters"),
     ],
 )
 def test_a_mistake_between_sections_has_its_line(text: str, line: int, message: str) -> None:

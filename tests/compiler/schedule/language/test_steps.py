@@ -55,5 +55,5 @@ def test_loops_are_there_wherever_a_schedule_may_end() -> None:
 def test_the_policy_says_why_it_chose_its_tile_and_its_lanes() -> None:
     made = schedule(DENSE, frozenset("B"), OPTIONS)
     reasons = [line.call.because for line in made.lines if line.nest == "T"]
-    assert any("columns lie side by side" in r for r in reasons)
+    assert any("columns are contiguous" in r for r in reasons)
     assert any("registers" in r for r in reasons)
