@@ -161,7 +161,7 @@ export function mountGantt(root, state) {
         "aria-label",
         word("devices.describe", {
           n: chart.activities.filter((each) => each.kind === "task").length,
-          moves: chart.activities.filter((each) => each.kind === "move").length,
+          moves: word("devices.transfers", { n: chart.activities.filter((each) => each.kind === "move").length }),
           time: formatSeconds(chart.whole),
         }),
       );

@@ -82,7 +82,7 @@ export function mountStack(root, state) {
     says.textContent =
       shown < 0
         ? word(links?.asm.length ? "stack.point" : "stack.no-links")
-        : word(counts[1] + counts[2] ? "stack.says" : "stack.written-out", { line: shown + 1, llvm: counts[1], asm: counts[2] });
+        : word(counts[1] + counts[2] ? "stack.says" : "stack.written-out", { line: shown + 1, llvm: countLines(counts[1]), asm: countLines(counts[2]) });
   }
 
   async function load() {
@@ -111,9 +111,7 @@ export function mountStack(root, state) {
       LINKED.forEach((name, i) => {
         const text = texts[i]?.text.split("\n").slice(0, MOST).join("\n") ?? missing(wanted, name);
         lines[name].n = lines[name].list.show(text);
-        part(root, `${name}-count`).textContent = texts[i]
-          ? word("code.lines", { n: texts[i].n_lines, count: formatCount(texts[i].n_lines) })
-          : "";
+        part(root, `${name}-count`).textContent = texts[i] ? countLines(texts[i].n_lines) : "";
       });
       mark("");
     } catch (problem) {
@@ -288,4 +286,9 @@ function chip(text, detail, data, origins, here = false) {
   );
   Object.assign(button.dataset, data, { origins: JSON.stringify(origins) });
   return button;
+}
+
+/** @param {number} n */
+function countLines(n) {
+  return word("code.lines", { n, count: formatCount(n) });
 }

@@ -72,7 +72,11 @@ function running(result) {
     el(
       "p",
       { class: "muted" },
-      word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads }),
+      word("timing.honest", {
+        host: host.name,
+        runs: word("timing.runs", { n: run.repeats }),
+        threads: word("measured.threads", { n: run.threads }),
+      }),
       " ",
       el("button", { type: "button", class: "link-button", "data-pane": "profile" }, word("timing.kernels")),
     ),
