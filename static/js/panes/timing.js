@@ -1,5 +1,4 @@
-// How long a run takes, whether its numbers are still right, and where the time of compiling goes. Kernel
-// by kernel: profile.js.
+// Time of a run, correctness of its numbers, and compile time. Times per kernel: profile.js.
 import { clone, closest, el, listen, part } from "../dom.js";
 import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent, formatRate, formatSeconds } from "../format.js";
@@ -231,7 +230,7 @@ function reproduce(result, state) {
 }
 
 /**
- * The program as files, where there is a server that has them.
+ * Downloads of the program, if a server has the files.
  * @param {import("../api.js").Parts | null} parts
  */
 function downloads(parts) {
