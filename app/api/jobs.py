@@ -91,7 +91,7 @@ def job_events(job_id: str) -> Response:
         return Response(status=204)  # tells the browser not to reconnect
     if not queue().streams.acquire(blocking=False):
         raise CompileError(
-            "E-LIMIT-QUEUE", f"{settings().n_streams} event streams are open; no more are allowed"
+            "E-LIMIT-QUEUE", f"event streams open: {settings().n_streams}; no more are allowed"
         )
     response = Response(_stream(queue(), job, after, settings()), mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"

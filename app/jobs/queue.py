@@ -56,7 +56,7 @@ class JobQueue:
         with self.changed:
             if len(self.waiting) >= self.settings.queue_limit:
                 raise CompileError(
-                    "E-LIMIT-QUEUE", f"{len(self.waiting)} jobs are waiting; no more are accepted"
+                    "E-LIMIT-QUEUE", f"jobs waiting: {len(self.waiting)}; no more are accepted"
                 )
             job = self._make(request, model_name, private or {})
             self.jobs[job.id] = job

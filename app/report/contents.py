@@ -55,9 +55,7 @@ def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
     slow = _with_code(result)
     n_code = len([k for k in result["kernels"] if k["parts"]])
     if len(slow) < n_code:
-        held.left_out.append(
-            f"code: of {n_code} kernels the {len(slow)} that take longest have theirs here"
-        )
+        held.left_out.append(f"code of all but the {len(slow)} slowest of {n_code} kernels")
     return held
 
 

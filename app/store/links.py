@@ -119,14 +119,15 @@ class LinkStore:
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(
-                "E-LINK-FULL", f"this server keeps {self.limit:,} links, and has {n_links:,}"
+                "E-LINK-FULL",
+                f"the server's limit for links is reached: {n_links:,} of {self.limit:,}",
             )
         n_bytes = int(session.scalar(select(func.sum(LinkRow.n_bytes))) or 0)
         if n_bytes + more_bytes > self.limit_bytes:
             raise CompileError(
                 "E-LINK-FULL",
-                f"this server keeps {self.limit_bytes:,} bytes of links, and has {n_bytes:,}; "
-                f"this one has {more_bytes:,}",
+                f"the server's limit for links is {self.limit_bytes:,} bytes; it has {n_bytes:,}, "
+                f"and this link needs {more_bytes:,}",
             )
 
     def _insert(self, shared: Shared) -> Link:

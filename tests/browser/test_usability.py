@@ -77,7 +77,9 @@ def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
     kernels = answer(page, "result")["kernels"]
     slowest = max(kernels, key=lambda each: each["median_s"] or 0)
     expect(says).to_contain_text(slowest["name"])
-    expect(says).to_contain_text(re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|launch overhead)"))
+    expect(says).to_contain_text(
+        re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|launch overhead)")
+    )
     # The next pane says how far it is from what the machine could do.
     playground.show_pane("roofline")
     expect(says).to_contain_text(slowest["name"])
