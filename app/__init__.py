@@ -1,6 +1,6 @@
 """The web side of Compilarium: a Flask application over the compiler.
 
-It imports `compiler`; nothing there imports it. Compiling happens in child processes: see jobs/.
+It imports `compiler`, never the reverse. Compiling happens in child processes: see jobs/.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
-    """The application: settings, stores, routes, error answers.
+    """Create the application: settings, stores, routes, error answers.
 
     `config` is Settings, or a mapping of the names that differ from the defaults.
     """

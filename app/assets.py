@@ -1,4 +1,4 @@
-"""The page, and the files of its bundle: addresses with a digest are cached for ever."""
+"""The page and its bundle: clients cache URLs with a digest for ever."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def register(app: Flask) -> None:
 
 
 def asset(name: str) -> str:
-    """The address of a file of the bundle, with the digest of its content when it is there."""
+    """Return the URL of a bundled file, with the digest of its content if it exists."""
     digest = _digest(site_folder("static") / "dist" / name)
     return f"/static/dist/{name}" + (f"?v={digest}" if digest else "")
 
 
 def templates_in(folder: str) -> list[str]:
-    """Names of the templates in a folder, in the order of the alphabet."""
+    """Return the names of the templates in a folder, in alphabetical order."""
     return current_app.jinja_env.list_templates(filter_func=lambda n: n.startswith(f"{folder}/"))
 
 
 def _digest(path: Path) -> str:
-    """Content digest of a file, computed again when its date or size changes; "" without a file."""
+    """Return the content digest of a file, cached by date and size; "" without a file."""
     try:
         stat = path.stat()
     except OSError:
@@ -62,13 +62,13 @@ def _digest(path: Path) -> str:
 
 @bp.get("/")
 def page() -> str:
-    """The playground."""
+    """Return the playground."""
     return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
 
 
 @bp.get("/s/<link_id>")
 def shared_page(link_id: str) -> Response:
-    """The playground in the state of a short link; of an unknown one, with what is wrong."""
+    """Return the playground in the state of a short link, or with the error for an unknown link."""
     found, status = shared_link(link_id)
     text = render_template(
         "playground.html", limits=current_app.config["SETTINGS"].limits(), link=found
@@ -78,13 +78,13 @@ def shared_page(link_id: str) -> Response:
 
 @bp.get("/embed/s/<link_id>")
 def embedded(link_id: str) -> Response:
-    """The view of a short link, to be looked at inside any other page."""
+    """Return the view of a short link, for embedding in any page."""
     found, status = shared_link(link_id)
     return security.frame_anywhere(Response(render_template("embed.html", link=found), status))
 
 
 def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
-    """What a page gets to know of a link, and the status to answer with."""
+    """Return the link's payload for the page, and the HTTP status."""
     try:
         return link_payload(current_app.extensions["links"].find(link_id), __version__), 200
     except CompileError as e:
@@ -93,7 +93,7 @@ def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
 
 @bp.get("/static/dist/<path:name>")
 def bundle(name: str) -> Response:
-    """A file of the bundle. Errors: E-REQUEST-UNKNOWN, also for a path that leaves the folder."""
+    """Return a bundled file. Errors: E-REQUEST-UNKNOWN, also for a path outside the folder."""
     folder = site_folder("static") / "dist"
     response = send_from_directory(folder, name, conditional=True, etag=True)
     wanted = request.args.get("v", "")

@@ -1,4 +1,4 @@
-"""The settings of the site: one dataclass, a unit in every name."""
+"""The settings of the server: a dataclass with units in the names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
 
 
 def default_data_folder() -> Path:
-    """Where uploads and jobs are kept: `var` of a clone, else the user's data folder."""
+    """Return the folder of uploads and jobs: `var` of a clone, else the user's data folder."""
     root = site_folder("templates").parent
     if (root / "pyproject.toml").is_file():
         return root / "var"
@@ -26,7 +26,7 @@ def default_data_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What may differ from one installation to another. Units: bytes, seconds, counts as named."""
+    """Settings of an installation. Units: bytes, seconds, counts as named."""
 
     data_folder: Path = field(default_factory=default_data_folder)
 
@@ -36,24 +36,24 @@ class Settings:
     request_limit_bytes: int = MIB
 
     database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
-    """As SQLAlchemy takes it; "" for SQLite in the data folder."""
+    """An SQLAlchemy URL; "" for SQLite in the data folder."""
     links_limit: int = 1_000_000
     links_bytes: int = 4096 * MIB
-    """Of the texts of all links together."""
+    """Total size of the texts of all links."""
     links_bytes_per_day: int = 4 * MIB
-    """Of the texts of new links from one address."""
+    """Size of the texts of new links from one address."""
     linked_models_bytes: int = 8192 * MIB
     links_per_minute: int = 30
     reports_per_minute: int = 20
     texts_per_minute: int = 600
-    """Texts that are checked while somebody types; the page asks at most four times a second."""
+    """Texts checked while the user types; the page sends at most 4 requests per second."""
 
     n_workers: int = 2
     queue_limit: int = 20
     job_limit_s: float = 60.0
     memory_limit_bytes: int = 4096 * MIB
     text_limit_s: float = 3.0
-    """How long a text that is being written may take to be read."""
+    """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MIB
     n_jobs_kept: int = 100
     worker_module: str = "app.jobs.fork_server_process"
@@ -64,17 +64,17 @@ class Settings:
     n_streams: int = 32
 
     trusted_hosts: tuple[str, ...] | None = None
-    """Host names that requests may use; None means any. Guards against DNS rebinding."""
+    """Host names accepted in requests; None accepts any. Guards against DNS rebinding."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:
-        """Settings from what `create_app` was given. Errors: TypeError for an unknown name."""
+        """Build settings for `create_app`. Errors: TypeError for an unknown name."""
         if isinstance(config, Settings):
             return config
         return replace(Settings(), **dict(config or {}))
 
     def limits(self) -> Limits:
-        """The limits that users meet, for the page to show."""
+        """The limits relevant to users, for the page."""
         return {
             "upload_limit_bytes": self.upload_limit_bytes,
             "job_limit_s": self.job_limit_s,

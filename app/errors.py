@@ -1,4 +1,4 @@
-"""Every failure of a request becomes one JSON shape; nothing else in app/ makes error answers."""
+"""Error answers: every failure of a request has the same JSON shape, produced only here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.errors import CODES, CompileError
 
 log = logging.getLogger("compilarium.web")
 
-# Every code that is not here is the user's program or request: 400.
+# Codes absent here are faults of the user's model or request: 400.
 STATUS = {
     "E-REQUEST-ORIGIN": 403,
     "E-REQUEST-UNKNOWN": 404,
@@ -42,7 +42,7 @@ _RETRY_AFTER_S = {429: 60, 503: 5}
 
 
 def register(app: Flask) -> None:
-    """Answer user errors, HTTP errors and bugs in that shape."""
+    """Register handlers for user errors, HTTP errors and bugs."""
     app.register_error_handler(CompileError, _compile_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _bug)
@@ -58,15 +58,15 @@ def _http_error(error: HTTPException) -> Response:
             CompileError("E-REQUEST-SIZE", "the body of the request is too large")
         )
     if isinstance(error, NotFound):
-        return _compile_error(CompileError("E-REQUEST-UNKNOWN", "there is nothing at this address"))
+        return _compile_error(CompileError("E-REQUEST-UNKNOWN", "this URL does not exist"))
     if isinstance(error, MethodNotAllowed):
         allowed = ", ".join(sorted(error.valid_methods or ()))
         return _compile_error(
-            CompileError("E-REQUEST-METHOD", f"this address takes {allowed or 'no method'}")
+            CompileError("E-REQUEST-METHOD", f"this URL accepts {allowed or 'no method'}")
         )
     if isinstance(error, SecurityError):
         return _compile_error(
-            CompileError("E-REQUEST-ORIGIN", "the address names another host than this server")
+            CompileError("E-REQUEST-ORIGIN", "the request names another host than this server")
         )
     if isinstance(error, ClientDisconnected):
         return _answer(CompileError("E-REQUEST-BODY", "the body of the request ended early"), 400)
@@ -80,7 +80,7 @@ def _bug(error: Exception) -> Response:
         return _compile_error(CompileError("E-UPLOAD-DISK", "the server's disk is full"))
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)
-    message = f"the server made a mistake; its log has the details under {trace_id}"
+    message = f"internal error of the server; its log has the details under {trace_id}"
     return _answer(CompileError("E-SERVER-BUG", message), 500, trace_id=trace_id)
 
 
@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """The table of codes, as the page links to it."""
+    """Return the table of codes, which the page links to."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

@@ -1,7 +1,7 @@
-"""One complete trace as JSON files, as the page would fetch them: `python -m app.fixtures FOLDER`.
+"""A complete trace as JSON files, as fetched by the page: `python -m app.fixtures FOLDER`.
 
-The files in tests/golden/wire are shared by the tests of both sides of the wire. What differs from
-run to run (ids, dates, seconds, versions, the machine) is replaced by values that do not.
+Tests of the server and of the page share the files in tests/golden/wire. Fixed values replace those
+that vary from run to run: ids, dates, seconds, versions, the machine.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MACHINE = {
 
 
 def payloads() -> Iterator[tuple[str, Any]]:
-    """File names and payloads of the trace, fetched from a server of its own."""
+    """Fetch file names and payloads of the trace from a temporary server."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app({"data_folder": Path(folder)})
         try:
@@ -129,7 +129,7 @@ def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """The model on another machine, by all quick schedulers; one schedule whole."""
+    """Placements on another platform by all quick schedulers, and one whole schedule."""
     answer = client.post(f"/api/v1/jobs/{job}/placements", json=PLACE)
     placing = answer.get_json()["id"]
     client.get(f"/api/v1/jobs/{placing}/events").get_data()
@@ -138,7 +138,7 @@ def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, 
 
 
 def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """Every pass checked; the values of the first stage whose numbers are others."""
+    """The check of every pass, and the values of the first stage with changed numbers."""
     checking = client.post(f"/api/v1/jobs/{job}/numerics", json={}).get_json()["id"]
     client.get(f"/api/v1/jobs/{checking}/events").get_data()
     found = get(f"jobs/{checking}/numerics")
@@ -148,7 +148,7 @@ def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, An
 
 
 def _targets(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """The first kernel for all machines but this one, in figures; its code for one."""
+    """Figures of the first kernel for all other targets, and its code for one of them."""
     answer = client.post(f"/api/v1/jobs/{job}/targets", json={"kernel": 0})
     making = answer.get_json()["id"]
     client.get(f"/api/v1/jobs/{making}/events").get_data()
@@ -169,7 +169,7 @@ def _events(stream: str) -> list[dict[str, Any]]:
 
 
 def steady(value: Any, job: str) -> Any:
-    """A payload with everything replaced that another run or machine would have otherwise."""
+    """Replace all values in a payload that depend on the run or the machine."""
     if isinstance(value, list):
         return [steady(v, job) for v in value]
     if isinstance(value, dict):
@@ -194,7 +194,7 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
 
 
 def write(folder: Path) -> list[str]:
-    """Write the files of the trace; the names of what was written."""
+    """Write the files of the trace, and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     names: list[str] = []
     for name, payload in payloads():

@@ -1,7 +1,7 @@
-"""Where the files of the page lie: in a clone at its top, in an installed wheel in `app/_site`.
+"""Locations of the page's files: the top of a clone, or `app/_site` in an installed wheel.
 
-`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names, so that
-everything below a folder has one relative path in both places.
+`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names, so
+relative paths are the same in both places.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _PACKAGED_SITE = _PACKAGE / "_site"
 
 
 def site_folder(name: SiteFolder) -> Path:
-    """The folder of templates, static files (the bundle is in its `dist`), samples or lessons.
+    """Return the folder of templates, static files (bundle in `dist`), samples or lessons.
 
-    An installed program finds the copy inside its package; a clone, also one that is installed
-    editable, finds the folder that is being worked on.
+    An installed program uses the copy inside its package; a clone or an editable install uses
+    the working folder.
     """
     root = _PACKAGED_SITE if _PACKAGED_SITE.is_dir() else _PACKAGE.parent
     return root / name

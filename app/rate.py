@@ -1,4 +1,4 @@
-"""How often one address may ask for something."""
+"""Rate limits per address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MANY = 10_000
 
 
 class Rate:
-    """At most `n` times in `seconds` from each address; or as many of `what`, as of bytes."""
+    """At most `n` requests, or units of `what` such as bytes, per `seconds` and address."""
 
     def __init__(self, n: int, seconds: float, what: str = "") -> None:
         self.n = n
@@ -22,7 +22,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def count(self, address: str, now_s: float | None = None, amount: int = 1) -> None:
-        """Note a request of an address. Errors: E-LIMIT-RATE; a refused request is not counted."""
+        """Count a request of an address, unless refused. Errors: E-LIMIT-RATE."""
         now = time.monotonic() if now_s is None else now_s
         with self._lock:
             if len(self._times) >= _MANY:
@@ -32,19 +32,19 @@ class Rate:
                 times.popleft()
             had = sum(each for _, each in times)
             if had + amount > self.n:
-                hint = "share shorter texts, or wait until those of before count no more"
+                hint = "share shorter texts, or wait"
                 raise CompileError(
                     "E-LIMIT-RATE", self._says(had, amount), hint=hint if self.what else ""
                 )
             times.append((now, amount))
 
     def _says(self, had: int, amount: int) -> str:
-        limit = f"at most {self.n:,} {self.what or 'of these'} are taken in {self.seconds:,g} s"
+        limit = f"at most {self.n:,} {self.what or 'of these'} are accepted in {self.seconds:,g} s"
         if not self.what:
             return limit
         return f"{limit} from one address, which has sent {had:,}; this one has {amount:,}"
 
     def _forget(self, now: float) -> None:
-        """Drop the addresses that have been silent; all of them when none has been."""
+        """Drop idle addresses, or all of them if none is idle."""
         recent = {a: t for a, t in self._times.items() if t and t[-1][0] > now - self.seconds}
         self._times = recent if len(recent) < _MANY else {}

@@ -1,7 +1,7 @@
-"""The models that ship: our own trained ones, and the light ones of the onnx package, on demand.
+"""The sample models: our own trained ones, and the light ones of the onnx package.
 
-`samples/catalogue.json` lists them. Light models come without weights that mean anything; the
-importer fills in random ones of the seed that the catalogue gives.
+`samples/catalogue.json` lists them. Light models have no trained weights; the importer draws random
+ones with the seed in the catalogue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One row of the catalogue. `seed` is there when the weights are random."""
+    """A row of the catalogue. `seed` is set if the weights are random."""
 
     id: str
     title: str
@@ -48,7 +48,7 @@ class Labelled:
 
 
 def samples() -> dict[str, Sample]:
-    """All samples whose file is there, by id, in the order of the catalogue."""
+    """Return the samples with an existing file, by id, in the order of the catalogue."""
     folder = site_folder("samples")
     try:
         rows = json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["samples"]
@@ -59,7 +59,7 @@ def samples() -> dict[str, Sample]:
 
 
 def find_sample(sample_id: str) -> Sample:
-    """The sample of this id. Errors: E-REQUEST-UNKNOWN."""
+    """Find a sample by id. Errors: E-REQUEST-UNKNOWN."""
     known = samples()
     if sample_id not in known:
         raise CompileError(
@@ -77,7 +77,7 @@ def n_nodes(path: Path) -> int:
 
 
 def labelled(sample: Sample) -> Labelled | None:
-    """The held-out data of a sample of our own."""
+    """Return the held-out data of one of our own samples."""
     if sample.test is None or not sample.test.is_file():
         return None
     with np.load(sample.test, allow_pickle=False) as data:
@@ -99,7 +99,7 @@ def _sample(folder: Path, row: Mapping[str, Any]) -> Sample:
 
 
 def _package_path(package: str, path: str) -> Path:
-    """A data file of an installed package, without importing the package."""
+    """Find a data file of an installed package without importing it."""
     spec = importlib.util.find_spec(package)
     home = Path(spec.origin).parent if spec and spec.origin else Path(package)
     return home / path

@@ -1,4 +1,4 @@
-"""What every answer says to the browser, and which requests are not answered at all."""
+"""Security headers of every answer, and refusal of cross-site changes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 def register(app: Flask) -> None:
-    """Add the headers to every answer, and refuse changes that another site's page asks for."""
+    """Add the headers to every answer, and refuse changes requested by pages of other sites."""
     app.before_request(_refuse_foreign_changes)
     app.after_request(_add_headers)
 
 
 def frame_anywhere(response: Response) -> Response:
-    """Let pages of other sites show this answer in a frame; nothing else is opened by it."""
+    """Let pages of other sites show this answer in a frame, without other permissions."""
     policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
     response.headers["Content-Security-Policy"] = policy
     return response
@@ -56,7 +56,7 @@ def _add_headers(response: Response) -> Response:
 
 
 def _refuse_foreign_changes() -> None:
-    """Browsers name the site a request comes from; tools that are no browsers send neither header.
+    """Refuse changes from other sites. Browsers name the site; other clients send neither header.
 
     Errors: E-REQUEST-ORIGIN.
     """

@@ -1,8 +1,8 @@
 """The server that `compilarium serve` starts: one process, a thread per connection.
 
-Werkzeug's threaded server is enough here. Streams of events hold a thread each, which costs little;
-compiling happens in child processes; and a body that is refused is read to its end, so that the
-browser sees the answer instead of a broken connection.
+Werkzeug's threaded server suffices. Each event stream holds a thread, which is cheap; compiling
+happens in child processes. A refused body is read to its end, so the browser receives the answer
+instead of a broken connection.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _BACKLOG = 128
 
 
 class Handler(WSGIRequestHandler):
-    """One request: given up when nothing comes for a while; quiet about success."""
+    """Handles a request, with a timeout for idle connections, and logs only failures."""
 
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_CONNECTION_S
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Only failures of ours are worth a line."""
+        """Log failures of the server only."""
         if str(code).startswith("5"):
             log.warning("%s answered %s", self.requestline[:200], code)
 
     def log_error(self, format: str, *args: Any) -> None:
-        """Broken and idle connections are no news."""
+        """Ignore broken and idle connections."""
         log.debug(format, *args)
 
     def version_string(self) -> str:
-        """No versions for strangers."""
+        """Reveal no versions."""
         return "compilarium"
 
 
@@ -58,9 +58,9 @@ def serve(
     data_folder: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the playground until interrupted; says its address once, through `say`.
+    """Serve the playground until interrupted; report its URL once through `say`.
 
-    `port` 0 takes a free one. Only names of this machine may be used to address a local server.
+    `port` 0 selects a free one. Requests to a local server must use a name of this machine.
     Errors: E-OPTION-VALUE when it cannot listen there.
     """
     app = create_app(settings_for(host, data_folder))
@@ -81,22 +81,22 @@ def serve(
 
 
 def settings_for(host: str, data_folder: Path | None) -> Settings:
-    """The settings of a server at this host."""
+    """Return the settings of a server at this host."""
     differences: dict[str, Any] = {}
     if data_folder is not None:
         differences["data_folder"] = data_folder
     if is_local(host):
-        # An IPv6 address is trusted by its bracket: only names can be bound to another machine.
+        # A bracketed IPv6 address is trusted: only names can be rebound to another machine.
         differences["trusted_hosts"] = ("localhost", "127.0.0.1", "[::1]", host.partition(":")[0])
     return Settings.of(differences)
 
 
 def listen(app: Flask, host: str, port: int) -> BaseWSGIServer:
-    """A server that listens. Errors: E-OPTION-VALUE."""
+    """Create a listening server. Errors: E-OPTION-VALUE."""
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
     try:
-        # Made here, because Werkzeug ends the whole program when an address is in use.
+        # Created here, because Werkzeug exits the program when an address is in use.
         with socket.create_server(
             (host, port), family=_family(host), backlog=_BACKLOG
         ) as listening:
@@ -117,7 +117,7 @@ def listen(app: Flask, host: str, port: int) -> BaseWSGIServer:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is this machine and nobody else can reach it."""
+    """Whether a host is this machine and unreachable for others."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -125,7 +125,7 @@ def is_local(host: str) -> bool:
 
 
 def address(host: str, port: int) -> str:
-    """What to type into a browser."""
+    """Return the URL for a browser."""
     shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 

@@ -1,8 +1,8 @@
-"""A line diff that is quick on graph texts, where nearly every line is unique.
+"""A line diff that is fast on graph texts, where nearly every line is unique.
 
-Lines that occur once on both sides are anchors; the longest run of anchors in the same order stays,
-and what lies between two anchors is compared the same way (the patience diff of Bram Cohen). A
-short range without anchors, as in repeated code, keeps its longest common subsequence.
+This is the patience diff of Bram Cohen: lines unique on both sides are anchors, the longest
+sequence of anchors in the same order stays, and ranges between anchors are compared recursively.
+Short ranges without anchors, as in repeated code, keep their longest common subsequence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Row = tuple[Mark, int | None, int | None]
 """(mark, old line, new line); … only in folded rows."""
 
 _MOST_PAIRS = 40_000
-"""Ranges with more pairs of an old and a new line are compared by their anchors alone."""
+"""Maximum pairs of old and new lines for the longest common subsequence of a range."""
 _MOST_PAIRS_IN_ALL = 4_000_000
 
 
 def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
-    """Every line of both sides once, in reading order: removed lines before added ones."""
+    """Return every line of both sides once, in reading order: removed lines before added ones."""
     rows: list[Row] = []
     at_old = at_new = 0
     for i, j in [*_pairs(old, new), (len(old), len(new))]:
@@ -35,7 +35,7 @@ def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
 
 
 def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
-    """The rows with long runs of equal lines left out: ("…", how many, None) stands for them."""
+    """Fold long runs of equal lines into a row ("…", count, None)."""
     near = [False] * len(rows)
     last = -context - 1
     for i, row in enumerate(rows):
@@ -59,7 +59,7 @@ def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Equal lines that stay, in order on both sides."""
+    """Pairs of equal lines to keep, in order on both sides."""
     found: list[tuple[int, int]] = []
     n_left = _MOST_PAIRS_IN_ALL
     pending = [(0, len(old), 0, len(new))]
@@ -88,7 +88,7 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest common subsequence of two short texts, by the textbook's table."""
+    """The longest common subsequence of two short texts, by dynamic programming."""
     longest = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         row, below = longest[i], longest[i + 1]
@@ -110,7 +110,7 @@ def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, i
 def _anchors(
     old: Sequence[str], new: Sequence[str], old_from: int, old_to: int, new_from: int, new_to: int
 ) -> list[tuple[int, int]]:
-    """Lines that are unique on both sides of a range: the longest chain of them in order."""
+    """The longest ordered chain of lines that are unique on both sides of a range."""
     old_count, new_count = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
     place = {new[j]: j for j in range(new_from, new_to)}
     shared = [
@@ -122,7 +122,7 @@ def _anchors(
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest subsequence whose second numbers rise (patience sorting)."""
+    """The longest increasing subsequence of second numbers (patience sorting)."""
     tops: list[int] = []
     top_at: list[int] = []
     before: list[int] = []

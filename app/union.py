@@ -1,8 +1,8 @@
-"""One drawing for all stages: the union of their nodes, so that a surviving node never moves.
+"""One drawing for all stages: the union of their nodes, so a surviving node never moves.
 
-The drawing is nested: groups of nodes (`app/grouping`) can be closed to one box, and each group has
-a DOT text of its own, so that a layout is never of more than one level. The DOT carries keys and
-sizes only, never a name of the model. See docs/graph-view.md.
+The drawing is nested: groups of nodes (`app/grouping`) can be closed to a single box. Each group
+has its own DOT text, so every layout covers a single level. The DOT contains keys and sizes only,
+no names of the model. See docs/graph-view.md.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 7, 24
 _TERMINALS_AT_ROOT = 20
-"""More inputs and results than this are drawn beside the node that reads or makes them."""
+"""Maximum inputs and results per row; further ones are drawn next to their reader or producer."""
 INTO, OUT_OF = "into", "out_of"
-"""In the DOT of a group: the points on its border where edges from and to outside pass."""
+"""Names of the border points of a group in its DOT, for edges from and to outside."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """The union of stages: ids with labels and the stages they are in, the edges, the groups."""
+    """The union of stages: ids with labels and stages, edges, groups."""
 
     root: Group
     labels: dict[str, str] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Drawing:
 
     @staticmethod
     def of(skeletons: Sequence[Mapping[str, Any]]) -> Drawing:
-        """The union; a stage is the position of its skeleton, unchanged stages repeat theirs.
+        """Build the union; a stage is the index of its skeleton, repeated for unchanged stages.
 
-        Groups are those of the first stage, the model as imported: more stages never change them.
+        The first stage, the imported model, defines the groups; later stages never change them.
         """
         items = _items(skeletons[0])
         ids = {i.id for i in items}
@@ -77,14 +77,14 @@ class Drawing:
                     self.group_of[node_id] = self.group_of[beside]
 
     def keys(self) -> dict[str, str]:
-        """What stands for each node in the DOT."""
+        """The key of each node in the DOT."""
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:
         """The edges between the children of each group, by keys.
 
-        An edge of the model is drawn in pieces: within each group around only one of its ends, to
-        or from the border, and between the two children where the ways to both ends part.
+        An edge of the model is drawn in segments. Each group with only one end inside has a segment
+        to or from its border; the innermost common group has one between the two children.
         """
         paths = {"": (), **{group.key: group.path for group in self.root.groups()}}
         ways = {i: (*paths[self.group_of[i]], key) for i, key in self.keys().items()}
@@ -114,7 +114,7 @@ def _items(skeleton: Mapping[str, Any]) -> list[Item]:
 
 
 def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
-    """The drawing as nested DOT texts; groups are open at first as long as `limit` boxes do."""
+    """The drawing as nested DOT texts; groups start open if at most `limit` boxes are drawn."""
     nodes: list[UnionNode] = [
         {
             "key": key,
@@ -147,9 +147,9 @@ def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
 
 
 def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
-    """From the outside in, all groups of a depth or none, while no more boxes are drawn.
+    """Open all groups of a depth, from the outside in, while the boxes stay within the limit.
 
-    What counts are the nodes of the model as imported: more stages open and close nothing.
+    Only nodes of the imported model count, so later stages open and close nothing.
     """
     opened: set[str] = set()
     n_drawn = len(drawing.root.children)
@@ -191,7 +191,7 @@ def _dot(boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str]
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"arrowhead": "none"},
     )
-    # Keys and numbers need no quoting: a line for each is much quicker than the package's own way.
+    # Keys and numbers need no quoting: writing lines directly is much faster than the package.
     dot.body.extend(_statements(boxes, edges))
     return dot.source
 
@@ -208,6 +208,6 @@ def _statements(
             yield f"\t{{rank={rank} {port} [shape=point width=0.01 height=0.01]}}\n"
     groups = {box["key"] for box in boxes if "kind" in box}
     for tail, head in edges:
-        # At a group, edges come and go in the middle: there they go on when it is open.
+        # Edges meet a group at its middle, where they continue when it is open.
         ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
         yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"

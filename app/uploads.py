@@ -1,7 +1,7 @@
-"""Uploaded files: streamed to disk with bytes counted, kept under the digest of their content.
+"""Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
-Nothing here looks into a file; a job's child process does. The name that a user gave is text and
-no path. The longest unused ones go when room is needed; what a link needs is pinned and stays.
+Only a job's child process reads their content. The name given by the user is text, never a path.
+The least recently used files are evicted when space is needed; files of links are pinned.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _GRACE_S = 3600.0
 
 
 class Stream(Protocol):
-    """Where the bytes come from."""
+    """The source of the bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Read at most `size` bytes; empty at the end."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that somebody sent; `name` is what it was called.
+    """An uploaded file with its original name.
 
-    `id` is the SHA-256 of its content, that of language and digest for a written model.
+    `id` is the SHA-256 of its content, or of language and digest for a written model.
     """
 
     id: str
@@ -67,11 +67,11 @@ class UploadStore:
         self._pinning = threading.Lock()
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
-        """Keep what the stream gives.
+        """Store a stream.
 
-        Errors, with the name as their place: E-UPLOAD-SIZE as soon as the limit is passed,
+        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded,
         E-LIMIT-SECONDS when it takes too long, E-MODEL-EMPTY for no bytes; OSError when the disk is
-        full. What fails leaves no file.
+        full. A failure leaves no file.
         """
         called = printable_name(name)
         try:
@@ -100,7 +100,7 @@ class UploadStore:
         return upload
 
     def find(self, upload_id: str) -> Upload:
-        """The upload of this id. Errors: E-REQUEST-UNKNOWN."""
+        """Find an upload by id. Errors: E-REQUEST-UNKNOWN."""
         if _ID.fullmatch(upload_id) and self._content(upload_id).is_file():
             try:
                 return Upload(**json.loads((self.folder / f"{upload_id}.json").read_text()))
@@ -109,15 +109,15 @@ class UploadStore:
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no upload {upload_id[:70]!r}")
 
     def path(self, upload_id: str) -> Path:
-        """Where the bytes of an upload lie; marks it as used. Errors: E-REQUEST-UNKNOWN."""
+        """Return the path of an upload and mark it as used. Errors: E-REQUEST-UNKNOWN."""
         content = self._content(self.find(upload_id).id)
         os.utime(content)
         return content
 
     def pin(self, *upload_ids: str) -> None:
-        """Let uploads stay for ever, all or none; each is kept once, however many links need it.
+        """Pin uploads for ever, all or none; links share pinned files.
 
-        Errors: E-REQUEST-UNKNOWN; E-LINK-FULL when the pinned ones would be more than the limit.
+        Errors: E-REQUEST-UNKNOWN; E-LINK-FULL when the pinned files would exceed the limit.
         """
         with self._pinning:
             found = {each: self.find(each) for each in upload_ids}
@@ -134,16 +134,16 @@ class UploadStore:
                 )
             for upload in new:
                 self._pin(upload.id).touch()
-                self.find(upload.id)  # it may have been removed in the meantime
+                self.find(upload.id)  # it may have been evicted in the meantime
 
     def is_pinned(self, upload_id: str) -> bool:
-        """Whether an upload stays for ever."""
+        """Whether an upload is pinned."""
         return self._pin(upload_id).is_file()
 
     def prune(self, keep: str = "") -> None:
-        """Remove the uploads that were not used for longest, until the rest fits; no pinned ones.
+        """Evict the least recently used uploads until the rest fits, except pinned ones.
 
-        Uploads that a dead server has left unfinished go as well.
+        Unfinished uploads of a dead server are removed too.
         """
         for path in self.folder.glob("incoming-*"):
             with suppress(OSError):
@@ -160,7 +160,7 @@ class UploadStore:
                 total -= size
 
     def _contents(self) -> list[tuple[float, int, Path]]:
-        """When each file was last used, its size in bytes, and its path."""
+        """The last use, the size in bytes, and the path of each file."""
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.onnx"):
             with suppress(OSError):
@@ -191,7 +191,7 @@ class UploadStore:
         return digest.hexdigest(), n_bytes
 
     def too_large(self, n_bytes: int) -> CompileError:
-        """The error of an upload of so many bytes."""
+        """Return the error of a too large upload."""
         limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
         return CompileError(
             "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"
@@ -199,13 +199,13 @@ class UploadStore:
 
 
 def _id_of(digest: str, name: str) -> str:
-    """The digest itself for a model file; a text is another model in another language."""
+    """The id: the digest for a model file; for a text, the language counts too."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 
 
 def printable_name(name: str) -> str:
-    """A file name as text for people: its last part, without control and direction characters."""
+    """Sanitise a file name for display: its last part, without control and direction characters."""
     last = re.split(r"[/\\]", name)[-1]
     clean = "".join(ch for ch in last if ch.isprintable()).strip()
     return clean[:_NAME_LIMIT] or "model.onnx"

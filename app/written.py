@@ -1,7 +1,7 @@
-"""Texts while they are being written, of models and schedules: read in a child that stays.
+"""Checks texts of models and schedules while the user types, in a persistent child process.
 
-Reading runs the compiler's type rules over what strangers write, so it happens outside of the
-server, under limits; unlike a job it must answer within a moment, so the child is kept.
+Reading runs the compiler's type rules on untrusted text, so it happens outside the server, under
+limits. Unlike a job it must answer quickly, so the child persists.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any
 from compiler.errors import CompileError
 
 START_LIMIT_S = 30.0
-"""How long a new child may take until it listens."""
+"""Time limit for a new child to start."""
 
 WAITING_LIMIT_S = 10.0
-"""How long a text waits while others are read."""
+"""Time limit for a text to wait for others."""
 
 _N_TEXTS = 500
-"""A child is replaced after so many texts, so that nothing gathers in it."""
+"""Number of texts per child, to bound leaks."""
 
 
 class TextReader:
@@ -43,24 +43,24 @@ class TextReader:
         self.rest = b""
 
     def read(self, language: str, text: str) -> dict[str, Any]:
-        """What is to be said about a text: problems, values by line, and the graph's text form.
+        """Check a text: return problems, values by line, and the graph's text form.
 
-        Errors: E-LIMIT-QUEUE when too many are being read, E-LIMIT-SECONDS and E-LIMIT-CRASH for
-        a text that cannot be read within the limits.
+        Errors: E-LIMIT-QUEUE when too many texts wait, E-LIMIT-SECONDS and E-LIMIT-CRASH for a
+        text that exceeds the limits.
         """
         return self.ask({"language": language, "text": text})
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The same for a request with all that its language needs besides. Errors: as `read`."""
+        """Check a text with the further fields of its language. Errors: as `read`."""
         if not self.lock.acquire(timeout=WAITING_LIMIT_S):
-            raise CompileError("E-LIMIT-QUEUE", "too many texts are being read at once")
+            raise CompileError("E-LIMIT-QUEUE", "too many texts are waiting to be checked")
         try:
             return self._asked(request)
         finally:
             self.lock.release()
 
     def stop(self) -> None:
-        """End the child, if there is one."""
+        """End the child, if any."""
         process, self.process, self.rest = self.process, None, b""
         if process is None:
             return
@@ -99,10 +99,10 @@ class TextReader:
             start_new_session=True,
             cwd=Path(__file__).resolve().parents[1],
         )
-        self._line(START_LIMIT_S)  # it says that it listens
+        self._line(START_LIMIT_S)  # it reports that it is ready
 
     def _line(self, limit_s: float) -> bytes:
-        """The next line that the child says. Errors: E-LIMIT-SECONDS, E-LIMIT-CRASH."""
+        """Read the next line from the child. Errors: E-LIMIT-SECONDS, E-LIMIT-CRASH."""
         assert self.process is not None
         assert self.process.stdout is not None
         pipe, end_s = self.process.stdout.fileno(), time.monotonic() + limit_s
@@ -111,8 +111,8 @@ class TextReader:
             while b"\n" not in self.rest:
                 if not selector.select(max(0.0, end_s - time.monotonic())):
                     self.stop()
-                    message = f"reading the text was stopped after its limit of {limit_s:g} s"
-                    raise CompileError("E-LIMIT-SECONDS", message, hint="make it smaller")
+                    message = f"checking the text was stopped after its limit of {limit_s:g} s"
+                    raise CompileError("E-LIMIT-SECONDS", message, hint="shorten the text")
                 data = os.read(pipe, 65536)
                 if not data:
                     raise self._crash()
@@ -122,4 +122,4 @@ class TextReader:
 
     def _crash(self) -> CompileError:
         self.stop()
-        return CompileError("E-LIMIT-CRASH", "the process that read the text ended before it had")
+        return CompileError("E-LIMIT-CRASH", "the process that checks texts ended early")

@@ -1,4 +1,4 @@
-"""The child that reads texts while they are written: a JSON line in, a JSON line out."""
+"""The child process that checks texts: a JSON line in, a JSON line out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.targets.target import by_name
 def serve(memory_bytes: int) -> None:
     """Answer every line of the standard input."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # whatever else is printed goes elsewhere
+    os.dup2(2, 1)  # redirect other output
     _limit(memory_bytes)
     out.write(b"ready\n")
     for line in sys.stdin.buffer:
@@ -41,10 +41,10 @@ def _answer(request: dict[str, Any]) -> CheckedSchedule | CheckedText:
             return checked_schedule(_draft(request))
         return checked_text(LANGUAGES[request["language"]](request["text"], "", PAGE_LIMITS))
     except MemoryError:
-        message = "reading the text needed more memory than allowed"
+        message = "checking the text needed more memory than allowed"
         return _failed(request, CompileError("E-LIMIT-MEMORY", message))
-    except Exception as e:  # a mistake of ours, which the one who writes is told about
-        message = f"reading the text failed: {type(e).__name__}: {str(e)[:300]}"
+    except Exception as e:  # a bug of ours, which the user is told about
+        message = f"checking the text failed: {type(e).__name__}: {str(e)[:300]}"
         return _failed(request, CompileError("E-SERVER-BUG", message))
 
 
@@ -55,7 +55,7 @@ def _failed(request: dict[str, Any], problem: CompileError) -> CheckedSchedule |
 
 
 def _draft(request: dict[str, Any]) -> Draft:
-    """A schedule, read for the computation that came with it."""
+    """Read a schedule for the computation in the request."""
     of = request["computation"]
     in_parts = precision_mode(request["precision"]).in_parts
     options = CodeOptions(by_name(request["target"]), in_parts=in_parts)

@@ -1,4 +1,4 @@
-"""The API below /api/v1: one table of routes, from which Flask and the description are made."""
+"""The API below /api/v1: a table of routes, the source of both Flask's routes and OpenAPI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers: JSON, compressed where the client likes that, cached where it cannot change."""
+"""Answers: JSON, compressed if the client accepts it, cached if immutable."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def links() -> LinkStore:
 
 
 def count_request(kind: str, amount: int = 1) -> None:
-    """Note a request of a kind of which an address has only so many. Errors: E-LIMIT-RATE."""
+    """Count a rate-limited request of an address. Errors: E-LIMIT-RATE."""
     rates = cast("dict[str, Rate]", current_app.extensions["rates"])
     rates[kind].count(request.remote_addr or "", amount=amount)
 
@@ -58,7 +58,7 @@ def body() -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
-        raise CompileError("E-REQUEST-BODY", "the body of the request is no JSON") from None
+        raise CompileError("E-REQUEST-BODY", "the body of the request is not valid JSON") from None
 
 
 def answer(payload: Payload, status: int = 200, *, final: bool = False) -> Response:
@@ -79,21 +79,21 @@ def json_answer(
 
 
 def packed_answer(data: bytes, *, final: bool) -> Response:
-    """A part as it lies on disk, unpacked for the rare client that does not take it so."""
+    """Answer with a part as stored on disk, decompressed for clients without gzip."""
     if _takes_gzip():
         return _response(data, 200, final, packed=True)
     return _response(decompress(data), 200, final, packed=False)
 
 
 def file_answer(content: bytes | str, media_type: str, name: str) -> Response:
-    """Something to save under a name."""
+    """Answer with a file to save under a name."""
     response = Response(content, mimetype=media_type)
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
 
 
 def onnx_answer(file: Path, name: str) -> Response:
-    """An ONNX file to save under a name."""
+    """Answer with an ONNX file to save under a name."""
     media_type = "application/octet-stream"
     return send_file(file.resolve(), mimetype=media_type, as_attachment=True, download_name=name)
 

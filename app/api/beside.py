@@ -1,4 +1,4 @@
-"""The jobs about a compilation: what checking, placing, tuning and the like have found for it."""
+"""Related jobs of a compilation: checks, placements, tuning and others about its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/jobs/<job_id>/beside", Beside, fails=(404,))
 def jobs_beside(job_id: str) -> Response:
-    """The finished jobs about this one's result that are still kept, the newest first."""
+    """Return the kept finished jobs about this job's result, newest first."""
     job = queue().find(job_id)
     found = queue().beside(job.id)
     parts = Parts(job.folder)

@@ -1,4 +1,4 @@
-"""Bisection: which rewrites of a compilation move its numbers, and a small model that shows it."""
+"""Bisection: the rewrites of a compilation that change its numbers, and a reduced model."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _OF_JOB = "/jobs/<job_id>/bisect"
 
 @ROUTES.starts(_OF_JOB, BisectRequest)
 def new_bisection(job_id: str) -> Response:
-    """Find the rewrites that move the numbers: a job of its own, or the one that has done it."""
+    """Start a search for the rewrites that change the numbers, or return an equal earlier job."""
     compiled = Kept(job_id)
     seed = compiled.options.get("seed", 0)
     wanted = BisectRequest.from_json(compiled.job.id, body(), {"seed": seed})
-    compiled.require("result", "pipeline to look into")
+    compiled.require("result", "pipeline to bisect")
     return queued_after(compiled, wanted)
 
 
 @ROUTES.route("GET", _OF_JOB, Bisection, fails=(404, 409))
 def bisection(job_id: str) -> Response:
-    """What a bisecting job has found so far."""
+    """Return the findings of a bisection job so far."""
     return Kept(job_id).packed("bisect")
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/file", "application/octet-stream", fails=(404, 409))
 def reduced_model(job_id: str) -> Response:
-    """The reduced model as an ONNX file."""
+    """Return the reduced model as an ONNX file."""
     kept = Kept(job_id)
     path = kept.job.folder / FILE
     if not path.is_file():

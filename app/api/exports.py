@@ -19,7 +19,7 @@ _JOB = "/jobs/<job_id>"
 
 @ROUTES.starts(f"{_JOB}/stages/<int:stage>/onnx", ExportRequest)
 def new_export(job_id: str, stage: int) -> Response:
-    """Write the graph of a stage as an ONNX file: a job of its own, or the one that has done it."""
+    """Start a job that writes a stage's graph as an ONNX file, or return an equal earlier job."""
     compiled = Kept(job_id)
     own = compiled.graph_stage(stage)
     wanted = ExportRequest.from_json(compiled.job.id, body(), {"stage": own})
@@ -28,20 +28,20 @@ def new_export(job_id: str, stage: int) -> Response:
 
 
 def _file_name(model: str, stage: int, name: str) -> str:
-    """A name for the file that every system takes."""
+    """Return a portable name for the file."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.removesuffix(".onnx")).strip("-.")
     return f"{plain[:80] or 'model'}-{stage}-{name}.onnx"
 
 
 @ROUTES.route("GET", f"{_JOB}/onnx", ExportedModel, fails=(404, 409))
 def exported_model(job_id: str) -> Response:
-    """What a job that writes a stage has written."""
+    """Return the facts about the ONNX file of an export job."""
     return Kept(job_id).packed("exported")
 
 
 @ROUTES.route("GET", f"{_JOB}/onnx/file", "application/octet-stream", fails=(404, 409))
 def exported_file(job_id: str) -> Response:
-    """The ONNX file of a stage."""
+    """Return the ONNX file of a stage."""
     kept = Kept(job_id)
     name = kept.payload("exported", ExportedModel)["file"]
     return onnx_answer(kept.job.folder / FILE, name)

@@ -1,4 +1,4 @@
-"""What does not depend on a job: the server, samples, pipelines, operators, error codes."""
+"""Facts independent of jobs: the server, samples, pipelines, operators, error codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/about", shapes.About)
 def about() -> Response:
-    """Facts about the server: limits, versions, machine."""
+    """Return facts about the server: limits, versions, machine."""
     payload: shapes.About = {
         "version": VERSION,
         "program": compiler.__version__,
@@ -34,7 +34,7 @@ def about() -> Response:
 
 @ROUTES.route("GET", "/samples", shapes.Samples)
 def samples() -> Response:
-    """The models that ship."""
+    """Return the models that ship with the program."""
     rows: list[shapes.Sample] = [
         {
             "id": s.id,
@@ -54,7 +54,7 @@ def samples() -> Response:
 
 @ROUTES.route("GET", "/pipelines", shapes.Pipelines)
 def pipelines() -> Response:
-    """Presets, passes and rules, with their words."""
+    """Return presets, passes and rules, with their descriptions."""
     return answer(_pipelines())
 
 
@@ -67,13 +67,13 @@ def _pipelines() -> shapes.Pipelines:
     "POST", "/pipelines/check", shapes.CheckedPipeline, body=shapes.PipelineText, fails=(400,)
 )
 def check_pipeline() -> Response:
-    """Read a pipeline's text and give it back in normal form."""
+    """Parse a pipeline's text and return its normal form."""
     return answer(catalogue.checked_pipeline(parse_pipeline(requests.pipeline_text(body()))))
 
 
 @ROUTES.route("GET", "/operators", shapes.Operators)
 def operators() -> Response:
-    """All operators that have a declaration."""
+    """Return all declared operators."""
     return answer(_operators())
 
 
@@ -84,5 +84,5 @@ def _operators() -> shapes.Operators:
 
 @ROUTES.route("GET", "/errors", shapes.ErrorCodes)
 def error_codes() -> Response:
-    """The table of error codes."""
+    """Return the table of error codes."""
     return answer(shapes.ErrorCodes(version=VERSION, errors=codes()))

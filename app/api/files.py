@@ -28,14 +28,14 @@ _MULTIPART_FRAME_BYTES = 64 * 1024
     shapes.Upload,
     status=201,
     body="application/octet-stream",
-    query=[Query("name", "what the file is called, for people to read", str)],
+    query=[Query("name", "the name of the file, for display", str)],
     fails=(400, 408, 413, 507),
 )
 def upload() -> Response:
-    """Keep a file; a job reads it later."""
+    """Store a file for later jobs."""
     store = uploads()
     if request.headers.get("Content-Encoding", "identity") != "identity":
-        raise CompileError("E-REQUEST-BODY", "compressed uploads are not taken")
+        raise CompileError("E-REQUEST-BODY", "compressed uploads are not accepted")
     with _deadline(store.limit_s):
         kept = _save_form(store) if request.mimetype == "multipart/form-data" else _save_body(store)
     return answer(_payload(kept), 201)
@@ -48,23 +48,23 @@ def _save_form(store: UploadStore) -> Upload:
         raise store.too_large(announced)
     file = request.files.get("model")
     if file is None:
-        raise CompileError("E-REQUEST-BODY", "needed one file in the field `model`")
+        raise CompileError("E-REQUEST-BODY", "the field `model` needs exactly one file")
     return store.save(file.stream, file.filename or "")
 
 
 def _save_body(store: UploadStore) -> Upload:
-    request.max_content_length = sys.maxsize  # the store counts, and names its limit
+    request.max_content_length = sys.maxsize  # the store enforces its own limit
     return store.save(request.stream, request.args.get("name", ""), request.content_length)
 
 
 @contextmanager
 def _deadline(seconds: float) -> Generator[None]:
-    """End the reading of a body that trickles in for ever: the time for all of it is limited.
+    """Limit the total time to read a body, against slow clients.
 
     Errors: E-LIMIT-SECONDS.
     """
     connection: socket.socket | None = request.environ.get("werkzeug.socket")
-    if connection is None:  # another server, which has its own limits
+    if connection is None:  # another server, with its own limits
         yield
         return
     late = threading.Event()
@@ -91,7 +91,7 @@ def _deadline(seconds: float) -> Generator[None]:
 
 @ROUTES.route("GET", "/uploads/<upload_id>", shapes.Upload, fails=(404,))
 def upload_facts(upload_id: str) -> Response:
-    """What is known of an upload."""
+    """Return the facts about an upload."""
     return answer(_payload(uploads().find(upload_id)))
 
 

@@ -1,4 +1,4 @@
-"""Jobs: make one, look at it, follow it, cancel it."""
+"""Jobs: create, query, follow and cancel them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _MAX_NUMBER = 10**9
     shapes.Job,
     status=202,
     body=shapes.JobRequest,
-    query=[Query("reuse", "1: a job that has done just this, if its result is still kept")],
+    query=[Query("reuse", "1: return an earlier job with the same request, if its result is kept")],
     fails=(400, 404, 413, 503),
 )
 def new_job() -> Response:
-    """Queue a job; its id is in the answer."""
+    """Queue a job and return its id."""
     wanted = JobRequest.from_json(body())
     parse_pipeline(wanted.pipeline)
     if "sample" in wanted.model:
@@ -57,7 +57,7 @@ def new_job() -> Response:
 
 
 def _schedules(tuning_id: str) -> str:
-    """The file with what a tuning job found. Errors: E-RESULT-ABSENT."""
+    """Return the file with a tuning job's schedules. Errors: E-RESULT-ABSENT."""
     file = queue().find(tuning_id).folder / SCHEDULES
     if not file.is_file():
         raise CompileError("E-RESULT-ABSENT", f"the job {tuning_id} has found no schedules")
@@ -66,13 +66,13 @@ def _schedules(tuning_id: str) -> str:
 
 @ROUTES.route("GET", "/jobs/<job_id>", shapes.Job, fails=(404,))
 def job_state(job_id: str) -> Response:
-    """Where a job stands."""
+    """Return the state of a job."""
     return answer(job_payload(queue().find(job_id)))
 
 
 @ROUTES.route("DELETE", "/jobs/<job_id>", shapes.Job, fails=(404,))
 def cancel_job(job_id: str) -> Response:
-    """Cancel a job that waits or runs."""
+    """Cancel a queued or running job."""
     return answer(job_payload(queue().cancel(job_id)))
 
 
@@ -80,19 +80,19 @@ def cancel_job(job_id: str) -> Response:
     "GET",
     "/jobs/<job_id>/events",
     "text/event-stream",
-    query=[Query("after", "the number of the last event that is known")],
+    query=[Query("after", "the number of the last event received")],
     fails=(404, 503),
 )
 def job_events(job_id: str) -> Response:
-    """Everything that happened and happens to a job, as server-sent events."""
+    """Stream all past and future events of a job as server-sent events."""
     job = queue().find(job_id)
     known = request.headers.get("Last-Event-ID") or request.args.get("after")
     after = whole_number(known, "the last event's number", 0, 0, _MAX_NUMBER)
     if job.is_over and after >= len(job.events):
-        return Response(status=204)  # tells the browser not to ask again
+        return Response(status=204)  # tells the browser not to reconnect
     if not queue().streams.acquire(blocking=False):
         raise CompileError(
-            "E-LIMIT-QUEUE", f"{settings().n_streams} streams are open already; no more are opened"
+            "E-LIMIT-QUEUE", f"event streams open: {settings().n_streams}; no more are allowed"
         )
     response = Response(_stream(queue(), job, after, settings()), mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
@@ -102,7 +102,7 @@ def job_events(job_id: str) -> Response:
 
 
 def _stream(jobs: JobQueue, job: Job, after: int, limits: Settings) -> Iterator[bytes]:
-    """Events until the job is over or the stream's time is; comments keep the connection alive."""
+    """Yield events until the job or the stream's time ends; comments keep the connection alive."""
     end_s = monotonic() + limits.stream_limit_s
     yield b"retry: 1000\n\n"
     while (left_s := end_s - monotonic()) > 0:

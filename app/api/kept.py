@@ -1,4 +1,4 @@
-"""A job with the parts that it has kept, as the routes about jobs need it."""
+"""A job with its stored parts, for the routes about jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Kept:
-    """A job and the parts that it has kept so far."""
+    """A job and its parts stored so far."""
 
     def __init__(self, job_id: str) -> None:
         self.job: Job = queue().find(job_id)
@@ -26,26 +26,26 @@ class Kept:
 
     @property
     def folder(self) -> str:
-        """Where the parts lie, for a child that reads them."""
+        """The folder of the parts, for child processes."""
         return str(self.job.folder.resolve())
 
     @property
     def final(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the parts are complete."""
         return self.job.is_over
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What a compilation did besides compiling; nothing for other kinds of jobs."""
+        """The options of a compilation; empty for other kinds of jobs."""
         return self.job.request.get("options", {})
 
     def require(self, name: str, what: str = "") -> None:
-        """Errors: E-RESULT-ABSENT where a part is not there; `what` it would be, in words."""
+        """Require a part, described by `what`. Errors: E-RESULT-ABSENT."""
         if not self.parts.has(name):
             raise self.absent(what or name)
 
     def read(self, name: str) -> dict[str, Any]:
-        """A part. Errors: E-RESULT-ABSENT."""
+        """Return a part. Errors: E-RESULT-ABSENT."""
         self.require(name)
         return self.parts.read(name)
 
@@ -59,18 +59,18 @@ class Kept:
         return self.payload("result", Result)
 
     def packed(self, name: str, what: str = "") -> Response:
-        """A part as an answer. Errors: E-RESULT-ABSENT."""
+        """Answer with a part. Errors: E-RESULT-ABSENT."""
         self.require(name, what)
         return packed_answer(self.parts.read_compressed(name), final=self.final)
 
     def answer(self, payload: Payload) -> Response:
-        """Something made of parts, as an answer."""
+        """Answer with a payload derived from parts."""
         return answer(payload, final=self.final)
 
     def absent(self, what: str) -> CompileError:
-        """The error for a part that is not there."""
+        """Return the error for a missing part."""
         state = self.job.state
-        hint = "" if self.final else "it may come: ask again when the job has finished"
+        hint = "" if self.final else "it may appear later: ask again when the job has finished"
         return CompileError(
             "E-RESULT-ABSENT",
             f"the job has no {what}; it {_STATES[state]}",
@@ -81,7 +81,7 @@ class Kept:
     def kernel(self, kernel: int) -> Kernel:
         """The row of a kernel.
 
-        Errors: E-REQUEST-UNKNOWN for one that will never be, E-RESULT-ABSENT if it may come.
+        Errors: E-REQUEST-UNKNOWN if it will never exist, E-RESULT-ABSENT if it may appear later.
         """
         rows = self.result()["kernels"]
         if kernel < len(rows):
@@ -93,24 +93,24 @@ class Kept:
         )
 
     def computed_kernel(self, kernel: int) -> int:
-        """The first kernel that runs the same function, which is made of a computation.
+        """Return the first kernel with the same function, generated from a computation.
 
         Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN for a fallback.
         """
         self.require("computations", "kernels yet")
         first = self.kernel(kernel)["text_kernel"]
         if str(first) not in self.parts.read("computations")["kernels"]:
-            raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
+            raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} has no computation")
         return first
 
     def stages(self) -> list[Stage]:
-        """The rows of the stages that are there."""
+        """The rows of the stages so far."""
         return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:
-        """The stage whose graph this stage has.
+        """Return the stage that stores this stage's graph.
 
-        Errors: E-REQUEST-UNKNOWN for a stage that will never be, E-RESULT-ABSENT if it may come.
+        Errors: E-REQUEST-UNKNOWN if it will never exist, E-RESULT-ABSENT if it may appear later.
         """
         rows = self.stages()
         if stage < len(rows):

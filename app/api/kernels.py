@@ -1,4 +1,4 @@
-"""The kernels of a program at each level, and two of them beside each other."""
+"""The kernels of a program at each level, and comparisons of two kernels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ABSENT = (404, 409)
 
 @ROUTES.route("GET", f"{_KERNEL}/links", KernelLinks, fails=_ABSENT)
 def kernel_links(job_id: str, kernel: int) -> Response:
-    """Of each line of a kernel's LLVM text the line of Loop IR, of its assembly that of LLVM."""
+    """Map each line of a kernel's LLVM text to its line of Loop IR, and of its assembly to LLVM."""
     return _of_kernel(job_id, kernel, "links")
 
 
 @ROUTES.route("GET", f"{_KERNEL}/<part>", KernelText, fails=_ABSENT)
 def kernel_text(job_id: str, kernel: int, part: str) -> Response:
-    """One level of one kernel: computation, schedule, loops, llvm or asm."""
+    """Return a kernel at one level: computation, schedule, loops, llvm or asm."""
     return _of_kernel(job_id, kernel, _checked_part(part))
 
 
@@ -36,14 +36,14 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     f"{_KERNEL}/<part>/diff",
     KernelDiff,
     query=[
-        Query("against", "the job of the old text, this one unless given", str),
-        Query("kernel", "the number of that job's kernel, the same unless given"),
-        Query("context", "how many equal lines to show around each change"),
+        Query("against", "the job of the old text; default: this job", str),
+        Query("kernel", "the number of that job's kernel; default: the same number"),
+        Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),
 )
 def kernel_diff(job_id: str, kernel: int, part: str) -> Response:
-    """One level of two kernels, of one job or of two, line by line."""
+    """Compare one level of two kernels, of one job or of two, line by line."""
     level = _checked_part(part)
     kept = Kept(job_id)
     other = Kept(request.args.get("against", job_id))
@@ -72,7 +72,7 @@ def _checked_part(name: str) -> KernelPart:
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
-    """A part that kernels which share a function have once."""
+    """Return a part of a kernel; kernels with the same function share it."""
     kept = Kept(job_id)
     first = kept.kernel(kernel)["text_kernel"]
     if first == kernel:

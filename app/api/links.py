@@ -29,7 +29,7 @@ ROUTES = Table()
     fails=(400, 404, 413, 429, 507),
 )
 def new_link() -> Response:
-    """A permanent short link to a state of the page; the models that it needs are kept for ever."""
+    """Create a permanent short link to a state of the page; its models are kept for ever."""
     count_request("links")
     place = shared_place(body())
     other = _request_of(place.other) if place.other else None
@@ -38,7 +38,7 @@ def new_link() -> Response:
     for each in wanted:
         if "sample" in each:
             find_sample(each["sample"])
-    # Nothing is kept for ever for a link that is refused, and what is kept already takes no room.
+    # Check capacity first: a refused link must pin no models, and an existing link needs no space.
     if links().require_room(shared):
         count_request("link bytes", shared.n_bytes)
     uploads().pin(*(each["upload"] for each in wanted if "upload" in each))
@@ -50,12 +50,12 @@ def new_link() -> Response:
 
 @ROUTES.route("GET", "/links/<link_id>", SharedLink, fails=(404,))
 def link(link_id: str) -> Response:
-    """What a short link stands for."""
+    """Return the state behind a short link."""
     return answer(link_payload(links().find(link_id), compiler.__version__))
 
 
 def _request_of(job_id: str) -> Mapping[str, Any]:
-    """What a compared job was asked for: a link outlives the job. Errors: E-REQUEST-UNKNOWN."""
+    """Return the request of a compared job; the link outlives it. Errors: E-REQUEST-UNKNOWN."""
     asked = queue().find(job_id).request
     if asked.get("kind") != "compile":
         raise CompileError("E-REQUEST-BODY", "only compiled models can be compared")
@@ -63,7 +63,7 @@ def _request_of(job_id: str) -> Mapping[str, Any]:
 
 
 def _model_of(place: SharedPlace) -> Mapping[str, str]:
-    """The model that a place names; nothing for one whose text the place itself has.
+    """Return the model named by a place; None if the place contains its text.
 
     Errors: E-REQUEST-BODY.
     """
@@ -71,5 +71,5 @@ def _model_of(place: SharedPlace) -> Mapping[str, str]:
     if place.model == "written" and place.has_text:
         return {}
     if source not in ("sample", "upload"):
-        raise CompileError("E-REQUEST-BODY", f"no model is called {place.model!r:.80}")
+        raise CompileError("E-REQUEST-BODY", f"there is no model named {place.model!r:.80}")
     return {source: model}

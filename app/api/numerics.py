@@ -1,4 +1,4 @@
-"""Numerics: how far each pass, each value and the program of a compiled model are off."""
+"""Numerics: errors of each pass, each value and the program of a compiled model."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _OF_JOB = "/jobs/<job_id>/numerics"
 
 @ROUTES.starts(_OF_JOB, CheckRequest)
 def new_check(job_id: str) -> Response:
-    """Check a compiled model: a job of its own, or the one that has done it."""
+    """Start a job that checks a compiled model, or return an equal earlier job."""
     compiled = Kept(job_id)
     seed = compiled.options.get("seed", 0)
     wanted = CheckRequest.from_json(compiled.job.id, body(), {"seed": seed})
-    compiled.require("tasks", "program to check")  # written when all passes have run, with code
+    compiled.require("tasks", "program to check")  # written after all passes, with the code
     return queued_after(compiled, wanted)
 
 
 @ROUTES.route("GET", _OF_JOB, Numerics, fails=(404, 409))
 def numerics(job_id: str) -> Response:
-    """What a checking job has found so far: stages, the program, rewrites."""
+    """Return the findings of a check so far: stages, the program, rewrites."""
     return Kept(job_id).packed("numerics")
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/<int:stage>", CheckedValues, fails=(404, 409))
 def stage_values(job_id: str, stage: int) -> Response:
-    """The errors of the values of a stage, by name."""
+    """Return the errors of a stage's values, by name."""
     return Kept(job_id).packed(wire.part_of(stage), f"values of stage {stage}")

@@ -1,4 +1,4 @@
-"""The description of the API in OpenAPI 3.1, made from the table of routes and the shapes."""
+"""The OpenAPI 3.1 description of the API, generated from the table of routes and the shapes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _PRIMITIVE = {int: "integer", float: "number", str: "string", bool: "boolean", t
 
 @ROUTES.route("GET", "/openapi.json", dict[str, Any])
 def openapi() -> Response:
-    """This description."""
+    """Return this description."""
     return json_answer(current_app.extensions["openapi"])
 
 
 def describe(app: Flask, routes: Sequence[Route]) -> None:
-    """Make the description of an application's routes."""
+    """Generate the description of an application's routes."""
     app.extensions["openapi"] = description(routes)
 
 
 def description(routes: Sequence[Route]) -> dict[str, Any]:
-    """The whole description."""
+    """Return the whole description."""
     schemas = _Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for r in routes:
@@ -54,7 +54,7 @@ def description(routes: Sequence[Route]) -> dict[str, Any]:
         "info": {
             "title": "Compilarium",
             "version": __version__,
-            "description": "Compile ONNX models and look at every step. See docs/wire.md.",
+            "description": "Compile ONNX models and inspect every step. See docs/wire.md.",
         },
         "paths": paths,
         "components": {"schemas": schemas.named},
@@ -105,20 +105,20 @@ class _Schemas:
         self.named: dict[str, Any] = {}
 
     def content(self, shape: Any) -> dict[str, Any]:
-        """What a body or an answer holds: JSON of a shape, or a media type."""
+        """Describe the content of a body or an answer: JSON of a shape, or a media type."""
         if isinstance(shape, str):
             return {shape: {"schema": {"type": "string"}}}
         return {"application/json": {"schema": self.of(shape)}}
 
     def sent(self, shape: Any) -> dict[str, Any]:
-        """What a body holds: that of a request for a job is the part of it which clients send."""
+        """Describe a body; for a job request, only the fields sent by clients."""
         if not _is_asked(shape):
             return self.content(shape)
         schema = self._named(shape.sent.name, shape.sent.words, shape.shape(sent=True))
         return {"application/json": {"schema": schema}}
 
     def of(self, t: Any) -> dict[str, Any]:
-        """The schema of a type."""
+        """Return the schema of a type."""
         origin, arguments = get_origin(t), get_args(t)
         if is_typeddict(t):
             return self._named(t.__name__, _words(t), fields_of_shape(t))
@@ -150,7 +150,7 @@ class _Schemas:
 
     def _named(self, name: str, words: str, fields: Mapping[str, Field]) -> dict[str, Any]:
         if name not in self.named:
-            self.named[name] = {}  # known before its fields: shapes may hold themselves
+            self.named[name] = {}  # registered before its fields: shapes may be recursive
             self.named[name] = {
                 "type": "object",
                 "description": words,
@@ -170,5 +170,5 @@ def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
 
 
 def _alternatives(t: Any) -> Sequence[Any]:
-    """A request about a result is one of any such kind."""
+    """Return the alternatives for a request about a result."""
     return tuple(ABOUT_A_RESULT) if t is Asked else (t,)

@@ -22,7 +22,7 @@ _OF_JOB = "/jobs/<job_id>/placements"
 
 @ROUTES.route("GET", "/platforms", Platforms)
 def platforms() -> Response:
-    """The platforms that ship, and the schedulers."""
+    """Return the platforms that ship with the program, and the schedulers."""
     return answer(_platforms())
 
 
@@ -33,7 +33,7 @@ def _platforms() -> Platforms:
 
 @ROUTES.starts(_OF_JOB, PlaceRequest)
 def new_placement(job_id: str) -> Response:
-    """Place the kernels of a compiled model: a job of its own, or the one that has done it."""
+    """Start a job that places the kernels of a compiled model, or return an equal earlier job."""
     compiled = Kept(job_id)
     wanted = PlaceRequest.from_json(compiled.job.id, body())
     compiled.require("tasks", "kernels to place")
@@ -42,13 +42,13 @@ def new_placement(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, Placements, fails=(404, 409))
 def all_placements(job_id: str) -> Response:
-    """What all schedulers made that a placing job has asked so far, side by side."""
+    """Return the results of all schedulers of a placement job so far."""
     return Kept(job_id).packed("placements")
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/<scheduler>", Placement, fails=(404, 409))
 def placement(job_id: str, scheduler: str) -> Response:
-    """The whole schedule that one scheduler made."""
+    """Return the whole schedule of one scheduler."""
     kept = Kept(job_id)
     if scheduler not in SCHEDULERS:
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no scheduler {scheduler!r:.60}")

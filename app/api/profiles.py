@@ -1,4 +1,4 @@
-"""Profiles: whole runs and kernels as they were measured, measured again, and as a trace."""
+"""Profiles: measured times of whole runs and kernels, repeated measurements, and traces."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _OF_JOB = "/jobs/<job_id>/profile"
 
 @ROUTES.route("GET", _OF_JOB, Profile, fails=(404, 409))
 def profile(job_id: str) -> Response:
-    """What a compilation, or a job that timed it again, has measured."""
+    """Return the measurements of a compilation, or of a job that repeated them."""
     return Kept(job_id).packed("profile")
 
 
 @ROUTES.starts(_OF_JOB, ProfileRequest)
 def new_profile(job_id: str) -> Response:
-    """Time a compiled model again: a job of its own."""
+    """Start a job that times a compiled model again."""
     compiled = _compilation(Kept(job_id))
     wanted = ProfileRequest.from_json(compiled.job.id, body())
     compiled.require("profile", "run to time again")
@@ -35,7 +35,7 @@ def new_profile(job_id: str) -> Response:
 
 @ROUTES.route("GET", f"{_OF_JOB}/trace", "application/json", fails=(404, 409))
 def profile_trace(job_id: str) -> Response:
-    """The compilation and one run as Chrome trace events, as a file."""
+    """Return the compilation and one run as a file of Chrome trace events."""
     kept = Kept(job_id)
     measured = kept.payload("profile", Profile)
     text = json.dumps(wire.trace(_compilation(kept).result(), measured))
@@ -43,6 +43,6 @@ def profile_trace(job_id: str) -> Response:
 
 
 def _compilation(kept: Kept) -> Kept:
-    """The job that made what a job times. Errors: E-REQUEST-UNKNOWN when it is forgotten."""
+    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN when it was evicted."""
     request = kept.job.request
     return Kept(request["job"]) if request["kind"] == "profile" else kept

@@ -1,4 +1,4 @@
-"""Jobs that are queued: the answer to whoever asked for one."""
+"""Answers to requests that queue a job."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from app.wire.jobs import job_payload
 
 
 def accepted(job: Job) -> Response:
-    """The answer that says where the job stands, and under which address it is followed."""
+    """Answer with the state of the job and the URL of its events."""
     response = answer(job_payload(job), 202)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return response
 
 
 def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private: Any) -> Response:
-    """Queue a job over what another one made, or answer with the one that has done just this.
+    """Queue a job about another job's result, or answer with an equal earlier job.
 
-    `again` asks for a new one in any case. `private` is for the child alone. Errors: E-LIMIT-QUEUE.
+    `again` forces a new job. Only the child sees `private`. Errors: E-LIMIT-QUEUE.
     """
     request = asked.to_json()
     found = None if again else queue().find_done(request)

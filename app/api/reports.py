@@ -28,15 +28,15 @@ ROUTES = Table()
     "GET",
     "/jobs/<job_id>/report",
     "text/html",
-    query=[Query("fragment", "the state of the page that it opens in", str)],
+    query=[Query("fragment", "the initial state of the page", str)],
     fails=(400, 404, 409, 413, 429),
 )
 def report(job_id: str) -> Response:
-    """Everything about a finished job in one HTML file that needs no server."""
+    """Return everything about a finished job as one HTML file that needs no server."""
     count_request("reports")
     job = queue().find(job_id)
     if not job.is_over:
-        raise CompileError("E-RESULT-ABSENT", "the job is not over yet", notes=[job.state])
+        raise CompileError("E-RESULT-ABSENT", "the job has not finished yet", notes=[job.state])
     wanted = request.args.get("fragment", "")
     fragment = shared_place({"fragment": wanted}).text if wanted else ""
     client = current_app.test_client()
@@ -57,12 +57,12 @@ def report(job_id: str) -> Response:
 
 
 def _facts(job: Job) -> dict[str, Any]:
-    """What the result does not say: which job, which seed, which bytes."""
+    """Return facts missing from the result: job, seed, digest of the model."""
     model = job.request.get("model", {})
     digest = model.get("upload", "")
     if "sample" in model:
         digest = hashlib.sha256(find_sample(model["sample"]).path.read_bytes()).hexdigest()
-    elif language_of(job.model_name):  # the id of a text stands for its language as well
+    elif language_of(job.model_name):  # the id of a text also depends on its language
         with suppress(CompileError, OSError):
             digest = hashlib.sha256(uploads().path(digest).read_bytes()).hexdigest()
     options = job.request.get("options", {})

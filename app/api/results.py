@@ -1,4 +1,4 @@
-"""The result of a job as a whole: summary, drawing, where all came from, files to save."""
+"""The result of a job as a whole: summary, drawing, provenance, downloads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_DRAWN = 5000
 
 @ROUTES.route("GET", f"{_JOB}/result", Result, fails=_ABSENT)
 def result(job_id: str) -> Response:
-    """The summary: model, stages, kernels, memory, timings; what there is of a job that failed."""
+    """Return the summary: model, stages, kernels, memory, timings; partial for a failed job."""
     kept = Kept(job_id)
     return kept.answer(result_payload(kept.job, kept.result()))
 
@@ -33,12 +33,12 @@ def result(job_id: str) -> Response:
     f"{_JOB}/union",
     Union,
     query=[
-        Query("limit", f"open groups while at most so many boxes are drawn, at most {_MAX_DRAWN}"),
+        Query("limit", f"the maximum number of boxes drawn with open groups, at most {_MAX_DRAWN}"),
     ],
     fails=(400, *_ABSENT),
 )
 def union(job_id: str) -> Response:
-    """The nodes of all stages in one nested drawing, as DOT."""
+    """Return the nodes of all stages in one nested drawing, as DOT."""
     kept = Kept(job_id)
     rows = kept.stages()
     if not rows:
@@ -53,19 +53,19 @@ def union(job_id: str) -> Response:
 
 @ROUTES.route("GET", f"{_JOB}/neighbours", Neighbours, fails=_ABSENT)
 def neighbours(job_id: str) -> Response:
-    """For each edge of the model: one kernel or two, and why."""
+    """Return the fusion verdict of each edge of the model, with its reason."""
     return Kept(job_id).packed("neighbours")
 
 
 @ROUTES.route("GET", f"{_JOB}/provenance", Provenance, fails=_ABSENT)
 def provenance(job_id: str) -> Response:
-    """From ONNX nodes to everything that was made of them."""
+    """Return the map from ONNX nodes to their nodes, kernels and buffers."""
     return Kept(job_id).packed("provenance")
 
 
 @ROUTES.route("GET", f"{_JOB}/download/<what>", "text/plain", fails=_ABSENT)
 def download(job_id: str, what: str) -> Response:
-    """The whole program at one level, as a file."""
+    """Return the whole program at one level, as a file."""
     kept = Kept(job_id)
     if what not in DOWNLOADS:
         raise CompileError(

@@ -1,4 +1,4 @@
-"""Schedules that are edited: checked while somebody types, and run beside the kernel's own."""
+"""Edited schedules: checked while the user types, and run against the original."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_JOB = "/jobs/<job_id>/schedules"
 
 @ROUTES.route("GET", "/moves", Moves)
 def moves() -> Response:
-    """The moves that a schedule may be written with."""
+    """Return the moves available in schedules."""
     return answer(_moves())
 
 
@@ -39,7 +39,7 @@ def _moves() -> Moves:
     fails=(400, 404, 408, 409, 429, 503),
 )
 def check_schedule(job_id: str, kernel: int) -> Response:
-    """Read a schedule of a kernel: what is wrong with it and where, or its loops line by line."""
+    """Check a schedule of a kernel: return its errors with positions, or its loops line by line."""
     count_request("texts")
     text, compiled = wire.schedule_text(body()), Kept(job_id)
     first = compiled.computed_kernel(kernel)
@@ -57,7 +57,7 @@ def check_schedule(job_id: str, kernel: int) -> Response:
 
 @ROUTES.starts(_OF_JOB, ScheduleRequest)
 def new_schedule(job_id: str) -> Response:
-    """Run a kernel with an edited schedule beside its own: a job of its own."""
+    """Start a job that runs a kernel with an edited schedule against the original."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
     first = compiled.computed_kernel(wanted.kernel)
@@ -67,7 +67,7 @@ def new_schedule(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, EditedKernel, fails=(404, 409))
 def edited_kernel(job_id: str) -> Response:
-    """The kernel at each level with both schedules, and how they compare, as far as it got."""
+    """Return the kernel at each level with both schedules, and their comparison so far."""
     return Kept(job_id).packed("edited")
 
 

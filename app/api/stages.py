@@ -1,4 +1,4 @@
-"""The graphs after each pass: whole, as what changed, as text, and what the passes did."""
+"""The graphs after each pass: whole, as deltas, as text, and the steps of the passes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_STEPS = 5000
 
 @ROUTES.route("GET", f"{_STAGE}/delta", StageDelta, fails=_ABSENT)
 def stage_delta(job_id: str, stage: int) -> Response:
-    """What makes the graph of a stage of the graph before; only where its pass changed it."""
+    """Return the delta from the previous graph to a stage's graph, if its pass changed it."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     if own != stage:
@@ -33,7 +33,7 @@ def stage_delta(job_id: str, stage: int) -> Response:
 
 @ROUTES.route("GET", f"{_STAGE}/graph", StageGraph, fails=_ABSENT)
 def stage_graph(job_id: str, stage: int) -> Response:
-    """The whole graph of a stage."""
+    """Return the whole graph of a stage."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     rows = kept.stages()
@@ -50,14 +50,14 @@ def stage_graph(job_id: str, stage: int) -> Response:
     f"{_STAGE}/steps",
     Steps,
     query=[
-        Query("offset", "how many steps to leave out"),
-        Query("limit", f"how many steps to give, at most {_MAX_STEPS}"),
+        Query("offset", "the number of steps to skip"),
+        Query("limit", f"the number of steps to return, at most {_MAX_STEPS}"),
         Query("outcome", "only the `applied` or the `declined` ones", str),
     ],
     fails=(400, *_ABSENT),
 )
 def stage_steps(job_id: str, stage: int) -> Response:
-    """What a pass did, and what it considered and declined."""
+    """Return the applied and declined steps of a pass."""
     kept = Kept(job_id)
     kept.graph_stage(stage)
     offset = whole_number(request.args.get("offset"), "offset", 0, 0, 10**9)
@@ -65,7 +65,7 @@ def stage_steps(job_id: str, stage: int) -> Response:
     outcome = request.args.get("outcome", "")
     if outcome not in ("", "applied", "declined"):
         raise CompileError(
-            "E-REQUEST-BODY", f"outcome: needed applied or declined, got {outcome!r:.40}"
+            "E-REQUEST-BODY", f"outcome: expected applied or declined, got {outcome!r:.40}"
         )
     steps = kept.payload(f"stage-{stage}-steps", Steps)
     found = [s for s in steps["steps"] if not outcome or s["outcome"] == outcome]
@@ -75,7 +75,7 @@ def stage_steps(job_id: str, stage: int) -> Response:
 
 @ROUTES.route("GET", f"{_STAGE}/text", StageText, fails=_ABSENT)
 def stage_text(job_id: str, stage: int) -> Response:
-    """The graph of a stage as text."""
+    """Return the graph of a stage as text."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     if own == stage:
@@ -90,13 +90,13 @@ def stage_text(job_id: str, stage: int) -> Response:
     f"{_STAGE}/diff",
     StageDiff,
     query=[
-        Query("against", "the stage to compare with, the one before unless given"),
-        Query("context", "how many equal lines to show around each change"),
+        Query("against", "the stage to compare with; default: the previous one"),
+        Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),
 )
 def stage_diff(job_id: str, stage: int) -> Response:
-    """The texts of two stages, line by line."""
+    """Compare the texts of two stages line by line."""
     kept = Kept(job_id)
     against = whole_number(request.args.get("against"), "against", max(stage - 1, 0), 0, 10**6)
     context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)

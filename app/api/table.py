@@ -1,4 +1,4 @@
-"""What a row of the table of routes is."""
+"""Rows of the table of routes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Handler = Callable[..., ResponseReturnValue]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A value in the address behind the question mark; all are optional."""
+    """A query parameter of a URL; all are optional."""
 
     name: str
     words: str
@@ -26,10 +26,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method of one address: who answers, with what, and what it takes.
+    """A method of a URL: its handler, answer and body.
 
-    `answer` and `body` are shapes of wire/shapes, or a media type for what is not JSON; the body of
-    a new job about a result is what such a job is asked for.
+    `answer` and `body` are shapes of wire/shapes, or a media type for other content than JSON. The
+    body of a new job about a result is the job's request.
     """
 
     method: str
@@ -43,7 +43,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """The handler's name: unique, and the operation's id in the description."""
+        """The handler's name: unique, and the operation id in the description."""
         return self.handler.__name__
 
     @property
@@ -53,7 +53,7 @@ class Route:
 
 
 class Table(list[Route]):
-    """Rows, added by a decorator over each handler."""
+    """Rows, added by a decorator on each handler."""
 
     def route(
         self,

@@ -20,7 +20,7 @@ _OF_JOB = "/jobs/<job_id>/targets"
 
 @ROUTES.starts(_OF_JOB, TargetsRequest)
 def new_targets(job_id: str) -> Response:
-    """Make code of a kernel for all targets: a job of its own, or the one that has done it."""
+    """Start a job that compiles a kernel for all targets, or return an equal earlier job."""
     compiled = Kept(job_id)
     wanted = TargetsRequest.from_json(compiled.job.id, body())
     first = compiled.computed_kernel(wanted.kernel)
@@ -29,13 +29,13 @@ def new_targets(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, Targets, fails=(404, 409))
 def all_targets(job_id: str) -> Response:
-    """What a kernel's instructions for all targets are that such a job has made so far."""
+    """Return the instruction counts of a kernel for all targets compiled so far."""
     return Kept(job_id).packed("targets")
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/<target>", TargetCode, fails=(404, 409))
 def target_code(job_id: str, target: str) -> Response:
-    """The code of the kernel for one target, at each level."""
+    """Return the code of the kernel for one target, at each level."""
     kept = Kept(job_id)
     if target not in names():
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no target {target!r:.60}")

@@ -1,4 +1,4 @@
-"""Tuning: a search for faster schedules of a compiled model, whose finds are its own."""
+"""Tuning: a search for faster schedules of a compiled model, with private results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from app.wire.shapes.tuning import Tuning
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/tuning"
 _LEFT_FOR_THE_REST_S = 15.0
-"""Of a job's time, what reading, compiling and the last measurements may take."""
+"""Part of a job's limit reserved for reading, compiling and the last measurements."""
 
 
 @ROUTES.starts(_OF_JOB, TuneRequest)
 def new_tuning(job_id: str) -> Response:
-    """Look for faster schedules: a job of its own."""
+    """Start a job that searches for faster schedules."""
     compiled = Kept(job_id)
     most = max(settings().job_limit_s - _LEFT_FOR_THE_REST_S, 1.0)
     budget = {"budget_seconds": min(BUDGET_S, most)}
@@ -37,13 +37,13 @@ def new_tuning(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, Tuning, fails=(404, 409))
 def tuning(job_id: str) -> Response:
-    """All candidates that a tuning job has tried so far, and what came of them."""
+    """Return all candidates of a tuning job so far, with their outcomes."""
     return Kept(job_id).packed("tuning")
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/schedules", "application/vnd.sqlite3", fails=(404, 409))
 def tuned_schedules(job_id: str) -> Response:
-    """What a finished search found, for `--database`; of use on the machine that measured it."""
+    """Return the schedules of a finished search, for `--database` on the same machine."""
     kept = Kept(job_id)
     file = kept.job.folder / SCHEDULES
     if kept.job.state != "succeeded" or not file.is_file():
@@ -53,7 +53,7 @@ def tuned_schedules(job_id: str) -> Response:
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
 def stop_tuning(job_id: str) -> Response:
-    """End a search after its next candidates: what was found is checked and kept."""
+    """Stop a search after its next candidates; the best schedules are checked and kept."""
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")

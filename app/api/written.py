@@ -1,4 +1,4 @@
-"""Models that are being written: checked while somebody types."""
+"""Models written in the page: checked while the user types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/texts", Writing)
 def writing() -> Response:
-    """Examples of written models, and what they may use."""
+    """Return examples of written models, and the functions available to them."""
     return answer(_writing())
 
 
@@ -29,7 +29,7 @@ def _writing() -> Writing:
 
 @ROUTES.route("POST", "/texts/check", CheckedText, body=TextToCheck, fails=(400, 408, 429, 503))
 def check_text() -> Response:
-    """Read the text of a model: what is wrong with it and where, or the types of its values."""
+    """Check the text of a model: return its errors with positions, or the types of its values."""
     count_request("texts")
     language, text = wire.text_to_check(body())
     reader = cast(TextReader, current_app.extensions["texts"])

@@ -1,7 +1,7 @@
-"""Equal blocks in a row: isomorphic subgraphs that follow each other in a topological order.
+"""Repeated blocks: isomorphic subgraphs that follow each other in a topological order.
 
-A sequence of signs is searched for stretches that repeat with a period; of each, the blocks are
-cut where the fewest values cross, and only blocks with equal signs *and* equal edges inside count.
+The search finds periodic stretches in a sequence of signs. It cuts each stretch into blocks where
+the fewest values cross, and keeps only blocks with equal signs *and* equal inner edges.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
-"""Fewer nodes in a block, or in one of only two, are seen at a glance without being grouped."""
+"""Minimum nodes per block, in general and for a repeat of two; smaller blocks stay ungrouped."""
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
-"""A second search finds what repeats only beside the first finds."""
+"""Number of searches; the second finds repeats next to those of the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`times` equal blocks of `period` items each, from `start` on."""
+    """`times` equal blocks of `period` items each, starting at `start`."""
 
     start: int
     period: int
@@ -30,12 +30,12 @@ class Run:
 
     @property
     def end(self) -> int:
-        """The position behind the last block."""
+        """The position after the last block."""
         return self.start + self.period * self.times
 
     @property
     def worth(self) -> float:
-        """Items that need not be looked at, less for large blocks: these may repeat inside."""
+        """The number of items hidden, reduced for large blocks, which may repeat inside."""
         return self.period * (self.times - 1) / self.period**_LARGE
 
     @property
@@ -46,15 +46,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Items in a topological order: what each is, how many nodes it has, what it reads."""
+    """Items in topological order: sign, number of nodes, and operands of each."""
 
     signs: Sequence[int]
     sizes: Sequence[int]
     sources: Sequence[Sequence[int]]
-    """Positions that come before the item's own."""
+    """Positions of the operands, all before the item's own."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """A block up to isomorphism: its signs, and for each item how far back it reads inside."""
+        """A block up to isomorphism: its signs, and each item's backward distances inside it."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
@@ -62,7 +62,7 @@ class Sequenced:
 
 
 def runs(items: Sequenced) -> list[Run]:
-    """Runs that do not overlap: those that spare most come first, then what fits beside them."""
+    """Select disjoint runs greedily, by decreasing worth."""
     found: list[Run] = []
     stretches = [range(len(items.signs))]
     for _ in range(_SEARCHES):
@@ -73,7 +73,7 @@ def runs(items: Sequenced) -> list[Run]:
 
 
 def _apart(candidates: Iterable[Run]) -> list[Run]:
-    """The best of them, and of the others what overlaps none that was taken before."""
+    """Take the best run, then every further run without overlaps."""
     taken: list[Run] = []
     for run in sorted(candidates, key=lambda r: (-r.worth, r.period, r.start)):
         at = bisect(taken, run.start, key=lambda r: r.start)
@@ -103,7 +103,7 @@ def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
 
 
 def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
-    """Distances at which signs come back, alone or with the two behind them; the likeliest."""
+    """The most frequent distances at which a sign, or three consecutive signs, recur."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
@@ -117,7 +117,7 @@ def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
 
 
 def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Maximal stretches of at least two periods whose signs repeat with the period."""
+    """Maximal stretches of at least two periods with periodic signs."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
         if i < stretch.stop - period and signs[i] == signs[i + period]:
@@ -128,7 +128,7 @@ def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[ran
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """For the border in front of each item, how many values of the period before it cross it."""
+    """The number of values of the previous period that cross the border before each item."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)
@@ -142,7 +142,7 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """The runs of equal blocks, begun where the fewest values cross between two of them."""
+    """The runs of equal blocks, at the phase where the fewest values cross between blocks."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

@@ -1,16 +1,16 @@
-"""The scopes that a name of a node tells: /encoder/layer.0/attn/MatMul lies in three."""
+"""Scopes in names of nodes: /encoder/layer.0/attn/MatMul has three."""
 
 from __future__ import annotations
 
 _DEEPEST = 32
-"""Scopes further inside are not told apart: no drawing has more boxes around each other."""
+"""Maximum depth of scopes, and so of nested boxes in the drawing."""
 
 
 def scopes_of(name: str) -> tuple[str, ...]:
-    """The scopes around a node, outermost first; none for a name that tells of none.
+    """Return the scopes around a node, outermost first; empty for a name without scopes.
 
-    Dots count where there are no slashes, unless the last part is a number: `p2o.Add.6` is a
-    counter behind an operator.
+    Without slashes, dots separate scopes, unless the last part is a number: `p2o.Add.6` is an
+    operator with a counter.
     """
     if "/" in name:
         return tuple(part for part in name.split("/")[:-1] if part)[:_DEEPEST]
@@ -19,7 +19,7 @@ def scopes_of(name: str) -> tuple[str, ...]:
 
 
 def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The scopes that all of them lie in."""
+    """Return the scopes common to all of them."""
     if not paths:
         return ()
     low, high = min(paths), max(paths)

@@ -1,18 +1,18 @@
-"""What is left without scopes and repeats is cut into stretches of neighbours."""
+"""Splits nodes without scopes or repeats into stretches of neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _CHAIN_LIMIT = 40
-"""Chains longer than this are grouped in several pieces."""
+"""Maximum nodes per group of a chain; longer chains give several groups."""
 
 
 def stretches(ids: Sequence[int], edges: Sequence[tuple[int, int]], limit: int) -> list[list[int]]:
-    """Groups of neighbours, so that no more than about `limit` boxes are drawn.
+    """Group neighbours so that about `limit` boxes remain.
 
-    First chains, in which every node has one way in and one way out; when that is not enough,
-    stretches of a topological order, which never make a new cycle.
+    First group chains, whose nodes have one input and one output edge. If that is insufficient,
+    group stretches of a topological order, which never create a cycle.
     """
     order = depth_first(ids, edges)
     chains = _chains(order, edges)
@@ -45,9 +45,9 @@ def _chains(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list
 
 
 def depth_first(ids: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """A topological order, depth-first from the results up, sources first: chains lie together.
+    """Return a depth-first topological order from the results, which keeps chains together.
 
-    Several stages together may have cycles; the edge that closes one is ignored.
+    The union of several stages may have cycles; the edge that closes one is ignored.
     """
     sources: dict[int, list[int]] = {i: [] for i in ids}
     for source, target in edges:

@@ -1,4 +1,4 @@
-"""The tree of groups over the nodes of the model as imported, and where later nodes lie in it."""
+"""The tree of groups over the imported model, and the groups of later nodes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.grouping.scopes import common, scopes_of
 from app.grouping.stretches import depth_first, stretches
 
 LEAST_GROUPED = 24
-"""A model of fewer nodes is seen at a glance."""
+"""Minimum number of nodes for grouping a model."""
 LEAST_IN_SCOPE = 4
 MOST_IN_LEVEL = 150
-"""A level with more boxes is cut into stretches."""
+"""Maximum boxes per level; a larger level is split into stretches."""
 
 Kind = Literal["scope", "repeat", "block", "stretch"]
 Edges = Sequence[tuple[str, str]]
@@ -32,14 +32,14 @@ class Item:
 
 @dataclass(slots=True)
 class Group:
-    """Children that are drawn as one box while it is closed; `times` equal ones in a repeat."""
+    """Children drawn as one box while closed; a repeat has `times` equal ones."""
 
     kind: Kind
     label: str
     children: list[Group | str]
     times: int = 1
     key: str = ""
-    """Stable for a model: `g` and the place in the tree, outermost first; "" for the root."""
+    """Stable for a model: `g` and the path in the tree, outermost first; "" for the root."""
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
@@ -48,7 +48,7 @@ class Group:
             yield from child.ids() if isinstance(child, Group) else (child,)
 
     def groups(self) -> Iterator[Group]:
-        """All groups inside, each before those in it."""
+        """All groups inside, outer before inner."""
         for child in self.children:
             if isinstance(child, Group):
                 yield child
@@ -56,12 +56,12 @@ class Group:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Keys of the groups around what is in this one, outermost first, with its own."""
+        """Keys of the groups on the path to this one, outermost first, including its own."""
         return (*(self.parent.path if self.parent else ()), *([self.key] if self.key else ()))
 
 
 def tree_of(items: Sequence[Item], edges: Edges) -> Group:
-    """The root of the tree: scopes of names, equal blocks in a row, and stretches of the rest."""
+    """Build the tree from scopes of names, repeated blocks, and stretches of the rest."""
     root = Group("scope", "", [i.id for i in items])
     if len(items) >= LEAST_GROUPED:
         builder = _Builder(items, edges)
@@ -80,15 +80,15 @@ def tree_of(items: Sequence[Item], edges: Edges) -> Group:
 
 @dataclass(slots=True)
 class Homes:
-    """Finds the group in which a node of any stage is drawn, by the ONNX nodes it came from."""
+    """Maps nodes of any stage to groups, by their ONNX nodes."""
 
     paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
-    """By ONNX node how often each group holds a node that came from it."""
+    """For each ONNX node, the number of its nodes in each group."""
     found: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @staticmethod
     def of(root: Group, items: Sequence[Item]) -> Homes:
-        """The homes of all nodes of the model."""
+        """Return the groups of all nodes of the model."""
         at = {i: root.path for i in root.children if isinstance(i, str)}
         for group in root.groups():
             at.update((i, group.path) for i in group.children if isinstance(i, str))
@@ -99,8 +99,8 @@ class Homes:
         return found
 
     def find(self, origins: Sequence[str]) -> str:
-        """The key of the group that holds most of these ONNX nodes, level by level; of equals the
-        first; "" for the root."""
+        """Return the key of the group with most of these ONNX nodes, level by level; ties go to
+        the first, "" is the root."""
         key = tuple(origins)
         if key not in self.found:
             self.found[key] = self._find(key)
@@ -126,7 +126,7 @@ class Homes:
 
 
 class _Builder:
-    """What is the same for all levels of one tree."""
+    """State shared by all levels of a tree."""
 
     def __init__(self, items: Sequence[Item], edges: Edges) -> None:
         self.ops = {i.id: i.op for i in items}
@@ -137,7 +137,7 @@ class _Builder:
         self.scopes = _scopes(items, edges)
 
     def in_order(self) -> list[str]:
-        """The model's own order, but what reads nothing stands in front of its first reader."""
+        """The model's order, with nodes without operands moved before their first reader."""
         ids = list(self.ops)
         place = {i: at for at, i in enumerate(ids)}
         first: dict[str, int] = {}
@@ -148,7 +148,7 @@ class _Builder:
         return sorted(ids, key=lambda i: (first.get(i, place[i]), i not in first, place[i]))
 
     def by_scope(self, ids: Sequence[str], depth: int) -> list[Group | str]:
-        """The nodes of a scope, with those of a scope inside it together."""
+        """Group the nodes of a scope by their inner scopes."""
         inside: dict[str, list[str]] = {}
         for i in ids:
             if len(self.scopes[i]) > depth:
@@ -172,7 +172,7 @@ class _Builder:
         return Group("scope", label, children)
 
     def arranged(self, children: Sequence[Group | str]) -> list[Group | str]:
-        """The children of a level, everything inside them arranged: repeats found, too many cut."""
+        """Arrange the children of a level recursively: find repeats, split large levels."""
         for child in children:
             if isinstance(child, Group):
                 child.children = self.arranged(child.children)
@@ -215,13 +215,13 @@ class _Builder:
         )
 
     def _edges(self, children: Sequence[Group | str]) -> dict[tuple[int, int], None]:
-        """Which child reads which, by position."""
+        """The edges between children, by position."""
         at = {i: k for k, child in enumerate(children) for i in _ids(child)}
         pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
         return dict.fromkeys((a, b) for a, b in pairs if a != b)
 
     def _sign(self, child: Group | str) -> int:
-        """Equal for nodes of one operator, and for isomorphic groups."""
+        """A sign equal for nodes of one operator, and for isomorphic groups."""
         if isinstance(child, str):
             return self.signs.setdefault(self.ops[child], len(self.signs))
         ids = list(child.ids())
@@ -234,7 +234,7 @@ class _Builder:
         return self.signs.setdefault(shape, len(self.signs))
 
     def _cut(self, children: list[Group | str]) -> list[Group | str]:
-        """No more children than a level holds: neighbours together, as often as it takes."""
+        """Group neighbours repeatedly until a level is small enough."""
         if len(children) <= MOST_IN_LEVEL:
             return children
         pieces = stretches(range(len(children)), list(self._edges(children)), MOST_IN_LEVEL)
@@ -254,7 +254,7 @@ class _Builder:
 
 
 def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
-    """The scopes of each node; what reads nothing and tells none lies with its readers."""
+    """The scopes of each node; a node without operands and scopes takes those of its readers."""
     found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
     reads = {b for _, b in edges}
     readers: dict[str, list[tuple[str, ...]]] = {}
@@ -268,7 +268,7 @@ def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
 
 
 def _take_over_repeat(group: Group) -> None:
-    """A group with nothing but a repeat in it is that repeat under its own name."""
+    """Merge a group that contains only a repeat with that repeat."""
     if group.times == 1 and len(group.children) == 1:
         only = group.children[0]
         if isinstance(only, Group):

@@ -1,1 +1,1 @@
-"""Work that must not block a request: a queue, and child processes with limits."""
+"""Work outside requests: a queue, and child processes with limits."""

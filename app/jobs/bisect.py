@@ -1,4 +1,4 @@
-"""The job that finds the smallest set of rewrites that moves the numbers of a compiled model."""
+"""The job that finds the smallest set of rewrites that changes a compiled model's numbers."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ FILE = "model.onnx"
 """The reduced model, in the folder of the job."""
 REDUCE_S = 20.0
 _SPARE_S = 5.0
-"""Of the job's time, what is left when reducing ends: for writing the model."""
+"""Part of the job's limit reserved after the reduction, for writing the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class BisectRequest(Asked):
-    """The request of a bisecting job; `job` is the one that compiled the model."""
+    """The request of a bisection job; `job` is the one that compiled the model."""
 
     kind = "bisect"
     sent = Sent(
         "BisectOptions",
-        "What to look for: results that move by more than the part `moved` of their scale, "
-        "whatever the reason; null for what is wrong beyond rounding. Inputs are random, of "
+        "The fault to search for: a change of results by more than the fraction `moved` of "
+        "their scale, for any reason; null for errors beyond rounding. Inputs are random, with "
         "this seed.",
     )
 
@@ -57,7 +57,7 @@ class BisectRequest(Asked):
 def bisect_compiled(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Search for the rewrites, then reduce the model; what the search found is kept before that.
+    """Search for the rewrites, store them, then reduce the model.
 
     Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
     E-OP-* and E-INPUT-* for a model that refuses random inputs.
@@ -79,14 +79,14 @@ def bisect_compiled(
     say("ready", {"part": "bisect"})
     if not answer.broken or not answer.stable:
         return
-    say("phase", {"phase": "reduce", "words": "making the model smaller"})
+    say("phase", {"phase": "reduce", "words": "reducing the model"})
     small = reduced(probe, settings, answer, max(0.0, min(REDUCE_S, end - monotonic())))
     parts.write("bisect", {**found, "reduced": _small(small, folder)})
     say("ready", {"part": "reduced"})
 
 
 def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: float) -> Probe:
-    """What compiles and judges, with inputs as the check of numbers has them first."""
+    """Create the probe, with the first inputs of the numerical check."""
     how = asked_of(compiled)
     options = how["options"]
     has_tiles = by_name(options["target"]).has_bf16_tiles
@@ -112,7 +112,7 @@ def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: fl
 
 
 def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
-    """For each rewrite the stage of the compilation where it was done, and its step there."""
+    """Find the stage and the step of each rewrite in the compilation."""
     wanted = {(d.pass_name, d.rule, d.at): d for d in answer.decisions}
     found: wire.Places = {}
     for row in kept["stages"]:
@@ -127,7 +127,7 @@ def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
 
 
 def _small(repro: Repro, folder: Path) -> ReducedModel:
-    """The reduced model: its text, whether that is all of it, and the file where there is one."""
+    """The reduced model: its text, whether it is complete, and the ONNX file if there is one."""
     graph = repro.case.graph
     text = str(replace(graph, name="reduced"))
     draft = LANGUAGES["ir"](text, "", PAGE_LIMITS)

@@ -25,18 +25,18 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event
 
 MORE_S = 3.0
-"""What further inputs may take, and rewrites by themselves: each about that long."""
+"""Approximate time for further inputs, and again for rewrites in isolation."""
 
 WORDS = {
     "read": "reading the model",
     "passes": "running the passes again",
-    "yardstick": "asking the yardstick",
+    "yardstick": "running the reference",
     "f64": "computing the model in f64",
     "stages": "computing each stage",
-    "program": "making and running the program",
-    "rewrites": "judging rewrites by themselves",
+    "program": "generating and running the program",
+    "rewrites": "checking rewrites in isolation",
 }
-# What the check calls its steps, where they begin a phase.
+# Steps of the check that begin a phase, by name.
 _PHASES = {
     "passes": "passes",
     "onnx.reference": "yardstick",
@@ -49,19 +49,19 @@ _PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Asked):
-    """The request of a checking job; `job` is the one that compiled the model."""
+    """The request of a check; `job` is the one that compiled the model."""
 
     kind = "check"
     sent = Sent(
         "CheckOptions",
-        "What to check on: random inputs of this seed, that of the compilation unless given.",
+        "The seed of the random inputs; default: that of the compilation.",
     )
 
     seed: int = asked(whole(0, MOST_SEED), 0)
 
 
 class _Job:
-    """One check as it goes along."""
+    """A running check."""
 
     def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
         self.request, self.say = request, say
@@ -71,23 +71,23 @@ class _Job:
         self.phase_name = ""
 
     def phase(self, name: str) -> None:
-        """A new phase begins."""
+        """Begin a new phase."""
         if name and name != self.phase_name:
             self.phase_name = name
             self.say("phase", {"phase": name, "words": WORDS[name]})
 
     def tell(self, step: str, event: Event | None) -> None:
-        """What the check tells of its steps."""
+        """Handle progress messages of the check."""
         if event is None:
             self.phase(_PHASES.get(step, ""))
 
     def ready(self, part: str) -> None:
-        """Something new can be read."""
+        """Announce a new part."""
         self.parts.write("numerics", self.summary)
         self.say("ready", {"part": part})
 
     def begin(self) -> Check:
-        """Read the model and run its passes. Errors: what the model says to random inputs."""
+        """Read the model and run its passes. Errors: those of the model on random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
         options = how["options"]
@@ -121,7 +121,7 @@ class _Job:
             raise refused(e, self.kept["model"]["name"]) from e
 
     def run(self) -> None:
-        """Everything."""
+        """Run the whole check."""
         check = self.begin()
         self.summary = numerics.summary(self.request, check, _commands(self.kept, self.request))
         events = check.rewrites_done.events
@@ -134,7 +134,7 @@ class _Job:
         self.ready("rewrites")
 
     def stages(self, check: Check, stages: Sequence[int]) -> None:
-        """A row for each stage as soon as it is there, and the values of those with any."""
+        """Write a row for each stage as soon as it is checked, with its values if any."""
         findings: list[Finding] = []
         values_stage: int | None = None
         events = check.rewrites_done.events
@@ -155,9 +155,9 @@ class _Job:
         self.ready("stages")
 
     def program(self, check: Check) -> None:
-        """The compiled program, where there is one and it runs here."""
+        """Check the compiled program, if it exists and runs on this machine."""
         if check.broken:
-            self.summary["no_program"] = "a pass broke down"
+            self.summary["no_program"] = "a pass failed"
         elif check.way.target != "host":
             self.summary["no_program"] = f"code for {check.way.target} does not run here"
         else:
@@ -169,7 +169,7 @@ class _Job:
 def check_compiled(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Check a compiled model on random inputs; what is found is kept as soon as it is there.
+    """Check a compiled model on random inputs, storing each finding at once.
 
     Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
     E-OP-* and E-INPUT-* for a model that refuses random inputs.
@@ -178,7 +178,7 @@ def check_compiled(
 
 
 def _second_opinion(model: Path | bytes) -> dict[str, Run]:
-    """Another runtime, where there is one; it is asked only when the two references disagree."""
+    """Another runtime, if installed; used only if the two references disagree."""
     name = "onnxruntime"
     if not installed(name):
         return {}
@@ -204,7 +204,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
 def _with_specialised(
     stages: Sequence[int], findings: Iterator[Finding]
 ) -> Iterator[tuple[int, int, Finding]]:
-    """Findings with their numbers and stages; sizes that get their numbers move nothing."""
+    """Findings with stage numbers; specialising open sizes changes no values."""
     for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
         yield number, stage, found
         if number == 0 and stages[1:2] == [2]:
@@ -212,9 +212,9 @@ def _with_specialised(
 
 
 def refused(e: CompileError, name: str) -> CompileError:
-    """The error of a model that random inputs mean nothing to, with what can be done instead.
+    """The error of a model that needs meaningful inputs, with a command as hint.
 
-    The model has been compiled: what an operator asks for now are other elements or sizes.
+    The model has been compiled, so only elements or sizes of the inputs can be unsuitable.
     """
     if not e.code.startswith(("E-RUN-", "E-INPUT-", "E-OP-")) or e.code == "E-RUN-MEMORY":
         return e
@@ -224,12 +224,12 @@ def refused(e: CompileError, name: str) -> CompileError:
         f"the model refuses random inputs: {e.message}",
         where=e.where,
         notes=list(e.notes),
-        hint=f"check it on inputs that mean something to it: {command}",
+        hint=f"check it on meaningful inputs: {command}",
     )
 
 
 def _commands(kept: Result, request: Mapping[str, Any]) -> dict[str, str]:
-    """The command lines that check and bisect the same: those that compile it, but for the verb."""
+    """The commands to check and bisect the same model: the compile command with another verb."""
     seed = ["--seed", str(request["seed"])] if request["seed"] else []
     return {
         "check": _command(kept, "check", {"--target", "--database"}, ["--by-node", *seed]),

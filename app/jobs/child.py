@@ -1,7 +1,7 @@
-"""A child process that does one job: forked, listened to, and killed when it passes a limit.
+"""A child process for a single job: forked, monitored, and killed when it exceeds a limit.
 
 The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. It leads
-a process group of its own, so that nothing it starts survives it. See worker.py for its side.
+its own process group, so no descendant survives it. See worker.py for the child's side.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OnMessage = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use. Units: wall-clock seconds; bytes of address space and of output."""
+    """Limits of a child. Units: wall-clock seconds; bytes of address space and of output."""
 
     seconds: float
     memory_bytes: int
@@ -42,7 +42,7 @@ class Limits:
 
 
 class Child:
-    """A worker process, good for one job."""
+    """A worker process for a single job."""
 
     def __init__(self, fork_server: ForkServer, log_file: Path) -> None:
         self.log_file = log_file
@@ -55,10 +55,10 @@ class Child:
         on_message: OnMessage,
         cancelled: threading.Event,
     ) -> None:
-        """Let the child do the job in `folder` and pass on what it says, until it ends.
+        """Run the job in `folder` and forward the child's messages until it ends.
 
-        Errors: what the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
-        E-LIMIT-CRASH for how it ended. Returns early, without an error, when cancelled.
+        Errors: those that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
+        E-LIMIT-CRASH by its exit status. Returns early, without an error, when cancelled.
         """
         try:
             self._start(folder, limits)
@@ -77,10 +77,10 @@ class Child:
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # it has died already: listening tells how
+            pass  # it has died already: the listener finds the reason
 
     def last_words(self) -> str:
-        """The end of what it wrote to its log."""
+        """The end of its log."""
         with contextlib.suppress(OSError), self.log_file.open("rb") as log:
             log.seek(0, os.SEEK_END)
             log.seek(max(0, log.tell() - _TAIL_BYTES))
@@ -89,7 +89,7 @@ class Child:
 
 
 class _Listener:
-    """One conversation with a child, until it is over or passes a limit."""
+    """Reads a child's messages until it ends or exceeds a limit."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class _Listener:
             name, data = message["event"], message["data"]
         except (ValueError, KeyError, TypeError):
             raise CompileError(
-                "E-LIMIT-CRASH", f"the child process said something odd: {line[:80]!r}"
+                "E-LIMIT-CRASH", f"the child process sent an invalid message: {line[:80]!r}"
             ) from None
         if name == "done":
             self.done = True
@@ -157,7 +157,7 @@ class _Listener:
             self.on_message(name, data)
 
     def _ended(self) -> None:
-        """The pipe closed before the job was done: find out why."""
+        """Find the reason for a pipe closed early."""
         code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(
@@ -177,7 +177,7 @@ class _Listener:
         )
 
 
-# What Python, C++ and LLVM say when they get no memory.
+# Messages of Python, C++ and LLVM when out of memory.
 _OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "out of memory", "Cannot allocate memory")
 
 
@@ -191,7 +191,7 @@ def _ending(code: int) -> str:
 
 
 def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileError:
-    """The error that a child reported as JSON."""
+    """Rebuild an error that a child reported as JSON."""
     from compiler.errors import CODES, Where
 
     code = data.get("code", "")
@@ -205,7 +205,7 @@ def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileE
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:
-    """The error of a job that ran too long; `doing` says in words what it was at."""
+    """The error of a job that ran too long; `doing` names its activity."""
     while_doing = f", while {doing}" if doing else ""
     return CompileError(
         "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"
@@ -213,9 +213,9 @@ def seconds_limit(seconds: float, doing: str = "") -> CompileError:
 
 
 def memory_limit(n_bytes: int) -> CompileError:
-    """The error of a job that wanted too much memory."""
+    """The error of a job that needed too much memory."""
     return CompileError(
-        "E-LIMIT-MEMORY", f"the job wanted more memory than its limit of {n_bytes / 2**20:,.0f} MiB"
+        "E-LIMIT-MEMORY", f"the job needed more memory than its limit of {n_bytes / 2**20:,.0f} MiB"
     )
 
 
@@ -227,7 +227,7 @@ def output_limit(n_bytes: int) -> CompileError:
 
 
 def folder_bytes(folder: Path) -> int:
-    """How much lies in a folder and below it."""
+    """The total size of a folder, in bytes."""
     total = 0
     pending = [folder]
     while pending:

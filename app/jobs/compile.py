@@ -1,4 +1,4 @@
-"""The job that compiles a model: read, passes, code, then measure, check and count."""
+"""The job that compiles a model: read, passes, code, then measurements and checks."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ Progress = Callable[[str, Event | None], None]
 WORDS = {
     "read": "reading the model",
     "passes": "running the passes",
-    "code": "making code",
+    "code": "generating code",
     "check": "comparing with the reference",
     "measure": "timing the kernels",
-    "listing": "writing down the assembly",
-    "accuracy": "counting right answers",
+    "listing": "disassembling",
+    "accuracy": "measuring the accuracy",
     "links": "linking the levels",
 }
-# What the driver calls its steps, where it is not "code".
+# Phases by name of the driver's step, if not "code".
 _PHASES = {"import": "read", "specialise": "passes", "passes": "passes"}
 
 
 class _Job:
-    """One compilation with everything around it."""
+    """A running compilation with its measurements and checks."""
 
     def __init__(
         self, request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
@@ -73,7 +73,7 @@ class _Job:
         self.shapes: Shapes = {}
 
     def phase(self, name: str) -> None:
-        """A new phase begins; the one before has ended."""
+        """End the current phase and begin a new one."""
         if name == self.phase_name:
             return
         now = perf_counter()
@@ -85,14 +85,14 @@ class _Job:
             self.say("phase", {"phase": name, "words": WORDS[name]})
 
     def progress(self, name: str, event: Event | None) -> None:
-        """What the driver tells."""
+        """Handle progress messages of the driver."""
         if event is not None:
             self.recorder.passed(event)
         elif self.recorder.is_open:
             self.phase(_PHASES.get(name, "code"))
 
     def read(self) -> tuple[Model, Shapes]:
-        """Read the model and write down what it is; the shapes to compile it for."""
+        """Read the model, store its facts, and return the shapes to compile for."""
         self.phase("read")
         start = perf_counter()
         model = read_model(self.request)
@@ -107,7 +107,7 @@ class _Job:
         return model, {**assumed, **{k: tuple(v) for k, v in given.items()}}
 
     def compile(self) -> None:
-        """Everything."""
+        """Run the whole compilation."""
         pipeline = parse_pipeline(self.request["pipeline"])
         self.summary["pipeline"] = str(pipeline)
         model, shapes = self.read()
@@ -126,12 +126,12 @@ class _Job:
             first_run(program, model.graph, shapes, self.options["seed"])
         self.keep(program)
         self.examine(program, model)
-        self.summary["running"] = kernels.running_row(program)  # counting may have made more code
+        self.summary["running"] = kernels.running_row(program)  # accuracy runs compile more
         self.phase("")
         self.recorder.write_summary()
 
     def keep(self, program: Program) -> None:
-        """Write down kernels, memory, provenance and all texts but the assembly."""
+        """Store kernels, memory, provenance and all texts except the assembly."""
         self.phase("code")
         self.summary["kernels"] = kernels.kernel_rows(program)
         self.summary["running"] = kernels.running_row(program)
@@ -145,12 +145,12 @@ class _Job:
         self.ready("code")
 
     def ready(self, part: str) -> None:
-        """Something new can be read."""
+        """Announce a new part."""
         self.recorder.write_summary()
         self.say("ready", {"part": part})
 
     def examine(self, program: Program, model: Model) -> None:
-        """Measure, list, check and count, as far as wanted and possible."""
+        """Measure, disassemble, check and evaluate, as far as requested and possible."""
         runs_here = self.options["target"] == "host"
         inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
         if runs_here and self.options["measure"]:
@@ -177,7 +177,7 @@ class _Job:
         self.ready("links")
 
     def relate(self, program: Program) -> None:
-        """Write down which lines come of which, and for each edge why it is one kernel or two."""
+        """Store the links between lines, and the fusion verdict of each edge."""
         kept = self.parts.has("download-asm")
         listing = self.parts.read("download-asm")["text"] if kept else ""
         for name, payload in kernel_links(program, self.options["threads"], listing):
@@ -190,7 +190,7 @@ class _Job:
 def compiled(
     graph: Graph, request: Mapping[str, Any], shapes: Shapes, progress: Progress
 ) -> Program:
-    """The program that a request asks for, of a graph that was read."""
+    """Compile an imported graph as requested."""
     options = request["options"]
     return compiler.compile(
         graph,
@@ -206,24 +206,24 @@ def compiled(
 
 
 def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None:
-    """Run once, so that code is made for what a run brings: shapes and parameters."""
+    """Run once, to generate code specialised on run-time shapes and parameters."""
     inputs, _ = try_random_inputs(graph, shapes, seed)
     if inputs is not None:
-        with suppress(CompileError):  # measuring says that the model refused them
+        with suppress(CompileError):  # the measurement reports that the model refused them
             program.run(inputs)
 
 
 def compile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a model and keep every part. Errors: whatever the model or the pipeline causes."""
+    """Compile a model and store every part. Errors: those of the model or the pipeline."""
     _Job(request, folder, task, say).compile()
 
 
 def inspect_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Read a model and keep stage 0 and the facts about it."""
+    """Read a model and store stage 0 and its facts."""
     job = _Job(request, folder, task, say)
     job.read()
     job.phase("")
@@ -231,7 +231,7 @@ def inspect_model(
 
 
 def versions() -> dict[str, str]:
-    """The versions that a result depends on."""
+    """The versions that affect a result."""
     found = {"compilarium": compiler.__version__, "python": platform.python_version()}
     for package in ("onnx", "numpy", "llvmlite"):
         try:
@@ -242,7 +242,7 @@ def versions() -> dict[str, str]:
 
 
 def host_facts() -> Host:
-    """The machine that programs run on."""
+    """Facts about this machine."""
     found = host()
     kind = found.triple.partition("-")[0]
     name = f"{kind}, vectors of {found.vector_bytes} bytes"
@@ -257,9 +257,9 @@ def command(
     tuned: str,
     without: Sequence[str] = (),
 ) -> str:
-    """The command line that compiles the same.
+    """The command line that reproduces a compilation.
 
-    Schedules that a tuning job found are one more file: a comment says where it can be had.
+    Tuned schedules need a file; a comment gives its URL.
     """
     named = f"./{file_name}" if file_name.startswith("-") else file_name
     words = ["compilarium", "compile", named, "--pipeline", pipeline]

@@ -24,12 +24,12 @@ FILE = "model.onnx"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest(Asked):
-    """The request of such a job; `job` is the one that compiled the model."""
+    """The request of an export; `job` is the one that compiled the model."""
 
     kind = "export"
     sent = Sent(
         "ExportOptions",
-        "How fusions are written: each as one function of the model, or as the operators in them.",
+        "How fusions are exported: each as a function of the model, or as its operators.",
     )
 
     stage: int
@@ -39,7 +39,7 @@ class ExportRequest(Asked):
 def export_stage(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Write a stage of a compiled model as a file that the checker of onnx has looked at.
+    """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
     Errors: E-EXPORT-* with the nearest earlier stage that can be written as a hint, E-LIMIT-OUTPUT,
     E-RESULT-ABSENT when the compilation is gone, what reading the model raises.
@@ -68,14 +68,14 @@ def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
         size = f"{len(data):,} bytes" if data else f"{weights:,} bytes of weights alone"
         raise CompileError(
             "E-LIMIT-OUTPUT",
-            f"the ONNX file would have {size}, and a job may write {limit_bytes:,}",
+            f"the ONNX file would have {size}, and the limit of a job is {limit_bytes:,}",
             hint="compilarium compile --emit onnx -o FILE writes the last stage without this limit",
         )
     return data
 
 
 def _objection(data: bytes) -> str:
-    """What the checker of onnx says against a file, "" for nothing."""
+    """The objection of onnx's checker to a file, "" for none."""
     import onnx
 
     try:
@@ -88,7 +88,7 @@ def _objection(data: bytes) -> str:
 def with_way_out(
     e: CompileError, earlier: Sequence[Graph], rows: Sequence[Stage], fused: bool
 ) -> CompileError:
-    """The error with the nearest of the earlier stages that can be written as its hint."""
+    """Add the nearest exportable earlier stage to an error as its hint."""
     last: Graph | None = None
     for stage in reversed(range(len(earlier))):
         if earlier[stage] is last:
@@ -99,7 +99,7 @@ def with_way_out(
         except CompileError:
             continue
         shown = rows[stage]["graph_stage"]
-        hint = f"stage {shown} ({rows[shown]['name']}) can be written: go there and save that one"
+        hint = f"stage {shown} ({rows[shown]['name']}) can be exported: go there and save it"
         return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)
-    hint = "the model itself has it: no earlier stage can be written either"
+    hint = "the imported model has this problem too: no earlier stage can be exported"
     return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)

@@ -1,9 +1,9 @@
-"""Where the children for jobs come from: one process that has all in memory, and forks.
+"""The server's side of the fork server, a process that has the compiler in memory and forks.
 
-To import the compiler takes most of a second of the processor, to fork a process that has done so
-some milliseconds. Requests and answers are JSON lines on a socket, a request at a time:
+Importing the compiler takes most of a second, forking such a process a few milliseconds.
+Requests and answers are JSON lines on a socket, a request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See fork_server_process.py for the other side.
+See fork_server_process.py for the process itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOOK_EVERY_S = 0.01
 
 
 class ForkServer:
-    """Forks of `python -m module`, which is started with the first of them, or by `warm_up`."""
+    """Forks of `python -m module`, which starts with the first fork or by `warm_up`."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
         self.module, self.log_folder = module, log_folder
@@ -35,14 +35,14 @@ class ForkServer:
         self.door: Door | None = None
 
     def warm_up(self) -> None:
-        """Have the process import everything, so that the first fork does not wait for it."""
+        """Start the process and its imports, so that the first fork does not wait."""
         with self.lock:
             self._living()
 
     def fork(self, log_file: Path) -> Forked:
-        """A process that waits for its job; what it says on the side goes into the log.
+        """Fork a process that waits for its job; its other output goes to the log.
 
-        Errors: E-SERVER-BUG when there can be none.
+        Errors: E-SERVER-BUG when none can be started.
         """
         log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.lock, log_file.open("wb") as log:
@@ -50,14 +50,14 @@ class ForkServer:
                 try:
                     return Forked(self._living(), log)
                 except ConnectionError:
-                    self._end()  # it was killed since: a new one can do it
+                    self._end()  # it was killed in between: start a new one
                     return Forked(self._living(), log)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
                 raise CompileError("E-SERVER-BUG", message) from None
 
     def stop(self) -> None:
-        """End the process. What it has forked ends as it loses its standard input."""
+        """End the process. Its forks end when their standard input closes."""
         with self.lock:
             self._end()
 
@@ -99,9 +99,9 @@ class Door:
         self.lock = threading.Lock()
 
     def ask(self, what: str, pid: int = 0, files: tuple[int, ...] = ()) -> Any:
-        """What the other side answers.
+        """Send a request and return the answer.
 
-        Errors: ConnectionError when nobody answers any more, else OSError with what failed there.
+        Errors: ConnectionError when the process has ended, else OSError for its failure.
         """
         request = json.dumps({"do": what, "pid": pid}).encode() + b"\n"
         with self.lock:
@@ -121,14 +121,14 @@ class Door:
         return found["answer"]
 
     def close(self) -> None:
-        """Nobody asks any more."""
+        """Close the socket."""
         self.socket.close()
 
 
 class Forked:
-    """A process of the fork server, leader of a group of its own, with pipes to and from it.
+    """A forked process, leader of its own group, with pipes to and from it.
 
-    Its number is nobody else's until it is released, also when it has ended.
+    Its process id is not reused until it is released, even after it ends.
     """
 
     def __init__(self, door: Door, log: BinaryIO) -> None:
@@ -147,9 +147,9 @@ class Forked:
         self.is_released = False
 
     def wait(self, timeout_s: float) -> int | None:
-        """How it ended, a signal as a negative number; None if it has not within the time.
+        """Wait for its exit status, negative for a signal; None after a timeout.
 
-        Errors: E-LIMIT-CRASH when nobody knows.
+        Errors: E-LIMIT-CRASH when the status is unknown.
         """
         end_s = time.monotonic() + timeout_s
         try:
@@ -160,7 +160,7 @@ class Forked:
         return code
 
     def stop(self) -> None:
-        """Kill it and everything it started, and release what it held."""
+        """Kill it and its descendants, and release its resources."""
         if not self.is_released:
             self.is_released = True
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,7 +1,6 @@
-"""The fork server's side: the process that has everything in memory, and forks when it is asked to.
+"""The fork server itself: a process with the compiler in memory, which forks on request.
 
-Everything is imported before the first fork, so that a child starts at once. It ends when the
-server does.
+It imports everything before the first fork, so children start at once. It ends with the server.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from app.jobs.worker import Work, work_once
 
 
 def serve(kinds: Mapping[str, Work]) -> NoReturn:
-    """Fork a child for each that the server asks for on the standard input, a socket."""
-    gc.freeze()  # or the first collection in a child would write to all pages
-    # The threads that Python warns of are those of BLAS, which ends them before a fork by itself.
+    """Fork a child for each request on the standard input, a socket."""
+    gc.freeze()  # otherwise a child's first collection would copy all pages
+    # Python warns of threads of BLAS, which BLAS itself ends before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
     while True:
@@ -38,13 +37,13 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
         try:
             door.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:
-            os._exit(0)  # the server has gone in between
+            os._exit(0)  # the server has ended in between
 
 
 def _answer(
     kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
 ) -> int | None:
-    """The number of a new child, or how one ended: a signal as a negative number."""
+    """The process id of a new child, or an exit status, negative for a signal."""
     if what == "fork":
         return _fork(kinds, door, files)
     if what == "release":
@@ -59,7 +58,7 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
     pid = os.fork()
     if pid:
         with suppress(OSError):
-            os.setpgid(pid, pid)  # both do it, so that it is true for both at once
+            os.setpgid(pid, pid)  # both processes do it, so neither depends on the other's timing
         return pid
     try:
         os.setpgid(0, 0)

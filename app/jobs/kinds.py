@@ -1,7 +1,7 @@
-"""The kinds of jobs that a child can do. Importing this imports all that a job may need.
+"""The kinds of jobs. Importing this module imports everything that a job may need.
 
-A new kind is a file beside this one with what it is asked for and what it does, and a row here;
-from that come the worker's table, what its route takes, and the description of the API.
+A new kind is a file in this folder with its request and its work, and a row here. The worker's
+table, the route's body and the description of the API follow from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS: dict[str, Work] = {
 
 
 def warm_up() -> None:
-    """Have all in memory that a job may need, also what takes a moment the first time."""
+    """Load everything that a job may need, including slow first uses."""
     assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
     assert compiler.runtime.build.__doc__, "and the way to machine code"
     host_facts()

@@ -1,4 +1,4 @@
-"""Is the program right, and how fast is it: on random inputs, and on labelled samples."""
+"""Correctness and speed of a program, on random inputs and on labelled samples."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from compiler.runtime.program import Program
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MEASURE_S = 1.0
-"""About how long a compilation times whole runs and kernels, interleaved."""
+"""Approximate time of a compilation's interleaved timing of runs and kernels."""
 _MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
-"""Above this the reference, which is clear rather than fast, would take too long for a page."""
+"""Maximum work for the reference, which is written for clarity and slow."""
 
 
 def measure(
@@ -37,7 +37,7 @@ def measure(
 ) -> Profile | None:
     """Time whole runs and every kernel, and write both into the summary.
 
-    Gives the profile as its own part; None where nothing could be run.
+    Returns the profile as a separate part; None if nothing could be run.
     """
     run: Run = {
         "median_s": None,
@@ -74,7 +74,7 @@ def measure(
 
 
 def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> Check:
-    """How far the program's outputs are from the reference's, on the same random inputs."""
+    """Compare the program's outputs with the reference's on the same random inputs."""
     found: Check = {"outputs": [], "seed": seed, "skipped": ""}
     flops = sum(k.flops for k in program.kernels)
     if inputs is None:
@@ -95,9 +95,9 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> 
 
 
 def why_not_run(e: CompileError) -> str:
-    """Why there are no figures of a run; the rest of a compilation still stands.
+    """The reason for a missing measurement; the rest of the compilation remains valid.
 
-    Random inputs may not suit a model that, say, reads indices; of memory no inputs need less.
+    Random inputs may be unsuitable, for example as indices. A lack of memory affects all inputs.
     """
     return (
         e.message if e.code == "E-RUN-MEMORY" else f"the model refused random inputs: {e.message}"
@@ -105,7 +105,7 @@ def why_not_run(e: CompileError) -> str:
 
 
 def output_error(name: str, expected: Any, got: Any) -> OutputError:
-    """The largest difference of an output; figures are null where they make no sense."""
+    """The largest difference of an output; undefined figures are null."""
     row: OutputError = {
         "name": name,
         "max_abs_error": None,
@@ -136,7 +136,7 @@ def _wide(values: Array) -> Array:
 
 
 def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy:
-    """Recognise the held-out images with the imported graph and with the program."""
+    """Classify the held-out images with the imported graph and with the program."""
     wanted = program.source.inputs[0].type
     batch = wanted.dims[0] if isinstance(wanted, TensorType) and wanted.shape else len(data.labels)
     batch = batch if isinstance(batch, int) else len(data.labels)
@@ -148,7 +148,7 @@ def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy:
         "reference": float(np.mean(before == data.labels)),
         "compiled": float(np.mean(after == data.labels)),
         "n_agree": int(np.sum(before == after)),
-        "words": "fraction of held-out images recognised",
+        "words": "fraction of held-out images classified correctly",
     }
 
 
@@ -159,7 +159,7 @@ def _dtype(graph: Graph, name: str) -> Any:
 
 
 def _classes(run: Any, images: Array, batch: int) -> Array:
-    """The strongest class of each image; the last batch is filled up with its last image."""
+    """The predicted class of each image; the last batch is padded with its last image."""
     found: list[Array] = []
     for start in range(0, len(images), batch):
         part = images[start : start + batch]

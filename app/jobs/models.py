@@ -1,4 +1,4 @@
-"""Reading the model that a job names, and the shapes and inputs to try it with."""
+"""Reads the model of a job, and chooses its shapes and inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as it was read, and what the page says about it."""
+    """An imported model, with its facts for the page."""
 
     graph: Graph
     facts: Facts
@@ -37,18 +37,18 @@ class Model:
 
 
 def asked_of(compilation: Path) -> dict[str, Any]:
-    """What the child of an earlier job was told: its request, and where its model lies.
+    """Return the request of an earlier job and the path of its model.
 
     Errors: E-RESULT-ABSENT when the folder of that job is gone.
     """
     try:
         return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise CompileError("E-RESULT-ABSENT", "the compilation is not kept any more") from None
+        raise CompileError("E-RESULT-ABSENT", "the compilation is no longer kept") from None
 
 
 def read_model(request: Mapping[str, Any]) -> Model:
-    """Read the model of a request. Errors: E-REQUEST-UNKNOWN, and what reading raises."""
+    """Read the model of a request. Errors: E-REQUEST-UNKNOWN, and those of the importer."""
     choice = request["model"]
     if "sample" in choice:
         sample = find_sample(choice["sample"])
@@ -62,9 +62,9 @@ def read_model(request: Mapping[str, Any]) -> Model:
 
 
 def model_file(request: Mapping[str, Any]) -> Path | bytes:
-    """The ONNX file of the model of a request; what was written is exported as one.
+    """Return the ONNX file of a request's model; a written model is exported.
 
-    Errors: E-REQUEST-UNKNOWN, and what reading and exporting raise.
+    Errors: E-REQUEST-UNKNOWN, and those of reading and exporting.
     """
     choice = request["model"]
     if "sample" in choice:
@@ -75,7 +75,7 @@ def model_file(request: Mapping[str, Any]) -> Path | bytes:
 
 
 def _load_upload(path: Path, name: str) -> Graph:
-    """The graph of an upload: a model file, or a text whose language its name tells."""
+    """Read an upload: a model file, or a text in the language given by its name."""
     language = language_of(name)
     if not language:
         return compiler.load(path, UPLOAD_LIMITS)
@@ -83,7 +83,7 @@ def _load_upload(path: Path, name: str) -> Graph:
 
 
 def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
-    """The sample's file; random weights are drawn once and then read from the cache."""
+    """The file of a sample; its random weights are drawn once and cached."""
     if sample.seed is None:
         return sample.path
     kept = cache / f"{sample.id}-{_weights_key(sample)}.onnx"
@@ -95,7 +95,7 @@ def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
 
 
 def _weights_key(sample: Sample) -> str:
-    """What the drawn weights depend on: the file, the seed, and how they are drawn."""
+    """The cache key of random weights: the file, the seed, and the method."""
     digest = hashlib.sha256(sample.path.read_bytes())
     digest.update(f"{sample.seed}".encode())
     digest.update(Path(random_weights.__code__.co_filename).read_bytes())
@@ -103,14 +103,14 @@ def _weights_key(sample: Sample) -> str:
 
 
 def _keep(path: Path, data: bytes) -> bool:
-    """Write a file whole or not at all; whether it could be kept."""
+    """Write a file atomically; return whether it was stored."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:
         partial.write_bytes(data)
         os.replace(partial, path)
         for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
-            if old != path:  # drawn in another way, by another version
+            if old != path:  # drawn with the method of another version
                 old.unlink(missing_ok=True)
     except OSError:  # a full disk, or a model above the limit on what a job may write
         partial.unlink(missing_ok=True)
@@ -137,15 +137,15 @@ def _facts(
     }
 
 
-# Sides of pictures that models are commonly built for: height and width.
+# Common sizes of images: height and width.
 _SIDES = ((48, 192), (32, 128), (64, 256), (256, 256), (299, 299), (32, 32), (28, 28))
 
 
 def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
-    """Shapes for the inputs that leave dimensions open: the first guess that the model accepts.
+    """Choose shapes for inputs with open dimensions: the first guess that the model accepts.
 
-    Pictures of other sizes are tried where the usual ones do not fit.
-    Errors: what is wrong with the given shapes, or else with the first guess, which is named.
+    Other image sizes are tried if the default ones do not fit.
+    Errors: those of the given shapes, or of the first guess, which the error names.
     """
     first = assumed_shapes(graph, given)
     if not first:
@@ -161,20 +161,20 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
             specialize(graph, {**given, **guess})
             return guess
     tried = ", ".join(f"{name}={'x'.join(map(str, dims))}" for name, dims in first.items())
-    note = f"sizes that the model leaves open were assumed: {tried}"
+    note = f"open sizes of the model were assumed: {tried}"
     raise CompileError(
         problem.code,
         problem.message,
         where=problem.where,
         notes=[*problem.notes, note],
-        hint="give the shapes of the inputs yourself",
+        hint="give the shapes of the inputs explicitly",
     )
 
 
 def _resized(
     graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
 ) -> tuple[int, ...]:
-    """A picture's shape with other sides, as far as the model leaves them open."""
+    """An image's shape with other sides, where the model leaves them open."""
     t = next(v.type for v in graph.inputs if v.name == name)
     if len(dims) != 4 or not isinstance(t, TensorType):
         return dims
@@ -185,7 +185,7 @@ def _resized(
 def shape_rows(
     graph: Graph, given: Mapping[str, Any], assumed: Mapping[str, Any]
 ) -> dict[str, Shape]:
-    """Every tensor input with the shape it is compiled for, and who chose it."""
+    """Every tensor input with its compiled shape and the origin of that shape."""
     rows: dict[str, Shape] = {}
     for v in graph.inputs:
         if not isinstance(v.type, TensorType) or v.type.shape is None:
@@ -199,7 +199,7 @@ def shape_rows(
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Seeded inputs, or why there are none."""
+    """Seeded inputs, or the reason for their absence."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

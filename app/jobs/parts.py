@@ -1,4 +1,4 @@
-"""The parts of a job's result on disk: compressed JSON under names, written whole or not at all."""
+"""The parts of a job's result on disk: compressed JSON by name, written atomically."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Parts:
         self.limit_bytes = limit_bytes
 
     def write(self, name: str, payload: Mapping[str, object]) -> None:
-        """Keep a payload. Errors: E-LIMIT-OUTPUT; ValueError for a number that is not finite."""
+        """Store a payload. Errors: E-LIMIT-OUTPUT; ValueError for a number that is not finite."""
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         raw = text.encode("utf-8", "replace")
         if len(raw) > self.limit_bytes:
@@ -47,14 +47,14 @@ class Parts:
         return self._path(name).is_file()
 
     def read_compressed(self, name: str) -> bytes:
-        """A part as it lies on disk. Errors: E-RESULT-ABSENT."""
+        """Read a part in compressed form. Errors: E-RESULT-ABSENT."""
         try:
             return self._path(name).read_bytes()
         except OSError:
-            raise CompileError("E-RESULT-ABSENT", f"the part {name} is not there") from None
+            raise CompileError("E-RESULT-ABSENT", f"the part {name} does not exist") from None
 
     def read(self, name: str) -> dict[str, Any]:
-        """The payload of a part. Errors: E-RESULT-ABSENT."""
+        """Read the payload of a part. Errors: E-RESULT-ABSENT."""
         return json.loads(decompress(self.read_compressed(name)))
 
     def payload(self, name: str, shape: type[T]) -> T:
@@ -62,12 +62,12 @@ class Parts:
         return cast(T, self.read(name))
 
     def _path(self, name: str) -> Path:
-        assert _NAME.fullmatch(name), f"{name!r} is no name of a part"
+        assert _NAME.fullmatch(name), f"{name!r} is not a name of a part"
         return self.folder / f"{name}.json.gz"
 
 
 def decompress(data: bytes) -> bytes:
-    """What `Parts.write` compressed. Errors: E-RESULT-ABSENT when the file is damaged."""
+    """Decompress a part. Errors: E-RESULT-ABSENT when the file is damaged."""
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):

@@ -26,21 +26,21 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 SEARCH_S = 5.0
-"""How long a scheduler that searches may take."""
+"""Time limit of a search scheduler."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceRequest(Asked):
-    """The request of a placing job; `job` is the one that compiled the model."""
+    """The request of a placement; `job` is the one that compiled the model."""
 
     kind = "place"
     sent = Sent(
         "PlaceOptions",
-        "What to place on and how; `ahead` is for how many tasks operands are brought early, null "
-        "for as early as they can be.",
+        "Platform and scheduler; `ahead` is the number of tasks by which operands are "
+        "prefetched, null for as early as possible.",
     )
 
-    # Never a path: the server reads only files of its own.
+    # Never a path: the server reads only its own files.
     platform: str = asked(choice(shipped()))
     scheduler: str = asked(choice(SCHEDULERS), "iterated")
     ahead: int | None = asked(or_null(whole(0, 1_000_000)), None)
@@ -48,15 +48,15 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """What a compiled model keeps so that it can be placed later."""
+    """The part of a compiled model that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 
 def place_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Place the tasks of a compiled model: by the scheduler that was asked for, then by all that
-    are quick, so that they can be compared. Each is kept as soon as it is there.
+    """Place the tasks of a compiled model with the requested scheduler, then with all quick ones
+    for comparison. Each schedule is stored as soon as it is complete.
 
     Errors: E-RESULT-ABSENT when the tasks are gone.
     """
@@ -80,7 +80,7 @@ def place_model(
 
 
 def _asked(chosen: str) -> Iterator[str]:
-    """The chosen scheduler first, and the quick ones to compare it with."""
+    """The requested scheduler, followed by the quick ones for comparison."""
     yield chosen
     yield from (s.name for s in SCHEDULERS.values() if s.is_quick and s.name != chosen)
 

@@ -1,4 +1,4 @@
-"""The job that times a compiled model again: whole runs and each kernel, for as long as asked."""
+"""The job that times a compiled model again: whole runs and each kernel."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST_ROUNDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest(Asked):
-    """The request of a job that times again; `job` is the one that compiled the model."""
+    """The request of a repeated measurement; `job` is the one that compiled the model."""
 
     kind = "profile"
     sent = Sent(
         "ProfileOptions",
-        "About how long to time, and whether to measure the machine's own speeds first.",
+        "Approximate duration, and whether to measure the machine's speeds first.",
     )
 
     seconds: float = asked(number(0.1, 20.0), 2.0)
@@ -42,10 +42,10 @@ class ProfileRequest(Asked):
 def profile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Make the program of a finished compilation once more, and time it.
+    """Compile a finished compilation again, and time the program.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone or would give other kernels today; what the
-    model or its inputs cause.
+    Errors: E-RESULT-ABSENT when the compilation is gone or would give other kernels now; those of
+    the model or its inputs.
     """
     earlier = Path(request["compiled"])
     wanted = asked_of(earlier)
@@ -53,7 +53,7 @@ def profile_model(
     if request["machine"]:
         say("phase", {"phase": "machine", "words": "measuring this machine"})
         keep(measure(processor(), _counted(sparsely(say))))
-    say("phase", {"phase": "code", "words": "making the code again"})
+    say("phase", {"phase": "code", "words": "generating the code again"})
     graph = read_model(wanted).graph
     given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
     shapes = {**shapes_that_fit(graph, given), **given}
@@ -75,14 +75,14 @@ def _check_same(program: Program, result: Result) -> None:
     if [k.name for k in program.kernels] != [k["name"] for k in result["kernels"]]:
         raise CompileError(
             "E-RESULT-ABSENT",
-            "the model gives other kernels today than when it was compiled",
+            "the model now gives other kernels than the compilation",
             hint="compile it again",
         )
 
 
 def _counted(tell: Tell) -> Callable[[str], None]:
-    """What measuring the machine tells, as rounds of all that there are."""
-    done = -1  # the first word is of compiling the probes
+    """Convert progress of measuring the machine to rounds out of the total."""
+    done = -1  # the first message is about compiling the probes
 
     def told(what: str) -> None:
         nonlocal done

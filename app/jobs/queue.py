@@ -1,4 +1,4 @@
-"""The queue of jobs: bounded, a few at a time, each in a child process, everything kept on disk."""
+"""The bounded queue of jobs, which run in child processes and are stored on disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CANCEL_S = 5.0
 
 
 class JobQueue:
-    """Takes jobs, runs `n_workers` of them at a time, and tells how they stand.
+    """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
 
     Threads start with the first job. One lock guards every job; waiting subscribers sleep on it.
     """
@@ -47,19 +47,19 @@ class JobQueue:
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
 
-    # What requests ask for.
+    # Called by requests.
 
     def submit(
         self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any] | None = None
     ) -> Job:
-        """Queue a job; `private` goes to the child only.
+        """Queue a job; only the child sees `private`.
 
-        Errors: E-LIMIT-QUEUE when too many wait already.
+        Errors: E-LIMIT-QUEUE when too many jobs wait.
         """
         with self.changed:
             if len(self.waiting) >= self.settings.queue_limit:
                 raise CompileError(
-                    "E-LIMIT-QUEUE", f"{len(self.waiting)} jobs are waiting; no more are taken"
+                    "E-LIMIT-QUEUE", f"jobs waiting: {len(self.waiting)}; no more are accepted"
                 )
             job = self._make(request, model_name, private or {})
             self.jobs[job.id] = job
@@ -71,7 +71,7 @@ class JobQueue:
             return job
 
     def find(self, job_id: str) -> Job:
-        """The job of this id, from memory or disk. Errors: E-REQUEST-UNKNOWN."""
+        """Find a job by id, in memory or on disk. Errors: E-REQUEST-UNKNOWN."""
         with self.changed:
             job = self.jobs.get(job_id)
             if job is None and is_id(job_id):
@@ -79,8 +79,8 @@ class JobQueue:
                 if job is not None and job.form != form():
                     raise CompileError(
                         "E-REQUEST-UNKNOWN",
-                        f"the job {job_id} was done by another version of the program, whose "
-                        "results this one does not read",
+                        f"the job {job_id} is from another version of the program, and this "
+                        "version cannot read its result",
                         hint="compile the model again",
                     )
             if job is None:
@@ -88,33 +88,33 @@ class JobQueue:
             return job
 
     def find_done(self, request: Mapping[str, Any]) -> Job | None:
-        """A job that has done just this, and whose result is still kept."""
+        """Find a finished job with the same request and a kept result."""
         with self.changed:
             done = (j for j in self.jobs.values() if j.state == "succeeded")
             return next((j for j in done if j.request == request), None)
 
     def beside(self, job_id: str) -> list[Job]:
-        """The finished jobs about this one's result that are still kept, the newest first.
+        """Return the kept finished jobs about this job's result, newest first.
 
-        What another job has made that was asked for just the same is the same result.
+        Jobs with equal requests have equal results.
         """
         with self.changed:
             asked = {i: job.request for i, job in self.jobs.items()}
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        for folder in folders:  # those of an earlier server, or of another one
+        for folder in folders:  # jobs of an earlier server, or of another one
             if is_id(folder.name) and folder.name not in asked:
                 asked[folder.name] = request_in(folder)
         same = {i for i, request in asked.items() if i == job_id or request == asked.get(job_id)}
         about: list[Job] = []
         for i, request in asked.items():
             if request.get("job") in same:
-                with contextlib.suppress(CompileError):  # it may have been removed by now
+                with contextlib.suppress(CompileError):  # another process may have removed it
                     about.append(self.find(i))
         done = [job for job in about if job.state == "succeeded"]
         return sorted(done, key=lambda job: job.created_s, reverse=True)
 
     def cancel(self, job_id: str) -> Job:
-        """Let a waiting or running job be over; a finished one stays. Errors: E-REQUEST-UNKNOWN."""
+        """Cancel a queued or running job; a finished one stays. Errors: E-REQUEST-UNKNOWN."""
         job = self.find(job_id)
         with self.changed:
             if job.state == "queued" and job_id in self.waiting:
@@ -127,7 +127,7 @@ class JobQueue:
             return job
 
     def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:
-        """The events behind `number`; waits for the first of them unless the job is over."""
+        """Return the events after `number`; wait for the first one unless the job is over."""
         with self.changed:
             self.changed.wait_for(
                 lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
@@ -135,11 +135,11 @@ class JobQueue:
             return tuple(job.events[number:])
 
     def warm_up(self) -> None:
-        """Have everything imported, so that the first job starts at once as well."""
+        """Import everything in advance, so that the first job starts at once."""
         self.fork_server.warm_up()
 
     def stop(self) -> None:
-        """Cancel everything and end the children; for the end of the server and of a test."""
+        """Cancel all jobs and end the children, at the end of the server or of a test."""
         with self.changed:
             self.is_stopping = True
             self.waiting.clear()
@@ -150,7 +150,7 @@ class JobQueue:
             thread.join(timeout=10.0)
         self.fork_server.stop()
 
-    # What happens behind.
+    # Background work.
 
     def _make(self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any]) -> Job:
         job_id = new_id()
@@ -163,7 +163,7 @@ class JobQueue:
         return job
 
     def _renumber(self) -> None:
-        """Tell every waiting job its place, where it changed."""
+        """Report changed positions to the waiting jobs."""
         for position, job_id in enumerate(self.waiting, 1):
             job = self.jobs[job_id]
             if job.position != position:
@@ -218,7 +218,7 @@ class JobQueue:
                 self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
 
     def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
-        """Let a job be over; also when the disk is full and nothing of it can be kept."""
+        """End a job, even if a full disk prevents storing it."""
         try:
             job.end(state, error)
         except OSError:
@@ -227,7 +227,7 @@ class JobQueue:
         self.changed.notify_all()
 
     def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
-        """A child said something about its job."""
+        """Handle a message of a child."""
         with self.changed:
             if name == "phase":
                 job.phase = str(data.get("phase", ""))
@@ -240,7 +240,7 @@ class JobQueue:
         return Child(self.fork_server, self.logs / f"child-{next(self.child_numbers) % 50}.txt")
 
     def prune(self) -> None:
-        """Forget the oldest finished jobs beyond the number that is kept."""
+        """Evict the oldest finished jobs beyond the limit."""
         with self.changed:
             alive = {i for i, job in self.jobs.items() if not job.is_over}
             folders = sorted(

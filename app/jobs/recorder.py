@@ -1,6 +1,6 @@
-"""What a child keeps of each stage, the moment the stage is there.
+"""Records each stage as soon as it exists.
 
-A job that is stopped later has everything up to then: the summary is written anew after each pass.
+The summary is rewritten after each pass, so a job that is stopped keeps everything up to then.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from app.wire.steps import steps_payload
 from compiler.ir.graph import Graph
 from compiler.trace import Event, Step
 
-_SPECIALISE = "Sizes that the model leaves open got their numbers, and types were inferred anew."
+_SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
 
 
 class Recorder:
-    """Writes the parts of stages and the summary, and says what happened."""
+    """Writes the parts of stages and the summary, and reports events."""
 
     def __init__(self, parts: Parts, say: Say, summary: Result) -> None:
         self.parts = parts
@@ -38,7 +38,7 @@ class Recorder:
         self.is_open = True
 
     def imported(self, graph: Graph, seconds: float) -> None:
-        """Stage 0: the graph as it was read."""
+        """Record stage 0, the imported graph."""
         self.prefix = graphs.result_prefix(graph)
         self.summary["result_prefix"] = self.prefix
         row = self._stage("imported", "The graph as it was read.", graph, seconds)
@@ -53,7 +53,7 @@ class Recorder:
         )
 
     def passed(self, event: Event) -> None:
-        """A pass has ended."""
+        """Record the stage after a pass."""
         if not self.is_open:
             return
         if self.last is not None and event.before is not self.last:
@@ -65,11 +65,11 @@ class Recorder:
         self._say_pass(row)
 
     def close(self) -> None:
-        """No more stages: later passes belong to another set of shapes."""
+        """Stop recording: later passes belong to another specialisation."""
         self.is_open = False
 
     def write_summary(self) -> None:
-        """Keep the summary as it stands."""
+        """Write the current summary."""
         self.parts.write("result", {**self.summary, "stages": self.rows})
 
     def _stage(
@@ -118,7 +118,7 @@ class Recorder:
 
 
 def empty_summary(request: Mapping[str, Any]) -> Result:
-    """The summary before anything is known; the server says how the job stands."""
+    """The initial summary."""
     return {
         "version": VERSION,
         "job": "",

@@ -1,6 +1,6 @@
-"""What a job is, and how it lies on disk: `job.json`, `events.jsonl` and the parts of its result.
+"""Jobs and their form on disk: `job.json`, `events.jsonl` and the parts of the result.
 
-A job's folder survives the server: a job that was alive when its server died is found as failed.
+A job's folder survives the server; a job that was running when its server died counts as failed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _ID = re.compile(r"\d{8}-[0-9a-f]{20}")
 
 
 def new_id() -> str:
-    """An id that sorts by day and cannot be guessed."""
+    """Return an unguessable id that sorts by day."""
     return f"{time.strftime('%Y%m%d', time.gmtime())}-{secrets.token_hex(10)}"
 
 
 def is_id(text: str) -> bool:
-    """Whether the text has the form of a job's id, and so is safe as a folder's name."""
+    """Whether a text has the form of a job's id and is safe as a folder's name."""
     return bool(_ID.fullmatch(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a job. `number` counts from 1; subscribers continue from it."""
+    """An event of a job. `number` counts from 1; subscribers continue from it."""
 
     number: int
     name: str
@@ -43,9 +43,9 @@ class Event:
 
 @dataclass(slots=True)
 class Job:
-    """A request, where it stands, and everything that happened to it. Units: Unix seconds.
+    """A job: its request, state and events. Units: Unix seconds.
 
-    Whoever changes one holds the queue's lock.
+    The queue's lock guards changes.
     """
 
     id: str
@@ -62,17 +62,17 @@ class Job:
     ended_s: float = 0.0
     server_pid: int = field(default_factory=os.getpid)
     form: str = ""
-    """Of what was kept, `app.wire.form`; "" before there was such a field."""
+    """Format of the stored result, `app.wire.form`; "" in older jobs."""
     events: list[Event] = field(default_factory=list)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether the job has ended."""
         return self.state in OVER
 
     @property
     def seconds(self) -> float:
-        """How long it has been running, or ran."""
+        """Its running time so far, or in total."""
         if not self.started_s:
             return 0.0
         return max(0.0, (self.ended_s or time.time()) - self.started_s)
@@ -86,7 +86,7 @@ class Job:
             file.write(line + "\n")
 
     def end(self, state: State, error: CompileError | None = None) -> None:
-        """Let it be over: the state, the terminal event, and what is kept on disk."""
+        """End the job: set the state, add the terminal event, and save."""
         self.state = state
         self.ended_s = time.time()
         self.position = 0
@@ -98,7 +98,7 @@ class Job:
         self.add("finished" if state == "succeeded" else state, data)
 
     def save(self) -> None:
-        """Write all but the events."""
+        """Write everything except the events."""
         facts = {k: v for k, v in _fields(self).items() if k not in ("folder", "events")}
         partial = self.folder / "job.json.partial"
         partial.write_text(json.dumps(facts), encoding="utf-8")
@@ -110,9 +110,9 @@ def _fields(job: Job) -> dict[str, Any]:
 
 
 def load(folder: Path) -> Job | None:
-    """The job that lies in a folder; None when there is none that can be read.
+    """Load a job from a folder; None if it is missing or unreadable.
 
-    A job whose server has died is over: it failed with E-LIMIT-CRASH.
+    A job whose server died has failed with E-LIMIT-CRASH.
     """
     try:
         facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
@@ -121,14 +121,12 @@ def load(folder: Path) -> Job | None:
     except (OSError, ValueError, TypeError):
         return None
     if not job.is_over and not _is_alive(job.server_pid):
-        job.end(
-            "failed", CompileError("E-LIMIT-CRASH", "the server stopped while the job was alive")
-        )
+        job.end("failed", CompileError("E-LIMIT-CRASH", "the server stopped during the job"))
     return job
 
 
 def request_in(folder: Path) -> Mapping[str, Any]:
-    """What the job in a folder was asked for; nothing where that cannot be read."""
+    """Read the request of the job in a folder; None if unreadable."""
     try:
         request = json.loads((folder / "job.json").read_text(encoding="utf-8"))["request"]
     except (OSError, ValueError, TypeError, KeyError):
@@ -143,7 +141,7 @@ def _load_events(path: Path) -> list[Event]:
         try:
             events.append(Event(*json.loads(line)))
         except (ValueError, TypeError):
-            break  # the line being written when the server died
+            break  # a line that was incomplete when the server died
     return events
 
 

@@ -12,16 +12,16 @@ from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program
 
 BATCHES = 10
-"""Turns of whole runs and kernels that the time is divided into, as far as runs are short."""
+"""Number of interleaved batches of runs and kernels to aim for, if runs are short."""
 LEAST_ROUNDS = 3
 
 Tell = Callable[[int, float], None]
-"""Called with how many rounds are done, and which share of the time that is."""
+"""Called with the number of finished rounds and the elapsed share of the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """As many whole runs as runs with each kernel timed. Units: seconds."""
+    """Times of whole runs and of as many runs with timed kernels. Units: seconds."""
 
     whole: list[float]
     profile: Profile
@@ -35,7 +35,7 @@ def timed_rounds(
     most_rounds: int,
     tell: Tell = lambda done, share: None,
 ) -> Rounds:
-    """Time a program for about so long. Errors: as `Program.run`."""
+    """Time a program for about the given duration. Errors: as `Program.run`."""
     program.run(inputs)
     one = _timed(program, inputs)
     size = max(1, min(int(budget_seconds / BATCHES / 2 / max(one, 1e-7)), most_rounds // BATCHES))

@@ -1,4 +1,4 @@
-"""The job that runs one kernel of a compiled model with a schedule that somebody has edited."""
+"""The job that runs a kernel of a compiled model with an edited schedule."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MEASURE_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest(Asked):
-    """The request of such a job; `job` is the one that compiled the model."""
+    """The request of such a run; `job` is the one that compiled the model."""
 
     kind = "schedule"
-    sent = Sent("ScheduleOptions", "Which kernel of the job is to be run with which schedule.")
+    sent = Sent("ScheduleOptions", "The kernel to run, and its schedule.")
 
     kernel: int = asked(whole(0, N_KERNELS - 1))
     text: str = asked(wire.TEXT)
@@ -45,12 +45,12 @@ class ScheduleRequest(Asked):
 def run_schedule(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Make code of a kernel with the edited schedule and with its own, compare numbers, time both.
+    """Compile a kernel with the edited and the original schedule, compare numbers, time both.
 
-    The code is kept as soon as it is there. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
+    The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
     E-RESULT-ABSENT when the computation is gone.
     """
-    say("phase", {"phase": "schedule", "words": "making code of the edited schedule"})
+    say("phase", {"phase": "schedule", "words": "compiling the edited schedule"})
     of = Parts(Path(request["compiled"]))
     kept = of.read("computations")
     wanted = kept["kernels"][str(request["text_kernel"])]
@@ -78,18 +78,18 @@ def run_schedule(
 
 
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
-    """Why a kernel is only compiled, "" when it can be run on operands of random numbers."""
+    """The reason why a kernel is only compiled; "" if it can run on random operands."""
     if options.target.name != "host":
         return f"it is code for {options.target.name}, which does not run here"
     if edited.kernel.sizes:
-        return "only a run tells its sizes"
+        return "its sizes are known only at run time"
     if reads_computed_places(computation):
-        return "where it reads depends on its operands, and random ones would lead outside of them"
+        return "its operands are indices, and random ones would be out of bounds"
     return ""
 
 
 def _own_text(of: Parts, kernel: int) -> str:
-    """The schedule that the kernel has; "" for one whose text was not kept whole."""
+    """The original schedule of the kernel; "" if its text was truncated."""
     name = f"kernel-{kernel}-schedule"
     if not of.has(name):
         return ""
@@ -108,7 +108,7 @@ def _checked(made: Scheduled) -> Scheduled:
 def _measured(
     judge: Judge, edited: Runnable, tell: Callable[[int, float], None]
 ) -> tuple[tuple[Compared, ...], Turns | None]:
-    """What came of both; times only where the numbers are the same."""
+    """The outcome of both schedules; times only if the numbers agree."""
     found = compared(judge, edited)
     right = all(c.agrees for c in found)
     return found, in_turns(judge, edited, MEASURE_S, tell) if right else None

@@ -1,4 +1,4 @@
-"""The graph of a stage of an earlier compilation. Graphs are not kept: its passes run again."""
+"""Graphs of an earlier compilation's stages, recomputed by running its passes again."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from compiler.trace import Event
 
 
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
-    """The graphs of stages 0 to `stage`, as the compilation in this folder had them.
+    """Return the graphs of stages 0 to `stage` of the compilation in this folder.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone or other passes ran then, what reading the
-    model raises.
+    Errors: E-RESULT-ABSENT when the compilation is gone or other passes ran then; those of
+    reading the model.
     """
     asked = asked_of(compiled)
     imported = read_model(asked).graph
@@ -37,11 +37,11 @@ def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
 
 
 class _Enough(Exception):
-    """The stage that is wanted is there."""
+    """Raised when the requested stage is reached."""
 
 
 def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage: int) -> None:
-    """Add the graphs after each pass, and before the first that of known sizes, up to a stage."""
+    """Add the specialised graph and the graphs after each pass, up to a stage."""
     options, given = asked["options"], asked["shapes"]
     shapes = {**shapes_that_fit(imported, given), **{k: tuple(v) for k, v in given.items()}}
     source = specialize(imported, shapes) if shapes else imported
@@ -66,7 +66,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
-    """Errors: E-RESULT-ABSENT when the graph is not the one that the page shows."""
+    """Check that a graph is the one shown. Errors: E-RESULT-ABSENT."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
         now = stage_text(stage, stage, made[stage])

@@ -1,4 +1,4 @@
-"""The job that makes code of one kernel of a compiled model for every machine that is known."""
+"""The job that compiles a kernel of a compiled model for every known target."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from compiler.targets.target import by_name, names
 
 @dataclass(frozen=True, slots=True)
 class TargetsRequest(Asked):
-    """The request of such a job; `job` is the one that compiled the model."""
+    """The request of such code; `job` is the one that compiled the model."""
 
     kind = "targets"
-    sent = Sent("TargetOptions", "For which kernel of the job code is made.")
+    sent = Sent("TargetOptions", "The kernel to compile.")
 
     kernel: int = asked(whole(0, N_KERNELS - 1))
 
 
 def computations_part(program: Program, precision: str) -> dict[str, Any]:
-    """What a compiled model keeps so that its kernels can be scheduled anew later."""
+    """The part of a compiled model that later scheduling of its kernels needs."""
     found = {
         str(number): {"text": str(k.computation), "constants": sorted(k.constants), "name": k.name}
         for number, k in first_kernels(program)
@@ -46,11 +46,11 @@ def computations_part(program: Program, precision: str) -> dict[str, Any]:
 def make_targets(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Make code of a kernel for one target after the other; each is kept as soon as it is there.
+    """Compile a kernel for each target in turn, storing each result at once.
 
     Errors: E-RESULT-ABSENT when the computation is gone.
     """
-    say("phase", {"phase": "targets", "words": "making code for other machines"})
+    say("phase", {"phase": "targets", "words": "generating code for other machines"})
     kept = Parts(Path(request["compiled"])).read("computations")
     wanted = kept["kernels"][str(request["text_kernel"])]
     computation = parse_computation(wanted["text"])

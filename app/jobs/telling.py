@@ -1,4 +1,4 @@
-"""How far a measurement is, told to whoever waits for it."""
+"""Progress events of measurements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVERY_S = 0.05
 
 
 def sparsely(say: Say) -> Tell:
-    """Rounds that are done as events, not more often than a page can show; the last one always."""
+    """Report finished rounds as events at the page's refresh rate, and always the last."""
     last = 0.0
 
     def tell(done: int, share: float) -> None:

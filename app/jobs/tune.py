@@ -1,6 +1,6 @@
-"""The job that looks for faster schedules of a compiled model's kernels, told as it goes.
+"""The job that searches for faster schedules of a compiled model's kernels.
 
-What it finds is kept in a file of its own folder: no other result on the server changes.
+Its folder stores the schedules found; no other result on the server changes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from compiler.tuning.task import Task
 from compiler.tuning.tune import Watch, tune
 
 SCHEDULES, STOP = "schedules.sqlite", "stop"
-"""Files of a tuning job's folder: what was found, and the sign to end with what there is."""
+"""Files in a tuning job's folder: the schedules found, and the request to stop."""
 
 BUDGET_S = 20.0
-"""How long a search is unless it is told."""
+"""Default duration of a search."""
 _TELL_EVERY_S = 0.5
 
 
@@ -40,7 +40,7 @@ class TuneRequest(Asked):
     kind = "tune"
     sent = Sent(
         "TuneOptions",
-        "For how long, how, and which kernel; without one all are, the longest first.",
+        "Duration, method and kernel; by default all kernels, the slowest first.",
     )
 
     budget_seconds: float = asked(number(1, inf), BUDGET_S)
@@ -50,12 +50,12 @@ class TuneRequest(Asked):
 
 
 def schedules_name(tuning_id: str) -> str:
-    """What the file with the finds of a tuning job is called outside of its folder."""
+    """The download name of a tuning job's schedules."""
     return f"schedules-{tuning_id}.sqlite"
 
 
 class _Telling:
-    """Writes the part `tuning` while candidates are tried."""
+    """Writes the part `tuning` during the search."""
 
     def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
         self.request, self.parts, self.say = request, Parts(folder), say
@@ -65,7 +65,7 @@ class _Telling:
         self.told_s = 0.0
 
     def began(self, tasks: Sequence[Task]) -> None:
-        """These computations are searched."""
+        """Begin the search of these computations."""
         self.say("phase", {"phase": "tune", "words": "trying schedules"})
         self.places = {t.kernels[0].name: i for i, t in enumerate(tasks)}
         numbers = {name: i for i, name in enumerate(self.request["kernels"])}
@@ -75,7 +75,7 @@ class _Telling:
         self.tell()
 
     def tried(self, trials: Sequence[Trial]) -> None:
-        """One more batch."""
+        """Record another batch of candidates."""
         for trial in trials:
             place = self.places[trial.kernel]
             self.tuning["trials"].append(wire.trial_row(trial, place))
@@ -85,7 +85,7 @@ class _Telling:
             self.tell()
 
     def tell(self) -> None:
-        """What there is now can be read."""
+        """Write and announce the current results."""
         self.told_s = perf_counter()
         self.tuning["searching_seconds"] = self.told_s - self.start_s
         self.parts.write("tuning", self.tuning)
@@ -93,9 +93,9 @@ class _Telling:
 
 
 def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
-    """Tune the kernels of a compiled model for the seconds that were asked for.
+    """Tune the kernels of a compiled model for the requested duration.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what compiling the model raises,
+    Errors: E-RESULT-ABSENT when the compilation is gone, those of compiling the model,
     E-TUNE-MODEL.
     """
     say("phase", {"phase": "read", "words": "reading the model"})

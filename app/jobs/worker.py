@@ -1,4 +1,4 @@
-"""The child's side: do one job under limits, and say how it goes. It ends when the server does."""
+"""The child's side: runs one job under limits and reports progress. It ends with the server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from compiler.limits import Limits, limited
 
 Say = Callable[[str, Mapping[str, Any]], None]
 Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
-"""What does a job: (request, folder, task, say); what it returns is in the folder."""
+"""The function of a job: (request, folder, task, say); its results go to the folder."""
 
 
 def work_once(kinds: Mapping[str, Work]) -> NoReturn:
-    """Do the one job that comes on the standard input, and end the process."""
+    """Run the job from the standard input, then end the process."""
     say = _take_standard_output()
     line = sys.stdin.buffer.readline()
     if not line:
@@ -31,7 +31,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     _limit(task)
     folder = Path(task["folder"])
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    # The parent kills what passes its limits; the compiler refuses beforehand what would.
+    # The parent kills a job beyond its limits; the compiler refuses such work in advance.
     limits = Limits(seconds=task["seconds"], bytes=int(task["memory_bytes"]))
     try:
         with limited(limits):
@@ -47,7 +47,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     else:
         say("done", {})
     sys.stderr.flush()
-    os._exit(0)  # without the time that taking everything apart would need
+    os._exit(0)  # skip the slow teardown of the interpreter
 
 
 def _work(
@@ -60,7 +60,7 @@ def _work(
 
 
 def _take_standard_output() -> Say:
-    """A function that writes messages; whatever else is printed goes to the log instead."""
+    """Return a function that writes messages, and redirect other output to the log."""
     pipe = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     lock = threading.Lock()
@@ -76,17 +76,17 @@ def _take_standard_output() -> Say:
 
 
 def _die_with_parent() -> None:
-    """The parent holds the other end of the standard input; when that closes, nobody listens."""
+    """End the process when the parent closes the standard input."""
     while sys.stdin.buffer.read(4096):
         pass
     os._exit(1)
 
 
 def _limit(task: Mapping[str, Any]) -> None:
-    """Ask the system to enforce the limits, besides the parent that watches."""
+    """Let the operating system enforce the limits too."""
     n_cpus = os.cpu_count() or 1
     _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
-    # The soft limit is told apart from other kills (SIGXCPU) only when the hard one comes later.
+    # SIGXCPU identifies the soft limit, so the hard limit must come later.
     _set(resource.RLIMIT_CPU, int(task["seconds"] * n_cpus) + 5, slack=5)
     _set(resource.RLIMIT_FSIZE, int(task["output_bytes"]))
     _set(resource.RLIMIT_CORE, 0)

@@ -1,5 +1,5 @@
-"""A report: one HTML file with the whole result of a job and the page to walk it, no server needed.
+"""A report: one HTML file with the whole result of a job and the page, usable without a server.
 
-`contents` chooses the answers of the API that it holds, `page` puts the file together, `command`
-makes one from a model on the command line. The page in it is static/js/report.js.
+`contents` selects the API's answers for it, `page` assembles the file, and `command` creates one
+from a model on the command line. static/js/report.js is its entry point.
 """

@@ -1,4 +1,4 @@
-"""Which answers hold what a job about another job's result has found: its pane asks for these."""
+"""The answers with the findings of related jobs, as requested by their panes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Ask = Callable[[str], Payload | None]
 
 
 def paths_of(ask: _Ask, job: Payload) -> list[str]:
-    """The paths of the answers of a job beside the compilation; none for a kind without a pane."""
+    """Return the paths of a related job's answers; empty for a kind without a pane."""
     kind = KINDS.get(job["kind"])
     return list(kind(ask, f"/jobs/{job['id']}")) if kind else []
 
@@ -47,4 +47,4 @@ KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
     "profile": _one("profile"),
     "bisect": _one("bisect"),
 }
-"""The kinds of jobs whose results a report holds."""
+"""The kinds of jobs included in reports."""

@@ -1,4 +1,4 @@
-"""`compilarium report`: a model becomes a report, by the same jobs and answers as on the page."""
+"""`compilarium report`: creates a report of a model with the jobs and answers of the page."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def make_report(
     find: Sequence[str] = (),
     view: str = "",
 ) -> str:
-    """The report of a model that is compiled for it.
+    """Compile a model and return its report.
 
-    `find` says what is found out besides (`Finding.of`), `view` the fragment of the page's state
-    that it opens in. Where there is no such file the sample of this name is meant.
-    Errors: what compiling the model raises, and each job beside it; E-OPTION-VALUE.
+    `find` lists the additional jobs (`Finding.of`); `view` is the fragment of the initial view.
+    If there is no such file, the name means a sample.
+    Errors: those of compiling the model and of each additional job; E-OPTION-VALUE.
     """
     findings = [Finding.of(each) for each in find]
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def make_report(
 
 
 def _sent(app: Flask, model: Path) -> dict[str, str]:
-    """The model as a request names it. Errors: E-MODEL-FILE."""
+    """Name the model in a request. Errors: E-MODEL-FILE."""
     if not model.exists() and str(model) in samples():
         return {"sample": str(model)}
     try:
@@ -99,7 +99,7 @@ def _report(
 def _done(
     client: FlaskClient, path: str, body: Mapping[str, Any], say: Callable[[str], None]
 ) -> str:
-    """The id of a job that was asked for, and has succeeded. Errors: its own."""
+    """Run a job and return its id. Errors: those of the job."""
     job = _said(client.post(path, json=dict(body)))["id"]
     for line in client.get(f"/api/v1/jobs/{job}/events", buffered=False).response:
         for words in _words(line.decode() if isinstance(line, bytes) else line):

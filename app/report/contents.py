@@ -1,6 +1,6 @@
-"""What a report holds: answers of the API under the addresses that the page asks for.
+"""The contents of a report: answers of the API by URL.
 
-The most important come first; what would go beyond the limits is left out, and said.
+The most important answers come first; those beyond the limits are omitted and listed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.report.beside import paths_of
 from compiler.errors import CompileError
 
 LIMIT_BYTES = 48 * 1024 * 1024
-"""Of all answers together, before compression: what a browser reads in a moment."""
+"""Limit of all answers before compression, which a browser parses quickly."""
 KERNELS_WITH_CODE = 24
 _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)
@@ -26,7 +26,7 @@ begins with "/"; None when it has none."""
 
 @dataclass(slots=True)
 class Contents:
-    """Answers by path, and in words what is not among them."""
+    """Answers by path, and descriptions of the omitted ones."""
 
     answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     n_bytes: int = 0
@@ -34,10 +34,10 @@ class Contents:
 
 
 def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
-    """The answers that a report of a job holds. Errors: E-RESULT-ABSENT, E-LIMIT-OUTPUT."""
+    """Collect the answers for a job's report. Errors: E-RESULT-ABSENT, E-LIMIT-OUTPUT."""
     result = ask("result")
     if result is None or not result["stages"]:
-        raise CompileError("E-RESULT-ABSENT", "the job has no result that a report could show")
+        raise CompileError("E-RESULT-ABSENT", "the job has no result to report")
     held = Contents()
     for words, paths in _wanted(result):
         if words == _BESIDE:
@@ -49,15 +49,13 @@ def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
         if words == _NEEDED:
             raise CompileError(
                 "E-LIMIT-OUTPUT",
-                f"a report may hold {limit_bytes:,} bytes, the graphs alone have more",
+                f"the limit of a report is {limit_bytes:,} bytes, and the graphs alone exceed it",
             )
         held.left_out.append(f"{words}: {len(missing)} of {len(paths)}")
     slow = _with_code(result)
     n_code = len([k for k in result["kernels"] if k["parts"]])
     if len(slow) < n_code:
-        held.left_out.append(
-            f"code: of {n_code} kernels the {len(slow)} that take longest have theirs here"
-        )
+        held.left_out.append(f"code of all but the {len(slow)} slowest of {n_code} kernels")
     return held
 
 
@@ -66,7 +64,7 @@ _BESIDE = "results of other jobs about this one"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
-    """Add what checking, placing, tuning and the like have found: each job whole or not at all."""
+    """Add the findings of related jobs, each complete or not at all."""
     known = ask("beside") or {"jobs": []}
     jobs: list[Mapping[str, Any]] = []
     for job in known["jobs"]:
@@ -82,12 +80,12 @@ def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
 
 
 def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Words and paths, the most important first."""
+    """Descriptions and paths, most important first."""
     stages, own = result["stages"], sorted({s["graph_stage"] for s in result["stages"]})
     yield _NEEDED, ["result", "union", *(f"stages/{n}/delta" for n in own)]
     if result["kernels"]:
         yield "provenance", ["provenance"]
-        yield "answers to why edges are not fused", ["neighbours"]
+        yield "fusion verdicts of edges", ["neighbours"]
         yield "measured times", ["profile"]
         yield _BESIDE, []
     yield "steps", [f"stages/{s['stage']}/{_STEPS}" for s in stages]
@@ -100,18 +98,18 @@ def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         number = kernel["kernel"]
         parts = [*kernel["parts"], "links"]
         yield f"code of kernel {number}", [f"kernels/{number}/{part}" for part in parts]
-    yield "texts with all lines", whole
+    yield "texts without truncation", whole
 
 
 def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The kernels that take longest, measured or else predicted."""
+    """The slowest kernels, by measured or else predicted time."""
     kernels = [k for k in result["kernels"] if k["parts"]]
     kernels.sort(key=lambda k: -(k.get("seconds") or k.get("predicted_s") or 0.0))
     return kernels[:KERNELS_WITH_CODE]
 
 
 def _add(held: Contents, ask: Ask, path: str, limit_bytes: int) -> bool:
-    """Add the answer at a path if there is one; whether there was room for it."""
+    """Add the answer at a path, if there is one; return whether it fitted."""
     if path in held.answers:
         return True
     answer = ask(path)

@@ -1,7 +1,7 @@
-"""What a report holds beside the compilation, as options of the command line say it.
+"""Additional findings of a report, as options of the command line.
 
-`--find place:platform=gpu,ahead=0` asks for what the page asks for: the kind of a job about a
-result, and those of its fields that are not as they are by default.
+`--find place:platform=gpu,ahead=0` names a kind of job about the result, and the fields of its
+request that differ from the default.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _ASKED: Mapping[str, type[Asked]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A job about a result: what class of request it is, and the body that asks for it."""
+    """A job about a result: the class of its request, and the body."""
 
     asked: type[Asked]
     body: Mapping[str, Any]
 
     @staticmethod
     def of(text: str) -> Finding:
-        """What `--find` says. Errors: E-OPTION-VALUE."""
+        """Parse a value of `--find`. Errors: E-OPTION-VALUE."""
         kind, _, rest = text.partition(":")
         asked = _ASKED.get(kind)
         if asked is None:
             raise CompileError(
                 "E-OPTION-VALUE",
-                f"a report has nothing of the kind {kind!r:.40}",
+                f"reports do not include the kind {kind!r:.40}",
                 hint=f"choose one of {', '.join(_ASKED)}",
             )
         pairs = (each.partition("=") for each in rest.split(",") if each)
@@ -51,7 +51,7 @@ class Finding:
 
     @staticmethod
     def asked_for(request: Mapping[str, Any]) -> Finding | None:
-        """What a job was asked for; None for a kind that no report has."""
+        """The finding of a job; None for kinds outside reports."""
         asked = _ASKED.get(str(request.get("kind")))
         if asked is None:
             return None
@@ -62,7 +62,7 @@ class Finding:
         return Finding(asked, body)
 
     def __str__(self) -> str:
-        """As `--find` takes it."""
+        """Format as a value of `--find`."""
         said = ",".join(
             f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in self.body.items()
         )
@@ -76,10 +76,10 @@ def _value(said: str) -> Any:
 
 
 def report_command(compiles: str, requests: Iterable[Mapping[str, Any]]) -> str:
-    """The command that writes the report of a result, from the one that compiles it.
+    """Turn the command that compiles a model into the one that writes its report.
 
-    `requests` are those of the jobs beside it, the oldest first. "" for a result that used the
-    schedules of a tuning job: a report takes none.
+    `requests` are those of related jobs, oldest first. Returns "" for a result with tuned
+    schedules, which reports do not support.
     """
     program, _, *words = shlex.split(compiles, comments=True)
     if "--database" in words:

@@ -1,6 +1,6 @@
-"""Packed contents of reports that were made before: packing them anew for everyone costs seconds.
+"""Cache of packed report contents, since packing takes seconds.
 
-They lie in the folder of the job and go with it; one set for each job, that of its last report.
+The folder of each job holds the contents of its last report, and is deleted with the job.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from app.report.page import Packed
 
 _PREFIX = "report-"
 _one_at_a_time = threading.Lock()
-"""What a report is made of takes memory: so many of them at once are no more than one."""
+"""Building a report takes much memory, so only one is built at a time."""
 
 
 def packed_once(folder: Path, beside: Sequence[str], make: Callable[[], Packed]) -> Packed:
-    """The contents of the report of the job in a folder, made when no report had just them.
+    """Return the packed contents of a job's report, from the cache if they are the same.
 
-    `beside` are the ids of the jobs whose results are in it. Errors: what `make` raises.
+    `beside` are the ids of the included related jobs. Errors: those of `make`.
     """
     key = hashlib.sha256("\0".join((compiler.__version__, *beside)).encode()).hexdigest()[:20]
     path = folder / f"{_PREFIX}{key}.json"
@@ -33,7 +33,7 @@ def packed_once(folder: Path, beside: Sequence[str], make: Callable[[], Packed])
         with suppress(OSError, ValueError, TypeError):
             return Packed(**json.loads(path.read_text(encoding="utf-8")))
         made = make()
-        with suppress(OSError):  # a full disk keeps nobody from a report
+        with suppress(OSError):  # a full disk must not prevent a report
             _keep(path, made)
         return made
 

@@ -1,4 +1,4 @@
-"""The file of a report: the page's own modules, styles and templates around the answers."""
+"""The file of a report: the page's modules, styles and templates around the answers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=\S+|/\*# sourceMappingURL=\S
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The contents of a report as they stand in its file, and in words what is not among them."""
+    """The contents of a report as embedded in its file, and descriptions of omitted ones."""
 
     answers: str
     left_out: list[str]
 
     @staticmethod
     def of(held: Contents) -> Packed:
-        """The contents, packed."""
+        """Pack contents."""
         text = json.dumps(held.answers, ensure_ascii=False, separators=(",", ":"))
         return Packed(_packed(text), held.left_out)
 
 
 def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]) -> str:
-    """The whole file. `name` is the model's, `fragment` where it opens, `facts` are about the job.
+    """Assemble the file. `name` is the model's, `fragment` the initial view, `facts` the job's.
 
     Errors: E-RESULT-ABSENT when the page is not bundled.
     """
@@ -62,7 +62,7 @@ def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]
 
 
 def _policy(script: str, style: str) -> str:
-    """Nothing from anywhere: what runs is in the file, named by its digest."""
+    """The content security policy: only scripts in the file, named by digest, may run."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -85,12 +85,12 @@ def _packed(text: str) -> str:
 
 
 def _text(name: str) -> str:
-    """A file of the bundle, fit to stand inside an element. Errors: E-RESULT-ABSENT."""
+    """Read a bundled file for embedding in an element. Errors: E-RESULT-ABSENT."""
     path: Path = site_folder("static") / "dist" / name
     if not path.is_file():
         raise CompileError(
             "E-RESULT-ABSENT",
-            "the page is not bundled, so there is nothing to make a report of",
+            "the page is not bundled, so no report can be written",
             hint="run `python hatch_build.py`",
         )
     text = _SOURCE_MAP.sub("", path.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""What outlives every job: rows in a database. Files stay files (uploads.py, jobs/).
+"""Data that outlives jobs, in a database; files are stored separately (uploads.py, jobs/).
 
-`database` opens it and brings its tables up to date, `models` are the tables, `migrations` the
-steps that made them; a file per kind of row holds all that is asked of it (`links`). Nothing else
-in app/ speaks SQL.
+`database` opens the database and migrates its tables, `models` declares the tables, `migrations`
+holds their versions; each kind of row has a file with its queries (`links`). No other part of app/
+uses SQL.
 """

@@ -1,6 +1,6 @@
-"""The database: SQLite in the data folder, or whatever an SQLAlchemy URL names.
+"""The database: SQLite in the data folder, or the one named by an SQLAlchemy URL.
 
-Nothing is opened before the first use: a server without links has no file and starts as fast.
+It opens at the first use, so a server without links has no file and no startup cost.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _BUSY_S = 20.0
 _TABLES_LOCK = 0x636F6D70696C61
-"""The name of the lock among those that applications take in one PostgreSQL database."""
+"""The key of the advisory lock in PostgreSQL."""
 
 
 def sqlite_url(folder: Path) -> str:
-    """The URL of the database in this data folder."""
+    """Return the URL of the database in this data folder."""
     return f"sqlite:///{folder.resolve() / 'compilarium.db'}"
 
 
 class Database:
-    """One database; sessions may be opened from any thread."""
+    """A database, with sessions from any thread."""
 
     def __init__(self, url: str) -> None:
         self.url = make_url(url)
@@ -41,13 +41,13 @@ class Database:
 
     @contextmanager
     def session(self) -> Generator[Session]:
-        """A session that is committed at the end of the block, or rolled back when it raises."""
+        """Open a session, committed at the end of the block, or rolled back when it raises."""
         with Session(self.engine) as session, session.begin():
             yield session
 
     @property
     def engine(self) -> Engine:
-        """The engine; its tables are brought up to date the first time."""
+        """Return the engine, and migrate its tables at the first use."""
         with self._opening:
             if self._engine is None:
                 engine = _engine(self.url.render_as_string(hide_password=False))
@@ -58,7 +58,7 @@ class Database:
             return self._engine
 
     def close(self) -> None:
-        """Give back the connections; a later use opens them again."""
+        """Close the connections; a later use opens new ones."""
         with self._opening:
             if self._engine is not None:
                 self._engine.dispose()
@@ -66,9 +66,10 @@ class Database:
 
 
 def _alone(connection: Connection) -> None:
-    """Wait until no other process is at the tables; the next one comes when this one has committed.
+    """Lock the tables against other processes until this transaction commits.
 
-    SQLite by itself begins only at the first row, and PostgreSQL lets two make the same table.
+    By default SQLite locks only at the first write, and PostgreSQL lets two processes create the
+    same table.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -77,14 +78,14 @@ def _alone(connection: Connection) -> None:
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Run the steps that the tables of a connection lack, up to this one."""
+    """Run the missing migrations on a connection, up to this version."""
     from alembic import command
 
     command.upgrade(_migrations(connection), revision)
 
 
 def downgrade(connection: Connection, revision: str) -> None:
-    """Take steps back, down to this one; "base" is before the first."""
+    """Revert migrations down to this version; "base" is before the first."""
     from alembic import command
 
     command.downgrade(_migrations(connection), revision)
@@ -100,7 +101,7 @@ def _migrations(connection: Connection) -> Config:
 
 
 def _engine(url: str) -> Engine:
-    """SQLite: a connection for each use, readers beside a writer; others keep a pool."""
+    """Create the engine. SQLite: a connection per use and a write-ahead log; others: a pool."""
     if make_url(url).get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True)
     path = make_url(url).database
@@ -119,7 +120,7 @@ def _engine(url: str) -> Engine:
 
 
 def _write_ahead(cursor: Cursor) -> None:
-    """Let readers stand beside a writer. SQLite does not wait for others with this, so we do."""
+    """Enable the write-ahead log. SQLite does not wait for other processes here, so retry."""
     until = monotonic() + _BUSY_S
     while True:
         try:

@@ -1,7 +1,7 @@
-"""Short links: eight characters for a state of the page, the same ones for the same state.
+"""Short links: ids of eight characters for states of the page, equal for equal states.
 
-A link is made from the digest of what it stands for, so sharing a view twice stores it once. It
-never changes and never expires.
+The id derives from the digest of the state, so sharing a view twice stores it once. A link never
+changes and never expires.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from app.store.models import LinkRow
 from compiler.errors import CompileError
 
 ID_CHARACTERS = 8
-# Digits and letters that are not taken for one another.
+# Digits and letters that are hard to confuse.
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _ID = re.compile(f"[{_ALPHABET}]{{1,16}}")
 _TRIES = 16
@@ -31,10 +31,10 @@ _TRIES = 16
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a link stands for: the page's fragment in normal form, without the ids of jobs.
+    """The state behind a link: the page's fragment in normal form, without ids of jobs.
 
-    `other` is the request of the job that the page compares with, None without one; `made_with` the
-    version of the compiler that made what was shared.
+    `other` is the request of the compared job, if any; `made_with` is the version of the compiler
+    that computed the shared result.
     """
 
     fragment: str
@@ -43,25 +43,25 @@ class Shared:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it, in hexadecimal digits."""
+        """SHA-256 of the whole state, in hexadecimal."""
         return hashlib.sha256(
             "\0".join((self.made_with, self.fragment, self.other_text)).encode()
         ).hexdigest()
 
     @property
     def other_text(self) -> str:
-        """The other request in normal form, "" without one."""
+        """The other request in normal form, "" for none."""
         return json.dumps(self.other, sort_keys=True) if self.other is not None else ""
 
     @property
     def n_bytes(self) -> int:
-        """What is kept of it: both texts, which are ASCII."""
+        """The stored size: both texts, which are ASCII."""
         return len(self.fragment) + len(self.other_text)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that is kept. Units: Unix seconds."""
+    """A stored link. Units: Unix seconds."""
 
     id: str
     shared: Shared
@@ -69,7 +69,7 @@ class Link:
 
 
 class LinkStore:
-    """The links of a database; at most `limit` of them, and `limit_bytes` of all their texts."""
+    """The links of a database, limited by number and by the total bytes of their texts."""
 
     def __init__(self, database: Database, limit: int, limit_bytes: int) -> None:
         self.database = database
@@ -77,7 +77,7 @@ class LinkStore:
         self.limit_bytes = limit_bytes
 
     def require_room(self, shared: Shared) -> bool:
-        """Make sure that this may be kept; False where it is already. Errors: E-LINK-FULL."""
+        """Check that a state may be stored; False if it already is. Errors: E-LINK-FULL."""
         if self._of_digest(shared.digest) is not None:
             return False
         with self.database.session() as session:
@@ -85,7 +85,7 @@ class LinkStore:
         return True
 
     def keep(self, shared: Shared) -> Link:
-        """The link for this; made when there is none yet. Errors: E-LINK-FULL."""
+        """Return the link of a state, created if necessary. Errors: E-LINK-FULL."""
         for _ in range(_TRIES):
             known = self._of_digest(shared.digest)
             if known is not None:
@@ -93,11 +93,11 @@ class LinkStore:
             try:
                 return self._insert(shared)
             except IntegrityError:
-                continue  # another request has just taken the id, or made this very link
+                continue  # another request has just taken the id or created this link
         raise AssertionError(f"no free id for {shared.digest}")
 
     def find(self, link_id: str) -> Link:
-        """The link of this id. Errors: E-REQUEST-UNKNOWN."""
+        """Find a link by id. Errors: E-REQUEST-UNKNOWN."""
         if _ID.fullmatch(link_id):
             with self.database.session() as session:
                 row = session.get(LinkRow, link_id)
@@ -106,7 +106,7 @@ class LinkStore:
         raise CompileError(
             "E-REQUEST-UNKNOWN",
             f"there is no link {link_id[:20]!r}",
-            hint="compare it with what you were sent: capital and small letters differ",
+            hint="check the link: upper and lower case differ",
         )
 
     def _of_digest(self, digest: str) -> Link | None:
@@ -115,18 +115,19 @@ class LinkStore:
             return _link(row) if row is not None else None
 
     def _count(self, session: Session, more_bytes: int) -> None:
-        """Errors: E-LINK-FULL when there are as many links, or bytes of them, as may be."""
+        """Check the limits on links and their bytes. Errors: E-LINK-FULL."""
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(
-                "E-LINK-FULL", f"this server keeps {self.limit:,} links, and has {n_links:,}"
+                "E-LINK-FULL",
+                f"the server's limit for links is reached: {n_links:,} of {self.limit:,}",
             )
         n_bytes = int(session.scalar(select(func.sum(LinkRow.n_bytes))) or 0)
         if n_bytes + more_bytes > self.limit_bytes:
             raise CompileError(
                 "E-LINK-FULL",
-                f"this server keeps {self.limit_bytes:,} bytes of links, and has {n_bytes:,}; "
-                f"this one has {more_bytes:,}",
+                f"the server's limit for links is {self.limit_bytes:,} bytes; it has {n_bytes:,}, "
+                f"and this link needs {more_bytes:,}",
             )
 
     def _insert(self, shared: Shared) -> Link:
@@ -148,9 +149,9 @@ class LinkStore:
 
 
 def ids(digest: str, n_characters: int = ID_CHARACTERS) -> Iterator[str]:
-    """The ids that a link of this digest may have: the first, unless other links have taken it.
+    """Yield the possible ids of a digest, in order of preference.
 
-    After every sixteen that are taken an id gets a character more.
+    After every 16 ids, the length grows by a character.
     """
     for attempt in range(4 * _TRIES):
         number = int.from_bytes(hashlib.sha256(f"{digest} {attempt}".encode()).digest())

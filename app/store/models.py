@@ -1,4 +1,4 @@
-"""The tables. A change here comes with a step in migrations/versions; a test compares the two."""
+"""The tables. A change here needs a migration in migrations/versions; a test compares the two."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Base(DeclarativeBase):
-    """What all tables share: their metadata."""
+    """The base of all tables, with their metadata."""
 
 
 class LinkRow(Base):
-    """A short link, never changed once it is there. Units: Unix seconds.
+    """An immutable short link. Units: Unix seconds.
 
-    `digest` says what the link stands for (`links.Shared.digest`); `other` is JSON or "". `n_bytes`
-    is what both texts take: all of them are summed at each new link, by the index alone.
+    `digest` identifies the state (`links.Shared.digest`); `other` is JSON or "". `n_bytes` is the
+    size of both texts; each new link sums this column, from the index alone.
     """
 
     __tablename__ = "links"

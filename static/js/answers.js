@@ -1,4 +1,4 @@
-// What the server answers, read as JSON: by the page, or by the worker that reads what may be large.
+// Answers of the server, parsed as JSON: on the page, or in the worker for large ones.
 
 /**
  * @typedef {object} Answer
@@ -7,7 +7,7 @@
  */
 
 /**
- * Errors: TypeError when the server is not reached.
+ * Errors: TypeError when the server is unreachable.
  * @param {string} address
  * @param {RequestInit} [init]
  * @returns {Promise<Answer>}

@@ -1,22 +1,22 @@
-// The jobs about a compilation: which of them a place names, and where nothing can be started, what the
-// kept ones have found in place of new ones.
+// Jobs related to a compilation: the one that a link names, and in read-only views the kept jobs,
+// which stand in for new ones.
 import { ApiError } from "./api.js";
 import { word } from "./words.js";
 
 /**
  * @typedef {import("./wire.js").Job} Job
- * @typedef {Pick<import("./work.js").Work, "check" | "place" | "tune" | "targets" | "bisect">} Findings asks for a job about the result
+ * @typedef {Pick<import("./work.js").Work, "check" | "place" | "tune" | "targets" | "bisect">} Findings requests a job about the result
  */
 
-/** Stands in a short link for the id of a job: there was one. */
+/** Placeholder for a job's id in a short link. */
 export const LINKED = "link";
 
 /**
- * The finished job of a kind that a place names, the newest for one that came by a short link.
+ * The finished job that a link names; for a short link, the newest of its kind.
  * @param {import("./api.js").Parts} parts of the compilation
  * @param {string} kind
  * @param {string} id
- * @returns {Promise<Job | null>} null when its result is no longer kept
+ * @returns {Promise<Job | null>} null when its result was evicted
  */
 export async function jobBeside(parts, kind, id) {
   const { jobs } = await parts.beside();
@@ -24,14 +24,14 @@ export async function jobBeside(parts, kind, id) {
 }
 
 /**
- * Gives jobs that have found something instead of starting any. Errors: E-RESULT-ABSENT.
+ * Answer requests with kept jobs instead of starting new ones. Errors: E-RESULT-ABSENT.
  * @param {Job[]} beside the newest first
  * @returns {Findings}
  */
 export function keptFindings(beside) {
   /**
    * @param {string} kind
-   * @param {...(request: any) => boolean} fits the job that fits the first of these, or else the next
+   * @param {...(request: any) => boolean} fits predicates in order of preference
    */
   async function find(kind, ...fits) {
     for (const fit of fits) {
@@ -43,7 +43,7 @@ export function keptFindings(beside) {
   return {
     check: () => find("check", () => true),
     place: (_, { platform, ahead, scheduler }) => {
-      // Besides the scheduler that was asked for all quick ones have been tried.
+      // A placement job always runs all quick schedulers, besides the one requested.
       const same = (/** @type {any} */ r) => r.platform === platform && r.ahead === ahead;
       return find("place", (r) => same(r) && r.scheduler === scheduler, same);
     },
@@ -54,7 +54,7 @@ export function keptFindings(beside) {
 }
 
 /**
- * What kept jobs of a kind were asked for.
+ * Requests of the kept jobs of a kind.
  * @param {Job[] | null} beside
  * @param {string} kind
  * @returns {any[]}

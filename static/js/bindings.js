@@ -1,4 +1,4 @@
-// Controls that show a part of the state and set it: what somebody chose is in the URL, and comes back from it.
+// Two-way bindings between controls and the state, which the URL stores.
 import { closest, listen } from "./dom.js";
 import { together } from "./state.js";
 import { SWITCHES } from "./url.js";
@@ -17,7 +17,7 @@ function put(state, key, value) {
 }
 
 /**
- * A field or a list to choose from.
+ * Bind a text field or a select.
  * @param {HTMLInputElement | HTMLSelectElement} control
  * @param {PageState} state
  * @param {TextKey} key
@@ -33,7 +33,7 @@ export function bindValue(control, state, key) {
 }
 
 /**
- * Buttons of which one is pressed; `data-NAME` of each says what it stands for.
+ * Bind a group of buttons, one of them pressed; `data-NAME` is the value of each.
  * @param {HTMLElement} group
  * @param {PageState} state
  * @param {TextKey} key
@@ -70,7 +70,7 @@ export function turn(state, name, on) {
 }
 
 /**
- * Calls at once, and when a switch was turned; not when others were.
+ * Call now and whenever this switch changes, not for other switches.
  * @param {PageState} state
  * @param {Switch} name
  * @param {(on: boolean) => void} fn
@@ -88,7 +88,7 @@ export function watchSwitch(state, name, fn) {
 }
 
 /**
- * A checkbox that is a switch.
+ * Bind a checkbox to a switch.
  * @param {HTMLInputElement} box
  * @param {PageState} state
  * @param {Switch} name
@@ -102,7 +102,7 @@ export function bindSwitch(box, state, name) {
 }
 
 /**
- * A part of the page that folds: opened is a switch that is on.
+ * Bind a details element to a switch: open means on.
  * @param {HTMLDetailsElement} details
  * @param {PageState} state
  * @param {Switch} name
@@ -132,7 +132,7 @@ export function unfold(state, kind, which, on) {
 }
 
 /**
- * Forgets all that was unfolded of a kind.
+ * Close all folds of a kind.
  * @param {PageState} state
  * @param {Fold} kind
  */
@@ -141,18 +141,18 @@ export function foldAll(state, kind) {
 }
 
 /**
- * A fold of what is looked at, made anew whenever that is drawn.
+ * Bind a details element that is created again at every redraw.
  * @param {HTMLDetailsElement} details
  * @param {PageState} state
  * @param {Fold} kind
  * @param {string | number} which
- * @param {boolean} [atFirst] whether it is open when nobody has touched it
+ * @param {boolean} [atFirst] whether it is open by default
  * @returns {HTMLDetailsElement}
  */
 export function foldOf(details, state, kind, which, atFirst = false) {
   details.open = isUnfolded(state, kind, which) !== atFirst;
   details.addEventListener("toggle", () => {
-    // What was drawn anew since then does not speak for what is shown.
+    // An element replaced since then must not change the state.
     if (details.isConnected) unfold(state, kind, which, details.open !== atFirst);
   });
   return details;

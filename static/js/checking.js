@@ -1,4 +1,4 @@
-// Asking the server to check the numbers: a job of its own, followed; what it finds is in the state.
+// Runs a job that checks the numbers, and stores its findings in the state.
 import { api, follow, numericsParts } from "./api.js";
 import { LINKED, jobBeside } from "./beside.js";
 import { asProblem } from "./compile.js";
@@ -13,7 +13,7 @@ const AGAIN_MS = 1000;
 const checkers = new WeakMap();
 
 /**
- * The one that checks for this state.
+ * The checker of this state.
  * @param {PageState} state
  */
 export function checkerOf(state) {
@@ -34,7 +34,7 @@ function createChecker(state) {
   /** @type {Map<number, Promise<import("./wire.js").CheckedValues>>} */
   const kept = new Map();
 
-  /** Follows nothing any more; what still runs is ended. */
+  /** Stop following, and cancel a running job. */
   function leave() {
     request += 1;
     unfollow();
@@ -127,7 +127,7 @@ function createChecker(state) {
     if (number === request) end("failed", { problem });
   }
 
-  /** The stream ended without a word. */
+  /** Handle a stream that ended without a terminal event. */
   async function settle() {
     const number = request;
     try {
@@ -143,9 +143,9 @@ function createChecker(state) {
   }
 
   /**
-   * Fetches what was found so far; while an answer is on its way, what comes meanwhile waits for one
-   * more.
-   * @param {boolean} [over] whether nothing more will come
+   * Fetches the findings so far. Requests during a pending one are merged into a single
+   * further request.
+   * @param {boolean} [over] whether the job has ended
    */
   async function refresh(over = false) {
     if (asking && !over) {
@@ -170,7 +170,7 @@ function createChecker(state) {
     }
   }
 
-  /** The values of the stage at hand. */
+  /** Load the values of the current stage. */
   async function load() {
     const { numerics, stage, values } = state.get();
     const wanted = numerics.found?.rows.find((each) => each.stage === stage)?.values_stage ?? null;
@@ -184,11 +184,11 @@ function createChecker(state) {
       const now = state.get().numerics.found?.rows.find((each) => each.stage === state.get().stage);
       if (number === request && now?.values_stage === wanted) state.set({ values: found });
     } catch {
-      kept.delete(wanted); // the table stays empty; the next stage asks anew
+      kept.delete(wanted); // the table stays empty; the next stage retries
     }
   }
 
-  /** What the URL speaks of: a check of the compilation at hand, as long as the server keeps it. */
+  /** Restore the check named in the URL, while the server keeps it. */
   async function restore() {
     const { check, parts } = state.get();
     const number = ++request;
@@ -200,7 +200,7 @@ function createChecker(state) {
   }
 
   /**
-   * A check that may still run; null for one of another compilation.
+   * The check named in a link, possibly still running; null when it belongs to another compilation.
    * @param {string} check
    * @param {string} compilation
    */
@@ -217,7 +217,7 @@ function createChecker(state) {
 
   return {
     start,
-    /** Ends the check, and stays with what it found so far. */
+    /** Cancel the check and keep its findings so far. */
     cancel() {
       if (id) void api.cancel(id).catch(() => {});
     },

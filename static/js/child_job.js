@@ -1,4 +1,4 @@
-// A job that a pane asks for beside the compilation: submitted, followed to its end, cancelled.
+// A job that a pane starts about the compilation: submitted, followed to its end, cancelled.
 import { ApiError, api, follow } from "./api.js";
 
 /** @typedef {import("./wire.js").Job} Job */
@@ -7,8 +7,8 @@ const AGAIN_MS = 1000;
 
 /**
  * @param {() => Promise<Job>} submit
- * @param {(name: string, data: any, id: string) => void} onEvent all that is heard before the end
- * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` when it has succeeded or was cancelled
+ * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal one
+ * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` resolves on success or cancellation
  */
 export function childJob(submit, onEvent) {
   let unfollow = () => {};
@@ -37,14 +37,14 @@ export function childJob(submit, onEvent) {
 
   const submitted = submit();
   const id = submitted.then((job) => job.id);
-  id.catch(() => {}); // `done` says why it was refused
+  id.catch(() => {}); // `done` carries the reason of a refusal
   return {
     id,
     done: submitted.then(ended).finally(() => {
       over = true;
       unfollow();
     }),
-    /** Nobody listens any more; the job goes on. */
+    /** Stop listening; the job continues. */
     leave: () => unfollow(),
     cancel() {
       if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});

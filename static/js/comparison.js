@@ -1,4 +1,4 @@
-// Two results of one model as rows of figures, and whether what was measured tells them apart.
+// Compares two results of one model: rows of figures, and whether the measured times differ.
 import { liveBytes } from "./memory_map.js";
 
 /**
@@ -50,7 +50,7 @@ function predicted({ kernels }) {
 }
 
 /**
- * Which of two runs is faster, as far as their intervals tell: "" where one is not known.
+ * Compare two runs by their intervals; "" when an interval is missing.
  * @param {{low_s: number | null, high_s: number | null} | null} a
  * @param {{low_s: number | null, high_s: number | null} | null} b
  * @returns {"a" | "b" | "same" | ""}
@@ -63,7 +63,7 @@ export function faster(a, b) {
 }
 
 /**
- * How often each operator is in two graphs, those that differ first.
+ * Operator counts of two graphs, differing ones first.
  * @param {StageGraph} a
  * @param {StageGraph} b
  * @returns {{op: string, a: number, b: number}[]}

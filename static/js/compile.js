@@ -1,4 +1,4 @@
-// From Compile to a result: submit, follow, fetch; and getting a result back after a reload.
+// From Compile to a result: submit, follow, fetch; and restoring a result after a reload.
 import { ApiError, api, createParts, follow, upload } from "./api.js";
 import { IDLE, NO_RESULT } from "./page.js";
 import { enabledPipeline, parsePipeline } from "./pipeline_text.js";
@@ -11,7 +11,7 @@ import { splitText } from "./writing.js";
  * @typedef {import("./wire.js").JobRequest} JobRequest
  */
 
-/** Of the walk over another result: what does not carry over. */
+/** State of the walk that a new result resets. */
 const FRESH_LOOK = {
   selection: /** @type {string[]} */ ([]),
   at: "",
@@ -29,11 +29,11 @@ const FRESH_LOOK = {
   camera: null,
 };
 
-/** A stream that was refused or has ended is asked for again, at first soon, then less often. */
+/** Delays before a stream that was refused or has ended is requested again. */
 const AGAIN_MS = 1000;
 const AGAIN_MOST_MS = 8000;
 
-/** How far a job is when a phase begins; the passes move it on from there. */
+/** Progress of a job at the start of each phase; the passes advance it further. */
 const SHARES = {
   read: 0.04,
   passes: 0.12,
@@ -46,7 +46,7 @@ const SHARES = {
 };
 
 /**
- * What would be asked of the server for a place.
+ * The compile request that a place stands for.
  * @param {import("./url.js").Place} place
  * @returns {JobRequest}
  */
@@ -68,7 +68,7 @@ export function requestFor(place) {
 }
 
 /**
- * The same, after a written model was sent: it becomes an upload, whose name tells its language.
+ * The same after uploading a written model, whose file name gives its language.
  * @param {import("./url.js").Place} place
  * @returns {Promise<JobRequest>}
  */
@@ -82,8 +82,8 @@ export async function sentRequest(place) {
 }
 
 /**
- * Submits what a link asks for. Schedules that a search found go with its job; without them the policy's
- * are used, and `note` says so.
+ * Submits the request of a link. Tuned schedules are lost with the job that found them; the policy's
+ * schedules replace them, and `note` says so.
  * @param {import("./work.js").Work["submit"]} submit
  * @param {JobRequest} request
  * @param {(words: string) => void} note
@@ -100,7 +100,7 @@ export async function submitLinked(submit, request, note) {
 }
 
 /**
- * "1, 3,224" or "1x3x224" as numbers; null when it is not sizes.
+ * "1, 3,224" or "1x3x224" as numbers; null for anything else.
  * @param {string} text
  * @returns {number[] | null}
  */
@@ -122,14 +122,14 @@ export function asProblem(problem) {
 /**
  * @param {PageState} state
  * @param {import("./work.js").Work["submit"]} submit
- * @param {(words: string) => void} [note] says what a link could not bring back
+ * @param {(words: string) => void} [note] reports the parts of a link that could not be restored
  */
 export function createCompiler(state, submit, note = () => {}) {
   let request = 0;
   let losses = 0;
   /** @type {() => void} */
   let unfollow = () => {};
-  /** While what a link speaks of is compiled: its pass is there only at the end. */
+  /** Set while the model of a link compiles: its pass exists only at the end. */
   let restoring = false;
 
   /** @param {string} words */
@@ -138,7 +138,7 @@ export function createCompiler(state, submit, note = () => {}) {
     note(words);
   }
 
-  /** Stops following; a job whose result nobody looks at is ended. */
+  /** Stop following, and cancel a job whose result is not shown. */
   function leave() {
     request += 1;
     unfollow();
@@ -148,7 +148,7 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Submits what the place says; a link may be content with what was done before.
+   * Submit the request of the place; a link may reuse an earlier result.
    * @param {boolean} ofLink
    * @returns {Promise<void>}
    */
@@ -159,7 +159,7 @@ export function createCompiler(state, submit, note = () => {}) {
     state.set({
       ...NO_RESULT,
       job: "",
-      // What is compiled anew has all rules and no found schedules, and was not measured again; a link says all three.
+      // A new compilation has all rules, no tuned schedules and no repeated measurement; a link names all three.
       ...(ofLink ? {} : { without: [], tuned: "", measured: "" }),
       problem: null,
       partial: 0,
@@ -205,12 +205,12 @@ export function createCompiler(state, submit, note = () => {}) {
         words: hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words,
         share: Math.max(share, progress.share),
       });
-      // The passes have ended: their stages can be walked while code is made.
+      // The passes have ended: their stages can be walked during code generation.
       if (data.phase === "code" && state.get().result) void show(id);
     } else if (name === "imported") {
       move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
       if (!restoring) {
-        // What the first drawing needs is asked for at once, not as the views come to it.
+        // Request the parts of the first drawing now, not when the views mount.
         const parts = createParts(id);
         for (const part of [parts.graph(0), parts.union(1)]) part.catch(() => {});
         void show(id, parts);
@@ -235,8 +235,8 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * The stream ended without a word, or the server has none free: ask what became of the job. What
-   * there is of it is shown all the same.
+   * Ask for the state of the job after its stream ended early or was refused. Partial
+   * results are shown all the same.
    * @param {string} id
    */
   async function settle(id) {
@@ -266,9 +266,9 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Fetches a result and shows it, or brings the one that is shown up to date.
+   * Fetch and show a result, or refresh the one shown.
    * @param {string} id
-   * @param {import("./api.js").Parts} [asked] parts of it that were asked for
+   * @param {import("./api.js").Parts} [asked] parts already requested
    */
   async function show(id, asked) {
     const number = request;
@@ -294,7 +294,7 @@ export function createCompiler(state, submit, note = () => {}) {
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {
-      // A failed job that stopped before kernels has no provenance; the walk is of use without it.
+      // A failed job that stopped before kernels has no provenance; the walk works without it.
       if (number === request && !state.get().result) fail(asProblem(problem), 0);
     }
   }
@@ -303,17 +303,17 @@ export function createCompiler(state, submit, note = () => {}) {
     start,
     show,
     leave,
-    /** Ends what runs, and stays with what there is of it. */
+    /** Cancel the running job and keep its results so far. */
     halt() {
       const { job } = state.get();
       if (job) void api.cancel(job).catch(() => {});
     },
-    /** Gives up what runs. */
+    /** Discard the running job. */
     cancel() {
       leave();
       state.set({ job: "" });
     },
-    /** Brings back what the URL speaks of: the job, or, when the server has forgotten it, a new one. */
+    /** Restore the job named in the URL, or start a new one when the server has evicted it. */
     async restore() {
       const { job, model } = state.get();
       state.set({ progress: { ...IDLE, state: "running", words: word("progress.restoring") } });
@@ -341,7 +341,7 @@ function countPasses(pipeline) {
 }
 
 /**
- * A bare link to a job: model and pipeline are those that the job was given.
+ * Complete a bare link to a job with the model and pipeline of its request.
  * @param {import("./wire.js").Result} result
  * @param {import("./url.js").Place} place
  * @returns {Partial<import("./url.js").Place>}

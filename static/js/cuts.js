@@ -1,16 +1,16 @@
-// A large value cut into small ones that can be put together again: what goes to another thread is
-// read there piece by piece, and no piece takes long.
+// Splits a large value into small pieces and joins them again, so that another thread reads it piece by
+// piece, each in a short task.
 
 /**
  * @typedef {(string | number)[]} Path keys from the whole down
- * @typedef {{path: Path, items: unknown[]}} Cut items that go to the end of the list at a place
+ * @typedef {{path: Path, items: unknown[]}} Cut items to append to the list at a path
  */
 
 /**
- * Cuts the long lists out of a value, and leaves them empty in it. What is in the items of a list
- * comes after them. A value without lists stays as large as it is.
- * @param {unknown} whole is changed
- * @param {number} most so many leaves at most in a cut, but for one of a single item
+ * Move the items of long lists out of a value, leaving empty lists. Nested lists follow the items
+ * that contain them. A value without lists is not split.
+ * @param {unknown} whole modified in place
+ * @param {number} most maximum number of leaves per cut, except for a single item
  * @returns {Cut[]}
  */
 export function cutLists(whole, most) {
@@ -54,7 +54,7 @@ function batches(items, most) {
 }
 
 /**
- * How many strings, numbers and so on a value has, and how many lists and objects around them.
+ * The number of strings, numbers and other leaves of a value, plus the lists and objects around them.
  * @param {unknown} value
  * @returns {number}
  */
@@ -66,8 +66,8 @@ function leaves(value) {
 }
 
 /**
- * Puts back what was cut out, one cut after the other in their order.
- * @param {any} whole is changed
+ * Apply a cut; cuts must be applied in order.
+ * @param {any} whole modified in place
  * @param {Cut} cut
  */
 export function putBack(whole, { path, items }) {

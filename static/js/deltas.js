@@ -1,5 +1,5 @@
-// A stage's graph put together of the graph before it and what its pass made new: app/wire/deltas.py
-// on this side of the wire. What a pass kept are the same objects from graph to graph.
+// Builds a stage's graph from the previous graph and the changes of its pass: the counterpart of
+// app/wire/deltas.py. Unchanged nodes are the same objects from graph to graph.
 
 /**
  * @typedef {import("./wire.js").StageGraph} StageGraph

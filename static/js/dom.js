@@ -79,8 +79,8 @@ export function partOf(root, name, type) {
 }
 
 /**
- * Gives an element these children. Those at its start that are there already are left alone: they
- * keep their layout, and the focus.
+ * Replace the children of an element. A common prefix stays in place and keeps its layout and
+ * focus.
  * @param {Element} parent
  * @param {Element[]} children
  */
@@ -92,8 +92,8 @@ export function putChildren(parent, children) {
 }
 
 /**
- * Scrolls an element into view with the next frame, for which the page is laid out anyway; at once
- * it would be laid out here, and there again.
+ * Scroll an element into view with the next frame, which lays out the page anyway; doing it now would
+ * force a second layout.
  * @param {Element | null | undefined} element
  */
 export function revealSoon(element) {
@@ -114,7 +114,7 @@ export function closest(event, selector) {
 }
 
 /**
- * Adds listeners that one call removes again.
+ * Add listeners; the returned function removes them.
  * @param {EventTarget} target
  * @param {Record<string, (event: any) => void>} listeners
  * @param {AddEventListenerOptions} [options]

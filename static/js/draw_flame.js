@@ -1,4 +1,4 @@
-// Paints a flame chart: a box for each part of the run, in the colour of what takes longest in it.
+// Paints a flame chart: a box for each part of the run, in the colour of its longest kernel.
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -41,7 +41,7 @@ export function drawFlame(context, size, boxes, colors, { focus, isSelected, tex
 }
 
 /**
- * A text cut to what has room.
+ * Truncate a text to the available width.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room

@@ -71,7 +71,7 @@ function drawRows(context, { plot, rows }, colors) {
 }
 
 /**
- * What the end waits for, from bar to bar.
+ * The critical path, from bar to bar.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./gantt_map.js").GanttMap} map
  * @param {import("./theme.js").Colors} colors
@@ -96,7 +96,7 @@ function drawBar(context, { activity, x, y, w, h }, colors, { selected, focus, f
   const chosen = selected.has(activity.task);
   const move = activity.kind === "move";
   const family = colors.family[familyOf(activity.task)] ?? colors.family.opaque;
-  context.fillStyle = colors.surface; // nothing shines through what is dimmed
+  context.fillStyle = colors.surface; // dimmed bars must stay opaque
   context.fillRect(x, y, w, h);
   context.globalAlpha = selected.size > 0 && !chosen ? 0.6 : 1;
   context.fillStyle = chosen ? colors.accent : move ? colors.surface : family.fill;
@@ -142,7 +142,7 @@ function stripes(context, x, y, w, h, color) {
 }
 
 /**
- * How full a memory is: an area over time, the most of it in words.
+ * The use of a memory over time as an area, its peak as text.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./gantt_map.js").GanttMap["stores"][number]} store
  * @param {import("./theme.js").Colors} colors
@@ -195,7 +195,7 @@ function drawBound(context, { plot }, x, colors, words) {
 }
 
 /**
- * A text cut to what has room.
+ * Truncate a text to the available width.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room

@@ -1,7 +1,7 @@
-// Paints the picture of the arena, and the curves of its bytes below.
+// Paints the memory plan of the arena, and the curves of its bytes below.
 import { formatBytes } from "./format.js";
 
-/** Beyond so many, only the edges of the buffer in focus are drawn. */
+/** With more edges, only those of the buffer in focus are drawn. */
 const MOST_EDGES = 250;
 const ARROW = 3;
 
@@ -49,14 +49,14 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
       drawEdge(context, each, colors.lineStrong, 0.75);
   }
   limit(context, plot, map.peakY, colors.ink, words.peak, [], true);
-  // The words of two lines that are close would lie on each other.
+  // Labels of two lines that are close would overlap.
   const apart = map.boundY - map.peakY;
   if (apart > 1.5)
     limit(context, plot, map.boundY, colors.status.changed, words.bound, [5, 4], apart > 30);
 }
 
 /**
- * The bytes alive in each step as an area, those used as a line above it, and the fullest step.
+ * The live bytes of each step as an area, the occupied bytes as a line above, and the peak step.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").MemoryMap} map
  * @param {import("./theme.js").Colors} colors
@@ -111,7 +111,7 @@ function trace(context, points) {
 }
 
 /**
- * An arrow from where a buffer ends to where its follower begins; where they touch, its head only.
+ * An arrow from the end of a buffer to the start of its successor; only the head where they touch.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").Edge} edge
  * @param {string} color

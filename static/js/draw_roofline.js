@@ -84,7 +84,7 @@ function drawCeiling(context, { ceiling, x1, y1, x2, y2 }, colors) {
 }
 
 /**
- * The names of peaks at their right ends, those of memories along their slopes, none over another.
+ * Names of peaks at their right ends, names of memories along their slopes, without overlaps.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./roofline_map.js").RooflineMap} map
  * @param {import("./theme.js").Colors} colors
@@ -116,7 +116,7 @@ function drawNames(context, { lines, plot }, colors, nameOf) {
 }
 
 /**
- * A kernel with the interval of its speed; hollow where being called takes most of its time.
+ * A kernel with the interval of its speed; hollow when launch overhead dominates.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./roofline_map.js").Point} point
  * @param {import("./theme.js").Colors} colors

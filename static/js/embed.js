@@ -1,4 +1,4 @@
-// The entry of a view inside another page: the state of a short link, to be looked at.
+// Entry point of an embedded view: the state of a short link, read-only.
 import { api } from "./api.js";
 import { createCompiler } from "./compile.js";
 import { part } from "./dom.js";
@@ -25,7 +25,7 @@ const layouter = createLayouter(
 let stop = () => {};
 let isWalking = false;
 
-// What other jobs have found is shown as long as the server keeps it.
+// Findings of other jobs are shown while the server keeps them.
 /** @type {import("./api.js").Parts | null} */
 let asked = null;
 let isKnown = false;
@@ -52,7 +52,7 @@ keepNeighbours(state);
 keepProfile(state);
 api.operators().then(
   ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
-  () => {}, // words of operators are a comfort that the view can do without
+  () => {}, // descriptions of operators are optional here
 );
-// What the link speaks of is the one job that is asked for here, when its result is no longer kept.
+// The only job started here is the linked compilation, when its result was evicted.
 if (link) void createCompiler(state, work.submit).restore();

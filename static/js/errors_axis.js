@@ -1,4 +1,4 @@
-// Errors on a logarithmic axis, and how they are written. Pure.
+// Errors on a logarithmic axis, and their text. Pure.
 
 /**
  * @typedef {import("./wire.js").CheckedStage} CheckedStage
@@ -9,11 +9,11 @@
  * @property {number} most power of ten at which it ends
  */
 
-/** What is 0 has a place of its own before the axis. */
+/** Width reserved before the axis for an error of 0. */
 const BEFORE = 0.07;
 
 /**
- * The powers of ten around all errors and what is allowed.
+ * The powers of ten around all errors and the tolerance.
  * @param {Numerics} found
  * @returns {Axis}
  */
@@ -26,7 +26,7 @@ export function axisOf({ rows, program, allowed }) {
 }
 
 /**
- * Where an error lies, between 0 and 1; one that is no number at the end.
+ * The position of an error, between 0 and 1; NaN at the end.
  * @param {Axis} axis
  * @param {number | null} error
  */
@@ -38,7 +38,7 @@ export function shareOf({ least, most }, error) {
 }
 
 /**
- * Powers of ten to write on the axis, at most so many.
+ * Powers of ten to label on the axis, at most `most`.
  * @param {Axis} axis
  * @param {number} most
  */
@@ -48,7 +48,7 @@ export function ticksOf({ least, most: end }, most = 6) {
 }
 
 /**
- * The stages that are worth a line: those whose pass changed the graph, and the one at hand.
+ * The stages to plot: those whose pass changed the graph, and the current one.
  * @param {CheckedStage[]} rows
  * @param {number} stage
  */
@@ -57,7 +57,7 @@ export function shownStages(rows, stage) {
 }
 
 /**
- * An error as a number people read: "2.1e-7".
+ * Format an error: "2.1e-7".
  * @param {number | null} error
  * @param {number} digits after the point
  */
@@ -69,7 +69,7 @@ export function formatError(error, digits = 1) {
 }
 
 /**
- * The least number of one digit that an error does not exceed: "3e-7" of 2.1e-7.
+ * Round an error up to one digit: "3e-7" for 2.1e-7.
  * @param {number} error
  */
 export function atMost(error) {
@@ -80,7 +80,7 @@ export function atMost(error) {
 }
 
 /**
- * Values with the largest error first; what is no number before all.
+ * Sort values by decreasing error, NaN first.
  * @param {import("./wire.js").CheckedValue[]} values
  */
 export function worstFirst(values) {
@@ -95,7 +95,7 @@ const FLOPS_AT_ONCE = 2e7;
 const NODES_AT_ONCE = 100;
 
 /**
- * Whether a check takes about a second, so that nobody needs to ask for it.
+ * Whether a check takes about 1 s, short enough to start without a click.
  * @param {import("./wire.js").Result} result
  */
 export function isQuick({ complete, kernels, model }) {

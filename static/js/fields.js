@@ -1,19 +1,19 @@
-// Kinds of what a URL's fragment keeps: how each is written, and what is made of a text that is none.
+// Kinds of fields in a URL's fragment: how each is written and read. An invalid text gives the default.
 
 /**
  * @template T
  * @typedef {object} Field
- * @property {T} start where a fragment says nothing
- * @property {(value: T) => string[]} write one text for each time that its name stands in the fragment
- * @property {(texts: string[]) => T} read of one text at least
- * @property {string} [as] its name in the fragment, where that is not its own
+ * @property {T} start default value
+ * @property {(value: T) => string[]} write one text per occurrence of its name in the fragment
+ * @property {(texts: string[]) => T} read from at least one text
+ * @property {string} [as] its name in the fragment, if different
  */
 
 /**
- * One text.
+ * A field with a single text.
  * @template T
  * @param {T} start
- * @param {(text: string) => T | null} read null for what cannot be understood
+ * @param {(text: string) => T | null} read null for an invalid text
  * @param {(value: T) => string} [write]
  * @returns {Field<T>}
  */
@@ -27,7 +27,7 @@ export function one(start, read, write = String) {
 }
 
 /**
- * Any text, or one of a form.
+ * Any text, or one that matches a form.
  * @param {string} [start]
  * @param {RegExp} [form]
  * @returns {Field<string>}
@@ -36,7 +36,7 @@ export const text = (start = "", form) =>
   one(start, (said) => (!form || form.test(said) ? said : null));
 
 /**
- * One of several words; the first is where one starts unless another is named.
+ * One of several words; the first is the default unless another is given.
  * @template {string} T
  * @param {readonly T[]} allowed
  * @param {NoInfer<T>} [start]
@@ -46,7 +46,7 @@ export const choice = (allowed, start = allowed[0]) =>
   one(/** @type {T} */ (start), (said) => allowed.find((each) => each === said) ?? null);
 
 /**
- * A whole number, brought between two bounds.
+ * An integer, clamped between two bounds.
  * @param {number} start
  * @param {number} [least]
  * @param {number} [most]
@@ -58,7 +58,7 @@ export const whole = (start, least = -Infinity, most = Infinity) =>
   );
 
 /**
- * Numbers that belong together; `same` are those that a fragment does not say.
+ * A tuple of numbers; `same` is the default, which the fragment omits.
  * @template {number[]} T
  * @param {T} start
  * @param {(numbers: number[]) => boolean} fits
@@ -75,7 +75,7 @@ export const numbers = (start, fits) =>
   );
 
 /**
- * Texts, each once and only those of a form.
+ * A set of texts that match a form.
  * @param {string} as
  * @param {(text: string) => boolean} [fits]
  * @returns {Field<string[]>}

@@ -1,4 +1,4 @@
-// Numbers that are shown large with their words, and bars for shares.
+// Large figures with labels, and bars for shares.
 import { el } from "./dom.js";
 import { word } from "./words.js";
 

@@ -1,5 +1,5 @@
-// Where the boxes of a flame chart lie: the whole run on top, below it name scopes or operators, ONNX
-// nodes and kernels, each as wide as the time that was measured.
+// Layout of a flame chart: the whole run on top, below it name scopes or operators, ONNX nodes and
+// kernels, each as wide as its measured time.
 
 /**
  * @typedef {import("./wire.js").Profile} Profile
@@ -8,13 +8,13 @@
  * @typedef {"run" | "scope" | "operator" | "node" | "kernel"} Kind
  *
  * @typedef {object} Flame a part of the run
- * @property {string} key unique, and the same as long as the names are
+ * @property {string} key unique, and stable while the names are
  * @property {string} name
  * @property {Kind} kind
  * @property {number} seconds
- * @property {number} share of the kernel's time, for a kernel: 1 for one that is nobody else's
- * @property {number} kernel its number, -1 for what is none
- * @property {string} family of what takes longest in it
+ * @property {number} share of the kernel's time, for a kernel: 1 when it belongs to a single parent
+ * @property {number} kernel its number, -1 for other kinds
+ * @property {string} family of the longest kernel in it
  * @property {string[]} origins
  * @property {Flame | null} parent
  * @property {Flame[]} children in the order they first run
@@ -26,11 +26,11 @@ export const ROW = 24;
 const GAP = 1;
 const LEAST_PIXELS = 0.75;
 
-/** What joins the names of a key: no name of a node has it. */
+/** Separator of the names in a key; no node's name contains it. */
 const JOIN = "\t";
 
 /**
- * Name scopes where most ONNX nodes have them, else operators.
+ * Group by name scopes when most ONNX nodes have one, else by operators.
  * @param {Profile} profile
  * @returns {Grouping}
  */
@@ -46,7 +46,7 @@ function pieces(name) {
 }
 
 /**
- * The run as a tree. A fused kernel is below each of its ONNX nodes with the node's share of it.
+ * The run as a tree. A fused kernel appears below each of its ONNX nodes, with that node's share.
  * @param {Profile} profile
  * @param {Kernel[]} kernels
  * @param {object} options
@@ -123,7 +123,7 @@ export function allOf(at) {
 }
 
 /**
- * The part with this key; the whole for one that is not there.
+ * The part with this key, or the whole run if absent.
  * @param {Flame} root
  * @param {string} key
  */
@@ -136,7 +136,7 @@ export function pathTo(at) {
   return at.parent ? [...pathTo(at.parent), at] : [at];
 }
 
-/** How many rows are drawn when one looks into a part. @param {Flame} within */
+/** The number of rows drawn when zoomed into a part. @param {Flame} within */
 export function rowsOf(within) {
   return pathTo(within).length - 1 + depth(within);
 }
@@ -147,7 +147,7 @@ function depth(at) {
 }
 
 /**
- * The boxes that can be seen: what is around `within` over the whole width, and all below it.
+ * The visible boxes: the ancestors of `within` at full width, and all its descendants.
  * @param {Flame} within
  * @param {{width: number}} size
  * @returns {FlameBox[]}
@@ -183,8 +183,8 @@ export function flameAt(boxes, { x, y }) {
 }
 
 /**
- * Where an arrow key leads: to a neighbour of the same parent, to what is around, or to what takes
- * longest inside. Stays where there is nothing.
+ * The target of an arrow key: a sibling, the parent, or the longest child; the same part if there
+ * is none.
  * @param {Flame} at
  * @param {"left" | "right" | "up" | "down"} direction
  * @returns {Flame}
@@ -198,8 +198,8 @@ export function nextFlame(at, direction) {
 }
 
 /**
- * The kernel that is next when they are walked from the one that takes longest, all its parts together;
- * its largest part stands for it. The first for none.
+ * The next kernel in decreasing order of total time, represented by its largest part; the slowest
+ * one when none is in focus.
  * @param {Flame} within
  * @param {Flame | null} at
  * @param {1 | -1} by
@@ -219,7 +219,7 @@ export function nextSlowest(within, at, by) {
 }
 
 /**
- * The part of the run that stands for a kernel: its largest, null when nothing was measured of it.
+ * The largest part of a kernel; null when the kernel was not measured.
  * @param {Flame} root
  * @param {number} kernel
  * @returns {Flame | null}
@@ -230,8 +230,8 @@ export function largestOf(root, kernel) {
 }
 
 /**
- * What the measured kernels say together. Units: seconds; `worth` is what they take beyond the least
- * that the machine needs, each kernel for itself.
+ * Totals over the measured kernels, in seconds; `worth` sums each kernel's time above its
+ * lower bound.
  * @param {Profile} profile
  */
 export function together({ kernels, run }) {
@@ -246,7 +246,7 @@ export function together({ kernels, run }) {
   };
 }
 
-/** Seconds that a kernel takes beyond the least; 0 where that is not known. @param {import("./wire.js").KernelTimes} times */
+/** Seconds of a kernel above its lower bound; 0 when the bound is unknown. @param {import("./wire.js").KernelTimes} times */
 export function worthOf({ median_s, predicted_s }) {
   return predicted_s === null ? 0 : Math.max(0, median_s - predicted_s);
 }

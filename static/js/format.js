@@ -1,8 +1,8 @@
-// Numbers as people read them. Units: bytes in powers of 1024, seconds, operations.
+// Formats numbers with units: bytes in powers of 1024, seconds, operations.
 
 /**
- * Commas between thousands, three digits after the point at most. A browser's own formats do the same,
- * and take the better part of a frame when they are asked for the first time.
+ * Commas between thousands, three digits after the point at most. The browser's own formats give the
+ * same text, but their first use takes most of a frame.
  * @param {number} value
  */
 function grouped(value) {

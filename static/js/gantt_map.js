@@ -1,12 +1,12 @@
-// Where the bars of a schedule lie on its chart: time to the right, a row for each device and each
-// channel of a link; below them how full each memory is, over the same time.
+// Layout of a schedule's Gantt chart: time to the right, a row for each device and each channel of a
+// link; below, the use of each memory over the same time.
 
 /**
  * @typedef {import("./wire.js").Placement} Placement
  * @typedef {import("./wire.js").Platform} Platform
  * @typedef {[from: number, to: number]} Span shares of the whole time that are in view
  *
- * @typedef {object} Activity something that takes time on a device or link
+ * @typedef {object} Activity a kernel on a device or a transfer over a link
  * @property {number} number its place among all, tasks first
  * @property {"task" | "move"} kind
  * @property {string} name
@@ -33,7 +33,7 @@
  * @property {{x: number, y: number}[]} path corners of the critical path
  * @property {{store: Store, box: Box, corners: {x: number, y: number}[]}[]} stores
  * @property {{x: number, seconds: number}[]} ticks
- * @property {number | null} boundX where no schedule can have ended before
+ * @property {number | null} boundX lower bound of the makespan
  */
 
 const MARGIN = { left: 86, top: 20, right: 14, bottom: 26 };
@@ -44,11 +44,11 @@ const APART = 12;
 
 /** @type {Span} */
 export const WHOLE = [0, 1];
-/** The least share of the time that can be in view. */
+/** The smallest share of the time that a view may show. */
 const LEAST = 0.002;
 
 /**
- * A schedule as rows of what goes on.
+ * A schedule as rows of activities.
  * @param {Platform} platform
  * @param {Placement} placement
  * @returns {Chart}
@@ -116,7 +116,7 @@ export function chartOf(platform, placement) {
 }
 
 /**
- * Transfers of one link by channel, so that none lies on another.
+ * Assign the transfers of a link to channels without overlaps.
  * @param {Activity[]} moves by their start
  * @returns {Activity[][]}
  */
@@ -131,7 +131,7 @@ function lanes(moves) {
   return found;
 }
 
-/** How high the picture of a chart is, in pixels. @param {Chart} chart */
+/** The height of a chart, in pixels. @param {Chart} chart */
 export function heightOf({ rows, stores }) {
   return MARGIN.top + rows.length * ROW + stores.length * (STORE + APART) + MARGIN.bottom;
 }
@@ -189,7 +189,7 @@ export function layoutGantt(chart, [from, to], size) {
 }
 
 /**
- * Round times between two, at most so many: multiples of 1, 2 or 5 times a power of ten.
+ * At most `most` tick times between two: multiples of 1, 2 or 5 times a power of ten.
  * @param {number} from
  * @param {number} to
  * @param {number} most
@@ -205,7 +205,7 @@ function roundTimes(from, to, most) {
 }
 
 /**
- * The course of a memory as corners that are level between changes.
+ * The use of a memory as corners of a step curve.
  * @param {Store} store
  * @param {Box} box
  * @param {number} whole
@@ -221,7 +221,7 @@ function cornersOf({ course, peak }, box, whole, x) {
 }
 
 /**
- * What lies at a point, the narrowest first, with a pixel or two of mercy for narrow bars.
+ * The narrowest activity at a point, with a tolerance of 1 or 2 pixels for narrow bars.
  * @param {GanttMap} map
  * @param {{x: number, y: number}} point
  * @returns {Activity | null}
@@ -238,7 +238,7 @@ export function activityAt({ bars }, point) {
 }
 
 /**
- * Where an arrow key leads: left and right along the row, up and down to what goes on about then.
+ * The target of an arrow key: left and right along the row, up and down to the nearest activity in time.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {"left" | "right" | "up" | "down"} direction
@@ -266,7 +266,7 @@ function nearest(activities, seconds) {
 }
 
 /**
- * What comes after on the critical path, or before; from elsewhere the nearest on it.
+ * The next or previous activity on the critical path; from off the path, the nearest on it.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {1 | -1} by
@@ -281,7 +281,7 @@ export function nextCritical({ path }, here, by) {
 }
 
 /**
- * A part of the time, larger or smaller around a place in it.
+ * Zoom a time span around a point in it.
  * @param {Span} span
  * @param {number} factor below 1 shows less
  * @param {number} at share of the view that stays where it is
@@ -293,7 +293,7 @@ export function zoomed([from, to], factor, at = 0.5) {
 }
 
 /**
- * A part of the time, later or earlier by shares of the whole, as far as there is time.
+ * Shift a time span by a share of the whole, within bounds.
  * @param {Span} span
  * @param {number} by
  * @returns {Span}
@@ -304,7 +304,7 @@ export function shifted([from, to], by) {
 }
 
 /**
- * The part of the time moved so that something in it is in view.
+ * Move a time span so that an activity is in view.
  * @param {Chart} chart
  * @param {Span} span
  * @param {Activity} activity

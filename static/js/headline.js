@@ -1,4 +1,4 @@
-// One line about a compiled model: how it shrank, its kernels, the time of a run.
+// Summarises a compiled model in one line: reduction in nodes, kernels, time of a run.
 import { formatSeconds } from "./format.js";
 import { word } from "./words.js";
 

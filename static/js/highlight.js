@@ -1,4 +1,4 @@
-// Colours for code, a line at a time: comments (and reasons), keywords, types, numbers, names, labels, vectors.
+// Highlights code line by line: comments (and reasons), keywords, types, numbers, names, labels, vectors.
 
 /** @typedef {[kind: string, text: string]} Token kind "" for plain text */
 
@@ -52,14 +52,14 @@ GRAMMARS.computation = GRAMMARS.loops;
 GRAMMARS.schedule = GRAMMARS.loops;
 
 /**
- * The pieces of a line; joined they are the line.
+ * Split a line into tokens; joined, they give the line again.
  * @param {string} language one of the parts of a kernel; another gives one plain piece
  * @param {string} line
  * @returns {Token[]}
  */
 export function highlight(language, line) {
   const grammar = GRAMMARS[language];
-  // Nobody reads colours in lines of thousands of characters.
+  // Lines of thousands of characters stay plain.
   if (!grammar || line.length > 1000) return [["", line]];
   /** @type {Token[]} */
   const tokens = [];

@@ -1,5 +1,5 @@
-// Which kernels of two compilations of one model do the same: those made of the same ONNX nodes, and
-// of the rest those that share most.
+// Matches the kernels of two compilations of one model: first those with the same ONNX nodes, then
+// those that share most nodes.
 
 /**
  * @typedef {import("./wire.js").Kernel} Kernel
@@ -7,14 +7,14 @@
  * @typedef {object} KernelPair
  * @property {Kernel | null} a
  * @property {Kernel | null} b
- * @property {number} shared ONNX nodes that both are made of
- * @property {number} all ONNX nodes that one of them is made of
- * @property {Kernel | null} elsewhere of a kernel without a partner: the other compilation's kernel that
- *   is made of most of its nodes
+ * @property {number} shared number of ONNX nodes in both kernels
+ * @property {number} all number of ONNX nodes in at least one of them
+ * @property {Kernel | null} elsewhere for a kernel without a partner: the other compilation's kernel
+ *   with most of its nodes
  */
 
 /**
- * Every kernel of both once: in the order of A, those of B alone last.
+ * Pairs of kernels, each kernel once: in the order of A, then those only in B.
  * @param {Kernel[]} a
  * @param {Kernel[]} b
  * @returns {KernelPair[]}
@@ -27,7 +27,7 @@ export function pairKernels(a, b) {
     partners.set(x, y);
     free.delete(y);
   };
-  // One node may become several kernels: those with the same operator belong together.
+  // One node may give several kernels: match those with the same operator.
   for (const keyOf of [(/** @type {Kernel} */ k) => `${k.op}\0${nodesOf(k)}`, nodesOf]) {
     const waiting = grouped([...free], keyOf);
     for (const kernel of a) {
@@ -52,7 +52,7 @@ export function pairKernels(a, b) {
 }
 
 /**
- * The pair of two kernels that somebody chose; at least one.
+ * The pair of the chosen kernels, at least one of them given.
  * @param {Kernel | null} a
  * @param {Kernel | null} b
  * @returns {KernelPair}
@@ -64,7 +64,7 @@ export function pairOf(a, b) {
 }
 
 /**
- * The pair that takes longest in one of the two, of those that have code in both; else the first.
+ * The slowest pair among those with code in both compilations, else the first pair.
  * @param {KernelPair[]} pairs
  * @returns {KernelPair | undefined}
  */
@@ -75,7 +75,7 @@ export function longestPair(pairs) {
   return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
 }
 
-/** Kernels of no node at all have nothing but their names. @param {Kernel} kernel */
+/** The key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
 function nodesOf({ origins, name }) {
   return origins.length ? [...new Set(origins)].sort().join("\n") : `\n${name}`;
 }
@@ -121,8 +121,8 @@ function most(kernel, users) {
 }
 
 /**
- * More nodes in common first, then fewer besides, then more work in the smaller of the two: of a chain
- * that one compilation fused, the kernel that does most.
+ * Order by more shared nodes, then fewer other nodes, then more work in the smaller kernel. From a
+ * chain fused in only one compilation, this picks the kernel with most work.
  * @param {Overlap} x
  * @param {Overlap} y
  */

@@ -1,4 +1,4 @@
-// The keyboard: one table that binds the keys and that the `?` list is read from.
+// The keyboard: one table for the bindings and for the list behind `?`.
 //
 // What a key does is described in templates/words/keys.html under `key.ID`. Single-letter keys can be
 // switched off in the list (WCAG 2.1.4); then only keys with a modifier and the named ones work.
@@ -8,7 +8,7 @@ const STORED = "compilarium.single-keys";
 /**
  * @typedef {object} Key
  * @property {string} id
- * @property {string[]} keys as `event.key` says it, with "Shift+", "Control+" in front
+ * @property {string[]} keys values of `event.key`, with "Shift+", "Control+" in front
  * @property {"walk" | "start" | "anywhere"} where
  * @property {"page" | "graph"} scope "graph": only while the drawing has the focus
  */
@@ -55,7 +55,7 @@ export const KEYS = [
 ];
 
 /**
- * How an event is written in the table. Shift is part of a printed character already.
+ * The chord of an event as in the table. A printed character already includes Shift.
  * @param {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean}} event
  * @returns {string}
  */
@@ -71,7 +71,7 @@ export function chord(event) {
 }
 
 /**
- * The row of the table that a chord means here; the drawing's own rows come first.
+ * Look up a chord; the drawing's own rows take precedence.
  * @param {string} pressed
  * @param {{where: string, inGraph: boolean, single: boolean}} context
  * @returns {Key | undefined}
@@ -89,7 +89,7 @@ export function findKey(pressed, context) {
   );
 }
 
-/** @returns {boolean} whether single letters act */
+/** @returns {boolean} whether single-letter keys are enabled */
 export function singleKeys() {
   return localStorage.getItem(STORED) !== "off";
 }
@@ -123,7 +123,7 @@ export function bindKeys(where, actions) {
 }
 
 /**
- * Whether the element under the keyboard needs this key itself.
+ * Whether the focused element needs this key itself.
  * @param {HTMLElement} target
  * @param {string} pressed
  */

@@ -3,14 +3,14 @@
 /** @typedef {{kind: "" | "added" | "removed", text: string}} DiffLine */
 
 /**
- * Every line of both, removed ones before added ones.
+ * All lines of both texts, removed lines before added ones.
  * @param {string} before
  * @param {string} after
  * @returns {DiffLine[]}
  */
 export function lineDiff(before, after) {
   const [a, b] = [before, after].map((text) => (text === "" ? [] : text.replace(/\n$/, "").split("\n")));
-  /** common[i][j]: lines that a from i and b from j share at most */
+  /** common[i][j]: length of the longest common subsequence of a from i and b from j */
   const common = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)

@@ -1,4 +1,4 @@
-// How the lines of a kernel's texts hang together: Loop IR, LLVM, assembly.
+// Links between the lines of a kernel's texts: Loop IR, LLVM IR, assembly.
 
 /** @typedef {import("./wire.js").KernelLinks} KernelLinks */
 
@@ -7,7 +7,7 @@ export const LINKED = /** @type {const} */ (["loops", "llvm", "asm"]);
 /** @typedef {typeof LINKED[number]} Linked */
 
 /**
- * Whether the links, which a job makes last, can be asked for.
+ * Whether the links, the last product of a job, are available.
  * @param {Pick<import("./page.js").Page, "result" | "ready">} page
  */
 export function areLinked({ result, ready }) {
@@ -15,7 +15,7 @@ export function areLinked({ result, ready }) {
 }
 
 /**
- * The line of Loop IR for which a line of a text was written.
+ * The line of Loop IR that a line of another text implements.
  * @param {KernelLinks | null} links
  * @param {Linked} part
  * @param {number} line from 0
@@ -29,7 +29,7 @@ export function loopLine(links, part, line) {
 }
 
 /**
- * Lines of a text that were written for a line of Loop IR.
+ * The lines of a text that implement a line of Loop IR.
  * @param {KernelLinks | null} links
  * @param {Linked} part
  * @param {number} loop from 0, -1 for none

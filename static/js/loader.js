@@ -6,11 +6,11 @@ import { nextStage } from "./stages.js";
 
 /** @typedef {import("./wire.js").StageGraph} StageGraph */
 
-/** So many presses of a key further graphs are fetched. */
+/** Number of key presses ahead for which graphs are prefetched. */
 const AHEAD = 2;
 
 /**
- * Fetches, once they are there, the answers to which nodes are one kernel.
+ * Fetch the fusion verdicts of neighbours once they exist.
  * @param {import("./page.js").PageState} state
  * @returns {() => void}
  */
@@ -21,13 +21,13 @@ export function keepNeighbours(state) {
       const found = await parts.neighbours();
       if (state.get().parts === parts) state.set({ neighbours: found });
     } catch {
-      // A job that was stopped before has none; nothing else waits for them.
+      // A job stopped earlier has none; nothing else waits for them.
     }
   });
 }
 
 /**
- * What the keys lead to next, and what comes after it: who holds a key down is quicker than the server.
+ * Prefetch the next graphs in both directions: a key held down is faster than the server.
  * @param {import("./api.js").Parts} parts
  * @param {import("./wire.js").Stage[]} stages
  * @param {number} from
@@ -43,12 +43,12 @@ function fetchAhead(parts, stages, from) {
 }
 
 /**
- * The graph of a stage and what it is compared with.
+ * The graph of a stage and its base of comparison.
  * @param {import("./api.js").Parts} parts
  * @param {import("./wire.js").Stage[]} stages
  * @param {number} stage
  * @param {number} base -1 for the stage before
- * @returns {Promise<{graph: StageGraph, before: StageGraph | null}>} without a chosen base the same objects each time
+ * @returns {Promise<{graph: StageGraph, before: StageGraph | null}>} the same objects each time, unless a base is chosen
  */
 export async function graphsAt(parts, stages, stage, base) {
   const other = comparedWith(stages, stage, base);

@@ -1,4 +1,4 @@
-// The page: makes the state from the URL, keeps the two in step, and mounts the screen they ask for.
+// Entry point of the page: derives the state from the URL, synchronises both, and mounts screens.
 import { api } from "./api.js";
 import { checkerOf } from "./checking.js";
 import { asProblem, createCompiler, submitLinked } from "./compile.js";
@@ -28,7 +28,7 @@ import { work } from "./work.js";
 const WRITE_AFTER_MS = 120;
 
 startTheme();
-// A link gives the state, unless one has walked on from it and loads the page again.
+// A link gives the initial state; after navigation, a reload keeps the later state.
 const { link, problem: noLink } = openedLink(document);
 const place = fromFragment(location.hash || !link ? location.hash : link.fragment);
 /** @type {import("./page.js").Page} */
@@ -55,7 +55,7 @@ let actions = general;
 let stopScreen = () => {};
 let screen = "";
 
-// Who looks at the start will have a graph to draw soon: its workers are started when nothing else is.
+// A graph will follow the start screen soon: start its workers when the page is idle.
 addEventListener("load", () => {
   whenIdle(() => {
     layouter.warm(state.get().screen === "start");
@@ -77,7 +77,7 @@ state.watch(["screen", "result"], (page) => {
   screen = next;
   stopScreen();
   actions = general;
-  // A screen is enough for a task of its own, beside the one that has asked for it.
+  // Mounting a screen takes a task of its own.
   stopScreen = inOwnTask(() => {
     document.body.dataset.screen = next;
     if (next === "start") return mountStart(main, state, compiler);
@@ -103,7 +103,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
   if (page.model.startsWith("upload:")) title.textContent = name;
   says.textContent = headline(page.result);
-  // Both may be cut.
+  // CSS may truncate both.
   title.title = title.textContent ?? "";
   says.title = says.textContent;
   place.append(title, says);
@@ -143,7 +143,7 @@ bindKeys(
   new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }),
 );
 
-// The URL follows the state. Coming to another screen or result is a step of the history.
+// The URL follows the state. Each new screen or result adds a history entry.
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let writing;
 let pushes = false;
@@ -154,7 +154,7 @@ state.watch(PLACE_KEYS, (page) => {
   if (page.screen !== chapter) {
     chapter = page.screen;
     clearTimeout(writing);
-    // The browser takes its time over a step of the history: not in the task that mounts a screen.
+    // A history entry is slow in the browser: do not add it in the task that mounts a screen.
     writing = setTimeout(() => write(true), 0);
     pushes = true;
     return;
@@ -170,7 +170,7 @@ function write(push) {
   const next = `#${toFragment(state.get())}`;
   if (next === written) return;
   written = next;
-  // Behind a short link the address is that of the page again: the link stands for one state.
+  // After a short link, the URL becomes that of the page: the link stands for a single state.
   if (push) history.pushState(null, "", `/${next}`);
   else history.replaceState(null, "", `/${next}`);
 }
@@ -216,7 +216,7 @@ listen(part(document, "share"), { click: () => openShare(sharing, state) });
 function learn(answer, take) {
   answer.then(take, (problem) => state.set({ problem: asProblem(problem) }));
 }
-/** What the link or the address speaks of; B is asked for again, jobs are not kept for ever. */
+/** Restore the state of the link or URL; B is requested again, since jobs are evicted. */
 async function restore() {
   if (link && isOfAnotherVersion(link)) noteVersion(link);
   if (link?.other && !state.get().other)

@@ -1,5 +1,5 @@
-// What was measured of the program that is shown: the first time by its compilation, and again when
-// somebody asks. The newest figures are everybody's: the kernels of the result get them too.
+// Measurements of the shown program: first by its compilation, later on request. The kernels of the
+// result always show the newest figures.
 import { api } from "./api.js";
 import { LINKED, jobBeside } from "./beside.js";
 import { childJob } from "./child_job.js";
@@ -12,22 +12,22 @@ import { word } from "./words.js";
  * @typedef {import("./wire.js").Result} Result
  */
 
-/** A measuring that the server has forgotten: what the compilation measured is still there. */
+/** State after the server evicted a measurement: the compilation's own figures remain. */
 const GONE = () => ({
   measured: "",
   measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
 });
 
-/** @type {ReturnType<typeof childJob> | null} the job that is measuring now */
+/** @type {ReturnType<typeof childJob> | null} the running measurement job */
 let running = null;
 
 /**
- * Keeps `profile` in step with the compilation that is shown, or with the measuring that the URL names.
+ * Keep `profile` in step with the shown compilation, or with the measurement named in the URL.
  * @param {PageState} state
  * @returns {() => void}
  */
 export function keepProfile(state) {
-  /** A short link names the last measuring, if it is still kept. @param {import("./api.js").Parts} parts */
+  /** Resolve a short link to the last measurement, if the server keeps it. @param {import("./api.js").Parts} parts */
   async function named(parts) {
     const job = await jobBeside(parts, "profile", LINKED).catch(() => null);
     const { parts: now, measured } = state.get();
@@ -59,7 +59,7 @@ export function keepProfile(state) {
 }
 
 /**
- * The result with other figures of its run and kernels; itself when it has them already.
+ * The result with new figures of its run and kernels; unchanged when it has them already.
  * @param {Result} result
  * @param {Profile} profile
  * @returns {Result}
@@ -89,7 +89,7 @@ export function withFigures(result, { run, kernels }) {
 }
 
 /**
- * Measures again; `measuring` in the state tells how far it is.
+ * Measure again; `measuring` in the state holds the progress.
  * @param {PageState} state
  * @param {import("./wire.js").ProfileOptions} options
  */
@@ -120,7 +120,7 @@ export async function measureAgain(state, options) {
   }
 }
 
-/** Ends the measuring that runs; what was measured before stays. @param {PageState} state */
+/** Cancel the running measurement; earlier figures stay. @param {PageState} state */
 export function stopMeasuring(state) {
   state.set({ measuring: null });
   running?.cancel();

@@ -1,12 +1,11 @@
-// Where buffers lie on the picture of the arena: steps to the right, offsets upwards; the bytes that
-// are alive in each step below, over the same steps.
+// Layout of the memory plan: steps to the right, offsets upwards; below, the live bytes of each step.
 
 /**
  * @typedef {import("./wire.js").Memory} Memory
  * @typedef {import("./wire.js").Buffer} Buffer
  * @typedef {{buffer: Buffer, x: number, y: number, w: number, h: number}} Rect
  * @typedef {{before: number, after: number, x1: number, x2: number, y: number}} Edge from the end of
- *   a buffer to the start of the one that took over its place
+ *   a buffer to the start of its successor in the same memory
  * @typedef {{left: number, top: number, right: number, bottom: number}} Box
  * @typedef {{x: number, y: number}} Point
  *
@@ -14,10 +13,10 @@
  * @property {Rect[]} rects
  * @property {Edge[]} edges
  * @property {Box} plot
- * @property {Box} below where the curves are
- * @property {Point[]} live corners of the curve of bytes alive
- * @property {Point[]} used corners of the curve of bytes used
- * @property {{x: number, y: number}} fullest the middle of the step with the most bytes alive
+ * @property {Box} below area of the curves
+ * @property {Point[]} live corners of the curve of live bytes
+ * @property {Point[]} used corners of the curve of bytes occupied
+ * @property {{x: number, y: number}} fullest the middle of the step with most live bytes
  * @property {number} peakY
  * @property {number} boundY
  * @property {{y: number, bytes: number}[]} byteTicks
@@ -25,7 +24,7 @@
  */
 
 const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
-/** How much of the height the curves take, and how far they stay from the map, in pixels. */
+/** Share of the height for the curves, and their distance from the map in pixels. */
 const CURVES = { share: 0.24, apart: 16 };
 
 /**
@@ -81,7 +80,7 @@ export function layoutMemory(memory, size) {
 }
 
 /**
- * The byte in the middle of what two buffers both lie in.
+ * The middle byte of the overlap of two buffers.
  * @param {Buffer} a
  * @param {Buffer} b
  * @returns {number}
@@ -91,7 +90,7 @@ function sharedMiddle(a, b) {
 }
 
 /**
- * The corners of a curve that is level over each step.
+ * The corners of a step curve.
  * @param {number[]} bytes by step
  * @param {(step: number) => number} x
  * @param {(bytes: number) => number} y
@@ -105,7 +104,7 @@ function corners(bytes, x, y) {
 }
 
 /**
- * Round values from 0 up to a limit, at most so many steps apart.
+ * Round tick values from 0 to a limit, in at most `n` intervals.
  * @param {number} limit
  * @param {number} n
  * @param {number} base 10, or 1024 for bytes
@@ -147,7 +146,7 @@ export function rectAt(rects, point) {
 }
 
 /**
- * The buffer that an arrow key leads to: left and right in time, up and down among those alive.
+ * The target of an arrow key: left and right in time, up and down among live buffers.
  * @param {Memory} memory
  * @param {number} from index of a buffer, -1 for none
  * @param {"left" | "right" | "up" | "down"} direction
@@ -168,7 +167,7 @@ export function nextBuffer({ buffers }, from, direction) {
 }
 
 /**
- * The buffers that fill the fullest step, largest first.
+ * The live buffers of the peak step, largest first.
  * @param {Memory} memory
  * @returns {Buffer[]}
  */
@@ -179,7 +178,7 @@ export function atFullest({ buffers, fullest_step }) {
 }
 
 /**
- * The most bytes that are alive at once.
+ * The peak of live bytes.
  * @param {Memory} memory
  * @returns {number}
  */
@@ -188,7 +187,7 @@ export function liveBytes({ live_bytes, fullest_step }) {
 }
 
 /**
- * The share of what is used that is not alive, over all steps: holes below the highest buffer.
+ * The share of occupied bytes that are not live, over all steps: holes below the highest buffer.
  * @param {Memory} memory
  * @returns {number}
  */

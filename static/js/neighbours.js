@@ -1,4 +1,4 @@
-// One kernel or two: what the ledger says of the edges of the model, for an edge at any stage.
+// Fusion verdicts: the ledger's decision for each edge of the model, mapped to edges at any stage.
 
 /**
  * @typedef {import("./wire.js").GraphNode} GraphNode
@@ -8,13 +8,13 @@
  * @typedef {object} Verdict
  * @property {GraphNode} other the node at the other end
  * @property {"reads" | "read by"} side
- * @property {Neighbour[]} answers of the edges of the model that this edge came from
+ * @property {Neighbour[]} answers verdicts of the edges of the model behind this edge
  */
 
 /**
- * The verdicts on every edge of a node. An edge inside what has become one node has no answer left.
+ * The verdicts on every edge of a node. An edge inside a fused node has no verdict.
  * @param {GraphNode} node
- * @param {import("./wire.js").StageGraph} graph in which it stands
+ * @param {import("./wire.js").StageGraph} graph that contains the node
  * @param {Neighbours | null} neighbours
  * @returns {Verdict[]}
  */

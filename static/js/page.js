@@ -1,4 +1,4 @@
-// All that the page knows at a moment: the place from the URL, and what the server said about it.
+// The state of the page: the place from the URL, and the answers of the server about it.
 import { START } from "./url.js";
 
 /**
@@ -14,39 +14,39 @@ import { START } from "./url.js";
  * @property {import("./wire.js").PassEvent[]} passes done so far
  *
  * @typedef {object} Checking
- * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: a link named one that is no longer kept
- * @property {string} words what it is doing
+ * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: the linked one was evicted
+ * @property {string} words current activity
  * @property {import("./wire.js").Numerics | null} found so far
  * @property {PageProblem | null} problem
  *
  * @typedef {{share: number, words: string, problem: PageProblem | null}} Measuring
  *
  * @typedef {object} Data
- * @property {import("./work.js").Work | null} work what may be asked of the server; null where one only looks
- * @property {import("./wire.js").Job[]} beside where one only looks: the jobs about the result whose findings are here
+ * @property {import("./work.js").Work | null} work requests to the server; null in read-only views
+ * @property {import("./wire.js").Job[]} beside in read-only views: the jobs whose findings are present
  * @property {import("./wire.js").About | null} about
  * @property {import("./wire.js").Sample[] | null} samples
  * @property {import("./wire.js").Pipelines | null} pipelines
  * @property {Map<string, import("./wire.js").OperatorInfo>} operators
  * @property {import("./wire.js").Upload | null} upload
- * @property {import("./wire.js").Result | null} inspected what is known of the chosen model before compiling
- * @property {import("./writing.js").Reading | null} reading of the model that is being written
+ * @property {import("./wire.js").Result | null} inspected facts about the chosen model before compiling
+ * @property {import("./writing.js").Reading | null} reading check of the model in the editor
  * @property {Progress} progress
  * @property {PageProblem | null} problem
  * @property {number} partial stages of a job that failed which can be walked
  * @property {import("./api.js").Parts | null} parts
  * @property {import("./wire.js").Result | null} result
- * @property {string[]} ready what a running job has told to be there: "code", "measure", "listing" ...
+ * @property {string[]} ready parts that a running job has announced: "code", "measure", "listing" ...
  * @property {import("./wire.js").StageGraph | null} graph of the stage
  * @property {import("./wire.js").StageGraph | null} before of the stage before it
  * @property {import("./wire.js").Provenance | null} provenance
  * @property {import("./wire.js").Neighbours | null} neighbours
- * @property {Checking} numerics how far the numbers are off
- * @property {import("./wire.js").CheckedValues | null} values of the stage, when they were checked
- * @property {import("./wire.js").Placement | null} placement where kernels were placed last
- * @property {import("./wire.js").Profile | null} profile what was measured of the run
- * @property {Measuring | null} measuring null when nothing is being measured
- * @property {string[]} preview ONNX nodes of what the pointer is on in another pane
+ * @property {Checking} numerics the check of the numbers
+ * @property {import("./wire.js").CheckedValues | null} values of the stage, once checked
+ * @property {import("./wire.js").Placement | null} placement last placement of the kernels
+ * @property {import("./wire.js").Profile | null} profile measurements of the run
+ * @property {Measuring | null} measuring null when no measurement runs
+ * @property {string[]} preview ONNX nodes under the pointer in another pane
  * @property {string[]} boxed values of the opened step, before and after it
  *
  * @typedef {import("./url.js").Place & Data} Page
@@ -59,7 +59,7 @@ export const IDLE = { state: "", words: "", share: 0, passes: [] };
 /** @type {Checking} */
 export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
 
-/** What is forgotten when another job comes. */
+/** State that a new job resets. */
 export const NO_RESULT = {
   parts: null,
   result: null,

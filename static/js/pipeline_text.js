@@ -1,11 +1,11 @@
 // The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
-// rows that the editor shows. A row switched off keeps its place behind a "-"; the compiler never
+// rows that the editor shows. A disabled row keeps its place, marked by "-"; the compiler never
 // sees it. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
 
 /**
  * @typedef {object} Row
  * @property {string} name
- * @property {Record<string, string>} options as written; only those that were given
+ * @property {Record<string, string>} options as written; defaults are absent
  * @property {boolean} on
  * @property {string} inside the passes of a group, as written; "" for a pass
  */
@@ -23,7 +23,7 @@ export class PipelineTextError extends Error {
 }
 
 /**
- * Rows of a text form. Throws PipelineTextError with the piece that is not a pass.
+ * Parse a text form into rows. Throws PipelineTextError with the invalid piece.
  * @param {string} text
  * @returns {Row[]}
  */
@@ -78,7 +78,7 @@ function parseOptions(text, piece) {
 }
 
 /**
- * The text form, rows switched off included.
+ * The text form, including disabled rows.
  * @param {Row[]} rows
  * @returns {string}
  */
@@ -87,7 +87,7 @@ export function printPipeline(rows) {
 }
 
 /**
- * What the compiler gets: the rows that are on.
+ * The text for the compiler: enabled rows only.
  * @param {Row[]} rows
  * @returns {string}
  */

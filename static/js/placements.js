@@ -1,4 +1,4 @@
-// Asking the server to place kernels on a platform: a job of its own, followed to its end.
+// Runs jobs that place kernels on a platform, and follows them to their end.
 import { ApiError, api, placementParts } from "./api.js";
 import { childJob } from "./child_job.js";
 
@@ -12,7 +12,7 @@ import { childJob } from "./child_job.js";
 
 /** @typedef {ReturnType<typeof startPlacing>} Placing */
 
-/** @type {Promise<import("./wire.js").Platforms> | null} what there is to choose from, asked for once */
+/** @type {Promise<import("./wire.js").Platforms> | null} platforms and schedulers, requested once */
 let catalogue = null;
 
 export function askPlatforms() {
@@ -24,7 +24,7 @@ export function askPlatforms() {
 }
 
 /**
- * Whether a scheduler is one that every placing job asks, for comparison.
+ * Whether every placement job runs this scheduler for comparison.
  * @param {import("./wire.js").Platforms} known
  * @param {string} scheduler
  */
@@ -32,13 +32,13 @@ export const isQuick = (known, scheduler) =>
   known.schedulers.find(({ name }) => name === scheduler)?.is_quick ?? false;
 
 /**
- * What is being placed or was, for those who wait for it: the pane, the colours, or both.
+ * Running and finished placements with their holders: the pane, the colours, or both.
  * @type {Set<{job: string, options: PlaceOptions, quick: boolean, placing: Placing, holders: Set<object>}>}
  */
 const shared = new Set();
 
 /**
- * Placements of one compilation for one who waits for them. What another one waits for is not asked again.
+ * Placements of one compilation for one holder; holders share requests.
  * @param {string} job that compiled
  * @param {Findings} findings
  */
@@ -47,9 +47,9 @@ export function createPlacements(job, findings) {
   const held = () => [...shared].filter(({ holders }) => holders.has(holder));
   return {
     /**
-     * What all quick schedulers make of it, and the one that is wanted.
+     * Place with all quick schedulers and the requested one.
      * @param {PlaceOptions} options
-     * @param {boolean} quick whether the wanted scheduler is one of the quick ones
+     * @param {boolean} quick whether the requested scheduler is quick
      */
     place(options, quick) {
       const { platform, ahead, scheduler } = options;
@@ -69,7 +69,7 @@ export function createPlacements(job, findings) {
       placing.all.catch(() => shared.delete(asked));
       return placing;
     },
-    /** Ends what nobody waits for any more; what is asked for again starts anew. */
+    /** Release placements; those without holders are cancelled, and a later request starts again. */
     stop() {
       for (const asked of held()) {
         asked.holders.delete(holder);
@@ -78,7 +78,7 @@ export function createPlacements(job, findings) {
         asked.placing.stop();
       }
     },
-    /** Ends all of it, for others who wait too: they hear that it was cancelled. */
+    /** Cancel all placements, for other holders too. */
     cancel() {
       for (const asked of held()) {
         shared.delete(asked);
@@ -104,16 +104,16 @@ function startPlacing(submit) {
   async function whole() {
     const { id, state } = await job.done;
     if (state === "cancelled")
-      throw new ApiError(200, { code: "E-REQUEST-UNKNOWN", message: "it was cancelled" });
+      throw new ApiError(200, { code: "E-REQUEST-UNKNOWN", message: "the placement was cancelled" });
     return placementParts.all(id);
   }
 
   const all = whole();
   return {
-    /** All of them side by side, when the job has ended. */
+    /** All schedules, once the job has ended. */
     all,
     /**
-     * The schedule of one, as soon as it is there.
+     * The schedule of one scheduler, as soon as it exists.
      * @param {string} scheduler
      * @returns {Promise<Placement>}
      */

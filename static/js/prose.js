@@ -1,4 +1,4 @@
-// Words that come from docstrings: paragraphs, and `code` between backticks.
+// Renders text from docstrings: paragraphs, and `code` between backticks.
 import { el } from "./dom.js";
 
 /**
@@ -20,7 +20,7 @@ export function paragraphs(words) {
  * @returns {HTMLParagraphElement}
  */
 export function prose(text, className = "") {
-  // Odd pieces stood between backticks.
+  // Odd pieces were between backticks.
   return el(
     "p",
     { class: className },

@@ -1,9 +1,9 @@
-// The worker that asks the server for what may be large, and reads it: what is left of the value comes
-// first, then the lists that were cut out of it, each a message of its own.
+// The worker that requests and parses large answers. It posts the value without its long lists first,
+// then each list in messages of its own.
 import { answerTo } from "./answers.js";
 import { cutLists } from "./cuts.js";
 
-/** So many leaves are read by the page in a millisecond or two. */
+/** Leaves per message, which the page reads in 1 to 2 ms. */
 const MOST_LEAVES = 6000;
 
 self.onmessage = async (/** @type {MessageEvent<{id: number, address: string}>} */ { data: { id, address } }) => {

@@ -1,5 +1,5 @@
-// Answers that may be large, read without keeping the page from answering: a worker asks for them and
-// reads them, and they come back in pieces. Even what the browser does with their bytes is done there.
+// Reads large answers without blocking the page: a worker requests, receives and parses them, and
+// returns them in pieces.
 import { answerTo } from "./answers.js";
 import { putBack } from "./cuts.js";
 
@@ -7,14 +7,14 @@ import { putBack } from "./cuts.js";
  * @typedef {import("./answers.js").Answer} Answer
  *
  * @typedef {object} Reading
- * @property {Answer} answer as far as it is there
+ * @property {Answer} answer received so far
  * @property {(answer: Answer) => void} resolve
  * @property {(problem: Error) => void} reject
  *
  * @typedef {{id: number, status?: number, payload?: any, cut?: import("./cuts.js").Cut, problem?: string}} Message
  */
 
-/** Without a worker it takes longer, no more. */
+/** No worker is available; the page reads the answer itself, more slowly. */
 class NoWorker extends Error {}
 
 /** @type {Worker | null} */
@@ -23,17 +23,17 @@ let worker = null;
 const readings = new Map();
 let count = 0;
 
-/** Has the worker started, for what will be asked for soon. */
+/** Start the worker in advance. */
 export function warmReader() {
   try {
     worker ??= started();
   } catch {
-    // What is asked for is read without it.
+    // Requests then work without it.
   }
 }
 
 /**
- * Errors: TypeError when the server is not reached.
+ * Errors: TypeError when the server is unreachable.
  * @param {string} address
  * @returns {Promise<Answer>}
  */
@@ -60,7 +60,7 @@ function inWorker(address) {
   });
 }
 
-/** Errors: whatever keeps a worker from being made. */
+/** Errors: those of creating a worker. */
 function started() {
   const address = document.body.dataset.reader ?? "reader.js";
   const made = new Worker(new URL(address, document.baseURI), { type: "module" });

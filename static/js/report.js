@@ -1,4 +1,4 @@
-// The entry of a report: the walk over answers that lie in the file itself. No server is asked.
+// Entry point of a report: the walk over answers embedded in the file, without a server.
 import { createParts, keepAnswers } from "./api.js";
 import { LINKED } from "./beside.js";
 import { asProblem } from "./compile.js";
@@ -43,7 +43,7 @@ open().catch((problem) => {
   main.replaceChildren(box);
 });
 
-/** Mounts the walk over what the file holds. Errors: whatever keeps it from being read. */
+/** Mount the walk over the file's answers. Errors: those of reading the file. */
 async function open() {
   const about = JSON.parse(document.getElementById("report")?.textContent ?? "{}");
   const [answers, engine] = await Promise.all([unpacked("answers").then(JSON.parse), unpacked("engine")]);
@@ -57,7 +57,7 @@ async function open() {
   const page = {
     ...EMPTY,
     ...place,
-    // Of what other jobs have found a report holds what there was, under the ids of then.
+    // A report holds the findings of other jobs at that time, under their original ids.
     measured: place.measured && LINKED,
     check: beside.some(({ kind }) => kind === "check") ? LINKED : "",
     beside,

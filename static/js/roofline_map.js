@@ -1,5 +1,5 @@
-// Where kernels lie below the ceilings of a machine: operations per byte to the right, operations per
-// second upwards, both by powers of ten.
+// Layout of the roofline plot: operations per byte to the right, operations per second upwards, both
+// on logarithmic axes.
 //
 // Source: Williams, Waterman and Patterson 2009; a roof for each level of memory: Ilic, Pratas and
 // Sousa 2014.
@@ -9,22 +9,22 @@
  * @typedef {import("./wire.js").Kernel} Kernel
  * @typedef {import("./wire.js").KernelTimes} KernelTimes
  *
- * @typedef {object} Spot a kernel that computes
+ * @typedef {object} Spot a kernel with operations to count
  * @property {Kernel} kernel
  * @property {KernelTimes} times
  * @property {number} intensity operations per byte
  * @property {number} rate operations per second, of the median
  * @property {number} low
  * @property {number} high of the interval of the median
- * @property {number | null} ceiling operations per second that it could reach
- * @property {number | null} reached share of that
- * @property {boolean} tiny being called takes longer than what it does
+ * @property {number | null} ceiling attainable operations per second
+ * @property {number | null} reached fraction of the ceiling
+ * @property {boolean} tiny launch overhead exceeds its work
  *
  * @typedef {object} Ceiling
  * @property {string} name "f32", "L1", ...
  * @property {"compute" | "memory"} kind
  * @property {number} speed per second: operations, or bytes
- * @property {number} n_cores that it is for
+ * @property {number} n_cores number of cores
  *
  * @typedef {{from: number, to: number}} Range
  * @typedef {{left: number, top: number, right: number, bottom: number}} Box
@@ -33,7 +33,7 @@
  *
  * @typedef {object} RooflineMap
  * @property {Box} plot
- * @property {Point[]} points those that take longest first, so that small ones lie over them
+ * @property {Point[]} points longest first, so that small ones are drawn on top
  * @property {Line[]} lines
  * @property {{x: number, value: number}[]} xTicks
  * @property {{y: number, value: number}[]} yTicks
@@ -41,12 +41,12 @@
 
 const MARGIN = { left: 62, top: 14, right: 14, bottom: 40 };
 const RADIUS = { least: 3.5, most: 17 };
-/** Below this many seconds a kernel is mostly its call. */
+/** Duration in seconds below which launch overhead dominates. */
 const TINY_S = 1e-6;
 const NEAR = 6;
 
 /**
- * Kernels that compute, in the order they run. The others have no operations to count.
+ * Kernels with operations to count, in launch order.
  * @param {Profile} profile
  * @param {Kernel[]} kernels
  * @returns {Spot[]}
@@ -68,8 +68,8 @@ export function spotsOf(profile, kernels) {
 }
 
 /**
- * The ceilings that kernels of this run can meet. Several threads have as many multipliers and nearest
- * caches; what they share is as it was measured, for one core.
+ * The ceilings of this run. Threads multiply the arithmetic units and the private caches; shared
+ * levels keep the value measured for one core.
  * @param {Profile} profile
  * @returns {Ceiling[]}
  */
@@ -128,7 +128,7 @@ export function layoutRoofline(spots, ceilings, size) {
 }
 
 /**
- * What the axes must hold: all kernels, all corners where a memory meets the highest peak.
+ * The ranges of the axes: all kernels, and all ridge points at the highest peak.
  * @param {Spot[]} spots
  * @param {Ceiling[]} ceilings
  * @returns {[Range, Range]}
@@ -147,8 +147,8 @@ function rangesOf(spots, ceilings) {
 
 /**
  * @param {Range} range
- * @param {number} a pixel of its beginning
- * @param {number} b pixel of its end
+ * @param {number} a first pixel
+ * @param {number} b last pixel
  */
 function scale({ from, to }, a, b) {
   const [low, high] = [Math.log10(from), Math.log10(to)];
@@ -156,8 +156,8 @@ function scale({ from, to }, a, b) {
 }
 
 /**
- * A flat line of a peak, from where the fastest memory would feed it; a slope of a memory up to the
- * highest peak.
+ * The line of a ceiling: flat for a peak, from its ridge point with the fastest memory; a slope for a
+ * memory, up to the highest peak.
  * @param {Ceiling} ceiling
  * @param {number} peak
  * @param {Range} xs
@@ -179,7 +179,7 @@ function decades({ from, to }) {
 }
 
 /**
- * The point that is meant: the smallest under the pointer, else the nearest one close by.
+ * The point under the pointer: the smallest one there, else the nearest one close by.
  * @param {RooflineMap} map
  * @param {{x: number, y: number}} at
  * @returns {Spot | null}
@@ -192,7 +192,7 @@ export function spotAt({ points }, at) {
 }
 
 /**
- * Where an arrow key leads: to the next point in that direction. Stays where there is none.
+ * The target of an arrow key: the next point in that direction, or the same if there is none.
  * @param {Spot[]} spots
  * @param {Spot | null} at
  * @param {"left" | "right" | "up" | "down"} direction
@@ -207,7 +207,7 @@ export function nextSpot(spots, at, direction) {
 }
 
 /**
- * The next when points are walked from the kernel that takes longest.
+ * The next point in decreasing order of time.
  * @param {Spot[]} spots
  * @param {Spot | null} at
  * @param {1 | -1} by

@@ -1,9 +1,9 @@
-// How a run is divided: which kernels fall back and why, and which run inside the launch of another.
+// Partition of a run: fallback kernels with reasons, and kernels that run inside another's launch.
 
 /** @typedef {import("./wire.js").Kernel} Kernel */
 
 /**
- * Why a result has no kernels, as a word: they come, or none is needed, or it ended before them.
+ * The key of the reason for a result without kernels: pending, not needed, or stopped earlier.
  * @param {Pick<import("./wire.js").Result, "complete" | "state">} result
  */
 export function whyNone({ complete, state }) {
@@ -12,7 +12,7 @@ export function whyNone({ complete, state }) {
 }
 
 /**
- * Kernels with those that run inside them right behind, and how deep each one lies.
+ * Kernels in depth-first order, each followed by those inside it, with their depth.
  * @param {Kernel[]} kernels
  * @returns {{kernel: Kernel, depth: number}[]}
  */
@@ -21,7 +21,7 @@ export function nested(kernels) {
   const within = new Map();
   const known = new Set(kernels.map((each) => each.kernel));
   for (const kernel of kernels) {
-    // What lies inside a kernel that is not listed stands for itself.
+    // A kernel inside an unlisted one counts as top level.
     const around = kernel.inside !== null && known.has(kernel.inside) ? kernel.inside : null;
     within.set(around, [...(within.get(around) ?? []), kernel]);
   }
@@ -35,7 +35,7 @@ export function nested(kernels) {
 }
 
 /**
- * The kernels that the reference runs, together where the reason is the same.
+ * Fallback kernels, grouped by reason.
  * @param {Kernel[]} kernels
  * @returns {{because: string, kernels: Kernel[]}[]}
  */
@@ -48,7 +48,7 @@ export function fallbacksByReason(kernels) {
 }
 
 /**
- * Ids of the nodes that the reference runs, with the reason of each.
+ * Ids of fallback nodes, each with its reason.
  * @param {Kernel[]} kernels
  * @returns {Map<string, string>}
  */
@@ -56,11 +56,11 @@ export function fallbackNodes(kernels) {
   return new Map(kernels.filter((each) => !each.native).map(({ node, words }) => [node, words]));
 }
 
-/** More ONNX nodes than this are not named one by one. */
+/** Maximum number of ONNX nodes to name. */
 const NAMED = 3;
 
 /**
- * What people know a kernel by: the ONNX nodes that it runs, when these are few.
+ * The readable name of a kernel: its ONNX nodes, if they are few.
  * @param {Kernel} kernel
  */
 export function placeName({ origins, name }) {

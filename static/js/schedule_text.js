@@ -1,4 +1,4 @@
-// A schedule that is edited in the page: what may stand at a place of its text, and what a run of it says.
+// An edited schedule: completions in its text, and the verdict of a run.
 
 /**
  * @typedef {Pick<import("./wire.js").CheckedSchedule, "stages" | "nests">} CheckedSchedule
@@ -18,7 +18,7 @@ export function splitEdited(edited) {
 }
 
 /**
- * What could stand at the caret: nests, then moves, then what each argument may name.
+ * Completions at the caret: nests, then moves, then values of each argument.
  * @param {string} text
  * @param {number} at the caret
  * @param {Moves | null} moves
@@ -66,7 +66,7 @@ export function scheduleCompletions(text, at, moves, checked) {
 }
 
 /**
- * Whether a ratio of times with its interval says anything, beyond what one run differs from another.
+ * The verdict on a ratio of times: faster, slower, or within the noise between runs.
  * @param {{low: number, high: number, noise: number}} times
  * @returns {"faster" | "slower" | "same"}
  */

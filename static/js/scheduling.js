@@ -1,11 +1,11 @@
-// Cooperative scheduling: a generator runs for one time slice, then the page may answer, then it runs
-// on. Generators yield about once a millisecond and read no clock.
+// Cooperative scheduling: a generator runs for one time slice, then the page handles events, then it
+// continues. Generators yield about once a millisecond and read no clock.
 
-/** Half of a frame; the rest is left to everything else. */
+/** Half of a frame; the rest is for other work. */
 const TIME_SLICE_MS = 8;
 
 /**
- * Wait for a new task of the event loop, behind those that wait already.
+ * Wait for a new task of the event loop, behind those already queued.
  * @returns {Promise<void>}
  */
 export function nextTask() {
@@ -14,7 +14,7 @@ export function nextTask() {
   );
   if (scheduler?.yield) return scheduler.yield();
   return new Promise((resolve) => {
-    // A timeout would wait for at least four milliseconds, each time.
+    // Each timeout would wait at least 4 ms.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();
@@ -28,9 +28,9 @@ export function nextTask() {
  * Run a generator in time slices.
  * @template T
  * @param {Generator<void, T>} work
- * @param {() => boolean} isWanted asked after every time slice
+ * @param {() => boolean} isWanted checked after every time slice
  * @param {() => Promise<void>} [pause] between two time slices
- * @returns {Promise<T | undefined>} what it made; undefined once it is not wanted any more
+ * @returns {Promise<T | undefined>} its return value; undefined if no longer wanted
  */
 export async function inTimeSlices(work, isWanted, pause = nextTask) {
   for (;;) {
@@ -63,7 +63,7 @@ const IDLE_AFTER_MS = 500;
 /**
  * Run a function when the page is idle.
  * @param {() => void} work
- * @param {number} [withinMs] the longest wait; without it there is none
+ * @param {number} [withinMs] maximum wait; unlimited if absent
  * @returns {() => void} cancels it
  */
 export function whenIdle(work, withinMs) {

@@ -1,4 +1,4 @@
-// One selection for all panes: a set of ONNX nodes, and what each level made of them.
+// The selection shared by all panes: a set of ONNX nodes, mapped to each level.
 
 /**
  * @typedef {import("./wire.js").GraphNode} GraphNode
@@ -8,11 +8,11 @@
  * @typedef {{selection: string[], at: string}} Selected
  */
 
-/** Another selection forgets what was unfolded of the one before. @type {string[]} */
+/** Kinds of folds that a new selection closes. @type {string[]} */
 const NONE = [];
 
 /**
- * Ids of the nodes that do work of the selected ONNX nodes, and the node in focus itself.
+ * Ids of the nodes from the selected ONNX nodes, and of the node in focus.
  * @param {Iterable<GraphNode>} nodes
  * @param {Selected} selected
  * @returns {Set<string>}
@@ -52,8 +52,8 @@ export function selectedBuffers(provenance, selection) {
 }
 
 /**
- * The kernel whose code is shown: the chosen one, else that of the node in focus, else the one of the
- * selection that takes longest, else none.
+ * The kernel whose code is shown: the chosen one, else that of the node in focus, else the slowest of
+ * the selection, else none.
  * @param {Result | null} result
  * @param {{kernel: number} & Selected} place
  * @returns {Kernel | null}
@@ -65,7 +65,7 @@ export function shownKernel(result, { kernel, selection, at }) {
 }
 
 /**
- * The native kernel that takes longest; of kernels without times, the one with most work.
+ * The slowest native kernel; without times, the one with most work.
  * @param {Kernel[]} kernels
  * @returns {Kernel | null}
  */
@@ -77,7 +77,7 @@ export function longest(kernels) {
 }
 
 /**
- * What selecting a node sets.
+ * The state change that selects a node.
  * @param {GraphNode} node
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
@@ -86,7 +86,7 @@ export function selectNode(node) {
 }
 
 /**
- * What selecting a kernel sets.
+ * The state change that selects a kernel.
  * @param {Kernel} kernel
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
@@ -95,8 +95,8 @@ export function selectKernel(kernel) {
 }
 
 /**
- * What selecting values of a step or of a buffer sets: the nodes that make them, from any of the
- * graphs given.
+ * The state change that selects values of a step or buffer: the nodes that define them, in any of the
+ * given graphs.
  * @param {(import("./wire.js").StageGraph | null)[]} graphs the first that knows a value decides
  * @param {string[]} values
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}

@@ -1,15 +1,15 @@
-// What a short link is, here: the state that the server put into the page, and addresses to share.
+// Short links: the state embedded by the server, and URLs to share.
 
 /**
  * @typedef {import("./wire.js").SharedLink} SharedLink
  * @typedef {{link: SharedLink | null, problem: import("./page.js").PageProblem | null}} Opened
  */
 
-/** Of an embedded page: sides that fit into most articles. */
+/** Size of an embedded page, chosen to fit most articles. */
 const EMBED_PX = { width: 960, height: 480 };
 
 /**
- * The link that the page was opened by, or why there is none; neither for a page without one.
+ * The link that opened the page, or the reason it is missing; neither for a page without a link.
  * @param {Pick<Document, "getElementById">} document
  * @returns {Opened}
  */
@@ -21,7 +21,7 @@ export function openedLink(document) {
 }
 
 /**
- * Whether the link was made by another version of the compiler than the one that opens it.
+ * Whether another version of the compiler made the link.
  * @param {SharedLink | null} link
  */
 export function isOfAnotherVersion(link) {
@@ -29,7 +29,7 @@ export function isOfAnotherVersion(link) {
 }
 
 /**
- * Markup that shows a link inside another page.
+ * HTML that embeds a link in another page.
  * @param {string} origin of this server
  * @param {SharedLink} link
  * @param {string} title

@@ -1,17 +1,17 @@
-// Long lists made a slice at a time, so that no slice keeps the page from answering.
+// Builds long lists in slices, so the page stays responsive.
 import { whenIdle } from "./scheduling.js";
 
 export const SLICE = 100;
-/** The second slice waits for the page to be idle, but not for longer. */
+/** Maximum wait of the second slice for an idle page. */
 const SECOND_WITHIN_MS = 200;
 
 /**
- * Makes items from 0 to n: the first slice at once, the second when nothing else is to be done or
- * painted, each other in a task of its own.
+ * Make items 0 to n: the first slice now, the second when the page is idle, each later one in its own
+ * task.
  * @param {number} n
  * @param {(start: number, end: number) => void} make
- * @param {{first?: number, size?: number}} [slices] how many items the first has, and each other
- * @returns {() => void} makes no more
+ * @param {{first?: number, size?: number}} [slices] size of the first slice and of the others
+ * @returns {() => void} stops
  */
 export function inSlices(n, make, { size = SLICE, first = size } = {}) {
   let start = 0;

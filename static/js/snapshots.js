@@ -1,4 +1,4 @@
-// Any two stages against each other: which they are, and what of one graph is new against another.
+// Compares any two stages: the base of comparison, and the changes between two graphs.
 
 /**
  * @typedef {import("./wire.js").Stage} Stage
@@ -6,21 +6,21 @@
  */
 
 /**
- * The stage that was chosen to compare with, if there is such a stage: links may name others.
+ * The chosen base of comparison, if it exists; links may name others.
  * @param {Stage[]} stages
  * @param {number} base
- * @returns {number} -1 for the one before
+ * @returns {number} -1 for the previous stage
  */
 export function chosenBase(stages, base) {
   return base >= 0 && base < stages.length ? base : -1;
 }
 
 /**
- * The stage that a stage is compared with: the chosen one, else the one before.
+ * The base of comparison of a stage: the chosen stage, else the previous one.
  * @param {Stage[]} stages
  * @param {number} stage
- * @param {number} base -1 for the one before
- * @returns {number} -1 before the first
+ * @param {number} base -1 for the previous stage
+ * @returns {number} -1 for the first stage
  */
 export function comparedWith(stages, stage, base) {
   const chosen = chosenBase(stages, base);
@@ -28,7 +28,7 @@ export function comparedWith(stages, stage, base) {
 }
 
 /**
- * Whether the graphs of the two differ.
+ * Whether the graphs of a stage and its base differ.
  * @param {Stage[]} stages
  * @param {number} stage
  * @param {number} base
@@ -39,7 +39,7 @@ export function differs(stages, stage, base) {
 }
 
 /**
- * What the pass did to nodes and constants, by name; nothing is said of those it left alone.
+ * Marks of the changed nodes and constants, by name; unchanged ones are absent.
  * @param {StageGraph} graph
  * @returns {Map<string, "added" | "changed">}
  */
@@ -52,7 +52,7 @@ export function marksOf({ added, changed }) {
 }
 
 /**
- * A graph with its marks made anew, against another than the one before it.
+ * A graph with marks relative to another base.
  * @param {StageGraph} graph
  * @param {StageGraph} before
  * @returns {StageGraph}
@@ -75,7 +75,7 @@ export function markedAgainst(graph, before) {
  * @param {T[]} before
  * @param {T[]} after
  * @param {(item: T) => string} nameOf
- * @param {(item: T) => string} saidOf equal where two of a name are the same
+ * @param {(item: T) => string} saidOf equal for equal items of one name
  */
 function compared(before, after, nameOf, saidOf) {
   const old = new Map(before.map((item) => [nameOf(item), item]));
@@ -85,7 +85,7 @@ function compared(before, after, nameOf, saidOf) {
     const name = nameOf(item);
     const was = old.get(name);
     if (was === undefined) found.added.push(name);
-    // Graphs of one job share what passes kept.
+    // Graphs of one job share unchanged objects.
     else if (was !== item && saidOf(was) !== saidOf(item)) found.changed.push(name);
     old.delete(name);
   }

@@ -1,10 +1,10 @@
-// Walking the stages: which pass comes next, and which graphs it lies between.
+// Walks the stages: the next pass, and the graphs before and after it.
 
 /** @typedef {import("./wire.js").Stage} Stage */
 
 /**
- * The next stage in a direction that changed something, or the next of all; where there is none,
- * the stage one is at. Stage 0 counts as changed: it is where the graph comes from.
+ * The next stage in a direction, optionally only changed ones; the same stage if there is none.
+ * Stage 0, the import, counts as changed.
  * @param {Stage[]} stages
  * @param {number} from
  * @param {1 | -1} direction
@@ -21,7 +21,7 @@ export function nextStage(stages, from, direction, all) {
 /**
  * @param {Stage[]} stages
  * @param {number} stage
- * @returns {number} a stage that is there
+ * @returns {number} an existing stage
  */
 export function clampStage(stages, stage) {
   return Math.max(0, Math.min(stage, stages.length - 1));

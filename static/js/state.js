@@ -1,7 +1,7 @@
-// The state of the page: one plain object, and who watches which of its keys.
+// The state of the page: a plain object, and the watchers of its keys.
 //
 // Keys listed in url.js are also in the URL's fragment. Panes read the state, set it, and watch it;
-// they know nothing of each other.
+// they do not depend on each other.
 
 /**
  * @template S
@@ -12,8 +12,8 @@
  */
 
 /**
- * A state whose watchers run once at once, and again whenever one of their keys changes.
- * A `set` made by a watcher waits until all have seen the change before it.
+ * Create a state whose watchers run at once and whenever one of their keys changes. A `set` inside a
+ * watcher waits until all watchers have seen the previous change.
  * @template {object} S
  * @param {S} initial
  * @returns {State<S>}
@@ -62,7 +62,7 @@ export function createState(initial) {
 }
 
 /**
- * Equal, looking one level into arrays: selections are made anew but often say the same.
+ * Compare, one level into arrays: a new selection is often equal to the old one.
  * @param {unknown} a
  * @param {unknown} b
  */

@@ -1,4 +1,4 @@
-// The theme: light, dark, or as the system says; and its colours for what is drawn on a canvas.
+// The theme: light, dark, or that of the system; and its colours for canvases.
 import { FAMILIES } from "./graph/families.js";
 
 const STORED = "compilarium.theme";
@@ -12,7 +12,7 @@ export function currentTheme() {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Switches to the other theme; back at the system's own, nothing is stored any more. */
+/** Switch to the other theme; the system's own theme clears the stored choice. */
 export function toggleTheme() {
   const next = currentTheme() === "dark" ? "light" : "dark";
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -26,7 +26,7 @@ export function toggleTheme() {
   document.dispatchEvent(new CustomEvent("themechange"));
 }
 
-/** Applies what was chosen before, and tells when the system changes its mind. */
+/** Apply the stored choice, and follow changes of the system's theme. */
 export function startTheme() {
   const stored = localStorage.getItem(STORED);
   if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
@@ -48,12 +48,12 @@ export function startTheme() {
  * @property {{added: string, removed: string, changed: string, same: string}} status
  * @property {{stroke: string, fill: string}} fallback
  * @property {Record<string, {stroke: string, fill: string}>} family
- * @property {import("./graph/draw.js").Paint[]} heat from much to little
- * @property {import("./graph/draw.js").Paint[]} hue one for each kind
+ * @property {import("./graph/draw.js").Paint[]} heat from high to low
+ * @property {import("./graph/draw.js").Paint[]} hue a colour per kind
  * @property {string} sans
  */
 
-/** How much of the colour of heat is in a class, in percent. */
+/** Share of the heat colour in each class, in percent. */
 export const HEAT = [72, 46, 28, 15, 6];
 
 /** @type {{theme: Theme, colors: Colors} | null} */
@@ -66,7 +66,7 @@ let known = null;
 export function colors() {
   const theme = currentTheme();
   if (known?.theme === theme) return known.colors;
-  // All are asked for, then all are read: the styles of the page are made anew once, not for each.
+  // Insert all probes, then read all: the browser recomputes the styles once, not per colour.
   /** @type {Map<string, HTMLElement>} */
   const probes = new Map();
   const box = document.createElement("i");

@@ -1,11 +1,11 @@
-// What of the state is in the URL's fragment, and how: `#v=1&model=sample:lenet&stage=4...`.
+// Encodes the shareable state in the URL's fragment: `#v=1&model=sample:lenet&stage=4...`.
 //
-// All that somebody can set in the page and would miss in a link has a row in FIELDS. The theme, the width
-// of the panes and whether single letters are keys belong to the reader. A button that only does
-// something has no state; the text of the fragment is made of the rows alone.
+// Every setting that a link should restore has a row in FIELDS; the fragment contains only these rows.
+// The theme, the width of the panes and single-letter keys belong to the reader. Buttons that only
+// trigger an action have no state.
 //
-// A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
-// old one. Unknown keys are ignored, and what cannot be read falls back to its default.
+// A shared link must work for ever: when the format changes, raise VERSION and teach `upgrade` the
+// old one. Unknown keys are ignored; invalid values fall back to their defaults.
 import { edgeOf } from "./graph/edge_walk.js";
 import { OVERLAYS } from "./graph/overlays.js";
 import { choice, named, numbers, one, several, text, whole } from "./fields.js";
@@ -19,7 +19,7 @@ export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 /** Levels of a kernel's code in two compilations, from the model's down. */
 export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
 
-/** Switches and folds that a link keeps, by the names under which `on` lists those that are not as at first. */
+/** Switches and folds that a link keeps; `on` lists the names of those that differ from the default. */
 export const SWITCHES = /** @type {const} */ ([
   "changed-passes",
   "table",
@@ -35,7 +35,7 @@ export const SWITCHES = /** @type {const} */ ([
   "compare-text",
 ]);
 
-/** Things that open at what is looked at; `unfolded` lists them as "KIND:WHICH". */
+/** Folds of the current selection; `unfolded` lists them as "KIND:WHICH". */
 export const FOLDS = /** @type {const} */ ([
   "options",
   "compare-options",
@@ -60,31 +60,31 @@ export const TABLES = /** @type {const} */ ([
   "pairs",
 ]);
 
-/** What the list of passes can be sorted by; "" is the order in which they ran. */
+/** Sort keys of the list of passes; "" is the execution order. */
 export const ORDERS = /** @type {const} */ (["", "bytes", "nodes", "time"]);
 
-/** For how long a run is measured again, in seconds. */
+/** Durations of a repeated measurement, in seconds. */
 export const MEASURED_FOR = /** @type {const} */ (["0.5", "2", "10"]);
 
-/** What the server takes at most. */
+/** Maximum accepted by the server. */
 export const MAX_THREADS = 64;
 
 /**
  * @typedef {"before" | "after" | "diff"} View
  * @typedef {{x: number, y: number, zoom: number}} Camera  centre in drawing units, pixels per unit
  *
- * @typedef {object} Place what a link restores
+ * @typedef {object} Place the state that a link restores
  * @property {"start" | "walk"} screen
  * @property {string} model "" or "sample:NAME" or "upload:DIGEST"
- * @property {string} written text of a written model behind its language: "py:..." or "ir:..."
+ * @property {string} written text of a written model with a language prefix: "py:..." or "ir:..."
  * @property {Record<string, string>} shapes input name -> "1,3,224,224", only for open inputs
- * @property {string} pipeline text form; a row switched off has "-" before its name
+ * @property {string} pipeline text form; a disabled row has "-" before its name
  * @property {string} precision accuracy of the arithmetic: a mode's name
- * @property {number} threads that a run may use at once
+ * @property {number} threads maximum number of threads of a run
  * @property {string} job
  * @property {number} stage 0 = as imported, n = after pass n
  * @property {View} view
- * @property {import("./graph/overlays.js").OverlayName} color what the nodes are coloured by
+ * @property {import("./graph/overlays.js").OverlayName} color property that colours the nodes
  * @property {string[]} selection ONNX node names
  * @property {string} at key of the node in focus, "" for none
  * @property {string} edge "a\tb": the edge from node a to node b that is looked at, "" for none
@@ -92,50 +92,50 @@ export const MAX_THREADS = 64;
  * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
- * @property {string} other job that this one is compared with, "" for none
+ * @property {string} other job compared with this one, "" for none
  * @property {string} pair "3:5": kernel 3 of this job beside kernel 5 of the other; one may be left out
- * @property {string} code level at which the two are compared
+ * @property {string} code level of the comparison
  * @property {string} check job that checked the numbers of this one, "" for none
- * @property {number} base stage that drawing and text are compared with; -1 for the one before
- * @property {string[]} open groups of a large graph that are drawn opened
- * @property {string} platform that kernels are placed on
- * @property {string} scheduler that decides where they run
- * @property {number} ahead for how many kernels operands are brought early; -1 for all
- * @property {string} tuning job that looks for faster schedules, "" for none
- * @property {string} bisect job that looks for the rules that move the numbers, "" for none
- * @property {string} tune what such a job is asked for, "20:annealing:3": seconds, search, kernel ("" for all)
+ * @property {number} base stage as base of comparison of drawing and text; -1 for the previous one
+ * @property {string[]} open groups toggled in a large graph
+ * @property {string} platform target of the placement
+ * @property {string} scheduler of the placement
+ * @property {number} ahead number of kernels by which operands are prefetched; -1 for as early as possible
+ * @property {string} tuning tuning job, "" for none
+ * @property {string} bisect bisection job, "" for none
+ * @property {string} tune request of a tuning job, "20:annealing:3": seconds, search, kernel ("" for all)
  * @property {string} targets "host,aarch64": two machines whose code is side by side
- * @property {string} level of code that is put side by side
- * @property {[number, number]} pins lines of the two machines' Loop IR that are followed, -1 for none
+ * @property {string} level of the code shown side by side
+ * @property {[number, number]} pins pinned lines of the two targets' Loop IR, -1 for none
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
- * @property {string} measured the job that measured the run again, "" for the compilation itself
- * @property {"" | "scope" | "operator"} flame what the parts of a run are grouped by, "" for what suits
- * @property {string} within key of the part of the run that is looked into, "" for all of it
- * @property {Camera | null} camera null: as the drawing is first shown
- * @property {string[]} without rules that the compilation leaves out
- * @property {string} tuned job that found the schedules which the compilation used, "" for none
- * @property {(typeof SWITCHES)[number][]} on switches and folds that are not as at first
- * @property {string[]} unfolded what is not as at first of that which is looked at: another selection forgets it
+ * @property {string} measured job of the repeated measurement, "" for the compilation itself
+ * @property {"" | "scope" | "operator"} flame grouping of the parts of a run, "" for automatic
+ * @property {string} within key of the zoomed part of the run, "" for the whole run
+ * @property {Camera | null} camera null: the initial view
+ * @property {string[]} without rules disabled in the compilation
+ * @property {string} tuned tuning job whose schedules the compilation used, "" for none
+ * @property {(typeof SWITCHES)[number][]} on switches and folds that differ from the default
+ * @property {string[]} unfolded folds of the current selection that differ from the default; a new selection resets them
  * @property {string[]} sort "kernels:time:down": tables by the column that sorts them
- * @property {string} filter what the names of the listed passes have in them
+ * @property {string} filter substring of the names of the listed passes
  * @property {(typeof ORDERS)[number]} order of the list of passes
- * @property {string} find what is searched for in the drawing
- * @property {"" | "legend" | "map"} over which of the two lies over the drawing in a small window
+ * @property {string} find search text in the drawing
+ * @property {"" | "legend" | "map"} over the overlay shown in a small window
  * @property {"all" | "applied" | "declined"} outcome of the steps that are listed
  * @property {string} rule of the steps that are listed, "" for all
- * @property {"unified" | "split"} diff how the text of the graph stands beside that of another stage
- * @property {"" | "unified" | "split"} sides the same of two kernels, "" for what there is room for
+ * @property {"unified" | "split"} diff layout of the graph's text diff
+ * @property {"" | "unified" | "split"} sides layout of the code comparison, "" for automatic
  * @property {"all" | "native" | "fallback"} kernels that are listed
- * @property {(typeof MEASURED_FOR)[number]} seconds for which a run is measured again
- * @property {number} candidates of which tuned kernel
- * @property {"0" | "half" | ""} moved what a smallest set of rules is to do: "" to go beyond what is allowed
- * @property {string[]} off rules of such a set that are switched off for the next try
- * @property {string} planned pipeline of B, when it is neither A's nor that of the compared job
+ * @property {(typeof MEASURED_FOR)[number]} seconds duration of a repeated measurement
+ * @property {number} candidates tuned kernel whose candidates are shown
+ * @property {"0" | "half" | ""} moved required effect of a smallest set of rules: "" for errors beyond the tolerance
+ * @property {string[]} off rules of such a set disabled for the next compilation
+ * @property {string} planned edited pipeline of B, if it is neither A's nor that of the compared job
  */
 
 /**
- * One row for each part of a place: where it starts, and how the fragment says it.
+ * The fields of a place: default, and encoding in the fragment.
  * @type {{[K in keyof Place]: import("./fields.js").Field<Place[K]>}}
  */
 const FIELDS = {
@@ -219,14 +219,14 @@ export const START = /** @type {Place} */ (
 const TEXTS = /** @type {const} */ (["written", "edited"]);
 
 /**
- * The texts that an address has no room for, and how many characters of it each would take.
+ * The texts too long for a URL, with the number of characters that each would take.
  * @param {Place} place
  */
 export const tooLong = (place) =>
   TEXTS.map((key) => ({ key, n: lengthInLink(place[key]) })).filter(({ n }) => n > LINK_CHARACTERS);
 
 /**
- * The fragment that says this place, without "#"; what is at its default is left out.
+ * The fragment of a place, without "#"; defaults are omitted.
  * @param {Place} place
  * @returns {string}
  */
@@ -235,12 +235,12 @@ export function toFragment(place) {
   query.set("v", String(VERSION));
   for (const key of PLACE_KEYS)
     for (const each of said(key, place)) query.append(FIELDS[key].as ?? key, each);
-  // Readable where the fragment's grammar allows it.
+  // Readable, as far as the fragment's grammar permits.
   return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
 
 /**
- * The place that a fragment says; `START` for one that says nothing.
+ * The place of a fragment; `START` for an empty one.
  * @param {string} fragment with or without "#"
  * @returns {Place}
  */
@@ -264,8 +264,8 @@ function heard(key, query) {
 }
 
 /**
- * Brings a fragment of an older version to this one. There is none older yet; a fragment of a newer
- * version, from a page not yet reloaded, is read as far as it is understood.
+ * Upgrade a fragment of an older version. None exists yet; of a newer version, from a page not yet
+ * reloaded, the known keys are read.
  * @param {URLSearchParams} old
  * @returns {URLSearchParams}
  */
@@ -276,7 +276,7 @@ export function upgrade(old) {
 }
 
 /**
- * A text that is left out where it is too long for an address.
+ * A text field that is omitted when too long for a URL.
  * @param {import("./fields.js").Field<string>} field
  * @returns {import("./fields.js").Field<string>}
  */

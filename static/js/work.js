@@ -9,7 +9,7 @@ import { post } from "./api.js";
 
 export const work = {
   /**
-   * With `reuse`, a job that has done just this is given when its result is still kept.
+   * With `reuse`, the server returns an earlier job with the same request if its result is kept.
    * @type {(request: import("./wire.js").JobRequest, reuse?: boolean) => Promise<Job>}
    */
   submit: (request, reuse = false) => post(reuse ? "/jobs?reuse=1" : "/jobs", request),

@@ -1,4 +1,4 @@
-// Models that are written in the page: their text as a link keeps it, and what may stand at a place in it.
+// Models written in the page: their text in links, and completions.
 
 /** @typedef {{language: "ir" | "py", text: string}} WrittenText */
 /** @typedef {{name: string, signature: string, words: string, family: string}} Known a function that a text may call */
@@ -9,11 +9,11 @@
  * @property {boolean} failed whether it could not be read, so that nothing is known of it
  */
 
-/** What a text may take up of an address; a short link has room for two of them. */
+/** Maximum length of a text in a URL; a short link holds two such texts. */
 export const LINK_CHARACTERS = 40_000;
 
 /**
- * How many characters a text takes up in an address.
+ * The number of characters that a text takes in a URL.
  * @param {string} text
  */
 export const lengthInLink = (text) => new URLSearchParams({ t: text }).toString().length - 2;
@@ -42,7 +42,7 @@ export function verdictOn(reading) {
 }
 
 /**
- * Whether Compile does something now: there is a model, nothing runs, and a text that is being written has no errors.
+ * Whether Compile is enabled: a model is chosen, no job runs, and a written text has no errors.
  * @param {Pick<import("./page.js").Page, "screen" | "model" | "progress" | "reading">} page
  */
 export const canCompile = ({ screen, model, progress, reading }) =>
@@ -57,7 +57,7 @@ export const canCompile = ({ screen, model, progress, reading }) =>
 export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);
 
 /**
- * What could complete the word before the caret: names of the text, functions, then attributes of the call.
+ * Completions of the word before the caret: names of the text, functions, then attributes of the call.
  * @param {string} text
  * @param {number} at the caret
  * @param {Known[]} functions
@@ -87,7 +87,7 @@ export function completions(text, at, functions, names) {
 }
 
 /**
- * The function whose parentheses are open at the end of a text.
+ * The function whose argument list is open at the end of a text.
  * @param {string} before
  * @returns {string}
  */

@@ -28,10 +28,10 @@ def assert_error(answer, status: int, code: str) -> dict:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b"\xff\xfe", "no JSON"),
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
         ([], "needed an object"),
         ({}, 'needed "compile" or "inspect"'),
         ({**JOB, "kind": "destroy"}, "got 'destroy'"),

@@ -127,10 +127,10 @@ def test_the_nearest_stage_that_can_be_written_is_named():
         {"stage": 2, "name": "narrow", "graph_stage": 2},
     ]
     told = with_way_out(caught.value, [good, good, bad], rows, False)
-    assert told.hint == "stage 0 (imported) can be written: go there and save that one"
+    assert told.hint == "stage 0 (imported) can be exported: go there and save it"
     assert told.where.node == "y"
     told = with_way_out(caught.value, [bad], rows, False)
-    assert told.hint == "the model itself has it: no earlier stage can be written either"
+    assert told.hint == "the imported model has this problem too: no earlier stage can be exported"
 
 
 def test_a_model_beyond_the_limit_is_refused_with_the_numbers(real, compiled, tmp_path):
@@ -140,7 +140,7 @@ def test_a_model_beyond_the_limit_is_refused_with_the_numbers(real, compiled, tm
         (20_000, "25,132 bytes of weights alone"),
         (25_200, r"2[5-9],\d{3} bytes,"),
     ):
-        with pytest.raises(CompileError, match=f"{size}.*may write {limit:,}") as caught:
+        with pytest.raises(CompileError, match=f"{size}.*limit of a job is {limit:,}") as caught:
             export_stage(request, tmp_path, {"output_bytes": limit}, lambda *_: None)
         assert caught.value.code == "E-LIMIT-OUTPUT"
 

@@ -155,7 +155,7 @@ def test_a_link_that_is_refused_keeps_no_model(make_app):
     assert post(client, f"v=1&model=upload:{first}").status_code == 201
     answer = post(client, f"v=1&model=upload:{second}")
     assert answer.status_code == 507
-    assert "1 links" in answer.get_json()["error"]["message"]
+    assert "1 of 1" in answer.get_json()["error"]["message"]
     assert [store.is_pinned(each) for each in (first, second)] == [True, False]
     assert post(client, f"v=1&model=upload:{first}").status_code == 201, "it is kept already"
 
@@ -230,7 +230,7 @@ def test_an_address_may_not_fill_the_store_with_long_texts(make_app):
     refused = post(client, f"{text}y")
     assert refused.status_code == 429
     message = refused.get_json()["error"]["message"]
-    assert "at most 300 bytes of links are taken in 86,400 s from one address" in message
+    assert "at most 300 bytes of links are accepted in 86,400 s from one address" in message
     assert post(client, text).status_code == 201, "it is kept already"
 
 

@@ -155,7 +155,7 @@ def test_the_embedded_view_and_the_report(viewed: Page, taken: Taken) -> None:
     report.show_pane("numerics")
     expect(viewed.locator("#pane")).to_have_attribute("data-checked", "done")
     found += inspector.in_both_themes(".walk-side")
-    viewed.get_by_role("button", name="How this was made").click()
+    viewed.get_by_role("button", name="Origin of this report").click()
     found += inspector.in_both_themes("#about-dialog")
     assert found == []
 

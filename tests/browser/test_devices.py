@@ -117,5 +117,5 @@ def test_memory_names_its_planner_and_tells_of_the_order(page: Page) -> None:
     playground = Playground(page).walk("digits_cnn")
     told = playground.show_pane("memory").locator("[data-part=order]")
     expect(told).to_contain_text("Planned by quick")
-    expect(told).to_contain_text("No plan can be")
-    expect(told).to_contain_text("in the order that the passes left")
+    expect(told).to_contain_text("No plan needs less")
+    expect(told).to_contain_text("launch order of the passes")

@@ -48,12 +48,12 @@ def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
 ) -> None:
     playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("memory")
-    expect(pane.locator("[data-part=fullest]")).to_contain_text("Step ")
+    expect(pane.locator("[data-part=fullest]")).to_contain_text("Peak at step ")
     largest = pane.locator("[data-part=culprits] button").first
     largest.click()
     expect(largest).to_have_attribute("data-selected", "")
     expect(selected_rows(pane).first).to_contain_text(largest.inner_text())
-    expect(pane.locator("[data-part=says]")).to_contain_text("Its place goes to")
+    expect(pane.locator("[data-part=says]")).to_contain_text("Its memory is reused by")
 
 
 def test_choosing_a_kernel_selects_the_nodes_it_came_from(page: Page) -> None:

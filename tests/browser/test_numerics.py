@@ -29,7 +29,7 @@ def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
     pane = checked(playground)
     expect(pane.locator("[data-part=lead]")).to_contain_text("first pass that changes a number")
     expect(pane.locator("[data-part=program]")).to_contain_text("against f64")
-    expect(pane.locator("[data-part=rewrites]")).to_contain_text("all are right")
+    expect(pane.locator("[data-part=rewrites]")).to_contain_text("All are correct")
     moved = pane.locator("[data-part=lead] [data-stage]").first
     stage = moved.get_attribute("data-stage") or ""
     badge = page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')
@@ -135,7 +135,7 @@ def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> 
     playground.show_pane("numerics")
     pane = checked(playground)
     lead = pane.locator("[data-part=lead] .numerics-wrong")
-    expect(lead).to_contain_text("⚠ The first pass beyond what is allowed is")
+    expect(lead).to_contain_text("⚠ The first pass beyond the tolerance is")
     stage = lead.locator("[data-stage]").get_attribute("data-stage") or ""
     expect(page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')).to_have_text("⚠ ≤ 5e-1")
     expect(pane.locator("[data-part=rewrites]")).to_contain_text("compilarium bisect digits_mlp")

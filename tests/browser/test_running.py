@@ -64,7 +64,7 @@ def test_every_fallback_stands_there_with_its_reason(walked: Playground) -> None
     summary.get_by_role("button", name="join_words").click()
     expect(walked.show_pane("node").locator(".node-fallback")).to_contain_text(reason)
     expect(walked.part("stage")).to_have_attribute("data-fallbacks", "1")
-    expect(walked.part("legend")).to_contain_text("1 run by the reference")
+    expect(walked.part("legend")).to_contain_text("1 fallback")
     expect(walked.show_pane("loops")).to_contain_text(reason)
     expect(walked.show_pane("stack").locator("[data-part=says]")).to_contain_text(reason)
 

@@ -41,7 +41,7 @@ def test_a_schedule_is_edited_mended_and_run(page: Page) -> None:
     result = pane.locator("[data-part=result]")
     expect(result).to_have_attribute("data-over", "true", timeout=COMPILE_MS)
     expect(result.locator("[data-verdict]")).to_contain_text(
-        re.compile(r"\d\.\d\d of the time of its own schedule \(\d+\.\d\d – \d+\.\d\d")
+        re.compile(r"\d\.\d\d of the original schedule's time \(\d+\.\d\d – \d+\.\d\d")
     )
     assembly = [
         result.locator(f"[data-part={side}] [data-part=code]") for side in ("left", "right")

@@ -222,7 +222,7 @@ def test_a_report_opens_from_disk_and_asks_nobody(
         expect(report.pane).not_to_be_empty()
     for _ in report.walk_all():
         pass
-    saved.get_by_role("button", name="How this was made").click()
+    saved.get_by_role("button", name="Origin of this report").click()
     about = saved.locator("#about-dialog")
     expect(about).to_contain_text("compilarium compile digits_cnn")
     expect(about).to_contain_text(re.compile("[0-9a-f]{64}"))

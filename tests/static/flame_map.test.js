@@ -44,7 +44,7 @@ const options = {
   by: /** @type {const} */ ("scope"),
   operatorOf: (/** @type {string} */ name) => (name.endsWith("conv") ? "conv" : "other"),
   familyOf: (/** @type {any} */ each) => each.words,
-  words: { run: "run", nobody: "made by the compiler" },
+  words: { run: "run", nobody: "added by the compiler" },
 };
 const root = flameOf(profile, kernels, options);
 const named = (/** @type {string} */ name) => /** @type {any} */ (allOf(root).find((each) => each.name === name));
@@ -53,7 +53,7 @@ test("times of kernels go to scopes and nodes by their shares", () => {
   assert.equal(root.seconds, 10);
   assert.deepEqual(
     root.children.map(({ name, kind, seconds }) => [name, kind, seconds]),
-    [["a", "scope", 6], ["made by the compiler", "scope", 1], ["top", "node", 3]],
+    [["a", "scope", 6], ["added by the compiler", "scope", 1], ["top", "node", 3]],
   );
   assert.deepEqual(named("conv").children.map((/** @type {any} */ k) => [k.kind, k.kernel, k.share, k.seconds]), [["kernel", 0, 0.75, 4.5]]);
   assert.equal(named("relu").seconds, 1.5);
@@ -66,7 +66,7 @@ test("without scopes operators group, and each part has a key of its own", () =>
   const flat = /** @type {any} */ ({ kernels: [times(0, 1, { conv1: 1 }), times(1, 1, { relu1: 1 })] });
   assert.equal(naturalGrouping(flat), "operator");
   const grouped = flameOf(profile, kernels, { ...options, by: "operator" });
-  assert.deepEqual(grouped.children.map((each) => [each.name, each.seconds]), [["conv", 4.5], ["other", 4.5], ["made by the compiler", 1]]);
+  assert.deepEqual(grouped.children.map((each) => [each.name, each.seconds]), [["conv", 4.5], ["other", 4.5], ["added by the compiler", 1]]);
   const keys = allOf(root).map((each) => each.key);
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(find(root, named("relu").key), named("relu"));
@@ -89,14 +89,14 @@ test("what is too narrow to see is not drawn, and the pointer finds what is", ()
   const boxes = layoutFlame(root, { width: 6 });
   assert.ok(!boxes.some((each) => each.flame.name === "relayout"));
   const wide = layoutFlame(root, { width: 100 });
-  assert.equal(flameAt(wide, { x: 65, y: ROW + 2 })?.name, "made by the compiler");
+  assert.equal(flameAt(wide, { x: 65, y: ROW + 2 })?.name, "added by the compiler");
   assert.equal(flameAt(wide, { x: 46, y: 2 * ROW + 2 })?.name, "relu");
   assert.equal(flameAt(wide, { x: 5, y: 500 }), null);
 });
 
 test("keys walk up and down, along, and from the slowest kernel on", () => {
   assert.equal(nextFlame(root, "down"), named("a"));
-  assert.equal(nextFlame(named("a"), "right").name, "made by the compiler");
+  assert.equal(nextFlame(named("a"), "right").name, "added by the compiler");
   assert.equal(nextFlame(root, "up"), root);
   assert.equal(nextFlame(named("top"), "right"), named("top"));
   const first = nextSlowest(root, null, 1);

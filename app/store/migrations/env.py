@@ -1,4 +1,4 @@
-"""What alembic runs: the steps of versions/, on the connection that it was given."""
+"""Entry point of alembic: runs the migrations of versions/ on the given connection."""
 
 from alembic import context
 

@@ -1,6 +1,6 @@
-// Pictures of a large drawing from far away. While one pans and zooms, a picture is moved and
-// stretched and nothing is painted; once one stands still, a sharp one is made in steps, a few in a
-// frame. Who leaves what a picture shows gets one of the whole drawing, which nobody can leave.
+// Bitmaps of a large drawing seen from far away. During panning and zooming, a bitmap is moved and
+// scaled and nothing is painted. At rest, a sharp bitmap is painted in steps, a few per frame. Outside
+// the area of that bitmap, one of the whole drawing is shown.
 import { farSteps } from "./draw.js";
 import { inView } from "./hit.js";
 
@@ -13,24 +13,24 @@ import { inView } from "./hit.js";
  * @property {OffscreenCanvas} canvas
  * @property {Camera} camera
  * @property {Size} size in CSS pixels
- * @property {string} of what is on it
- * @property {Generator<void> | null} steps what is left to be painted
+ * @property {string} of key of its content
+ * @property {Generator<void> | null} steps remaining paint steps
  *
  * @typedef {(context: CanvasRenderingContext2D, camera: Camera, size: Size) => Generator<void>} Paint
  *
- * @typedef {object} Subject what is to be seen
- * @property {string} of another text means another picture
+ * @typedef {object} Subject content to show
+ * @property {string} of key of the content; another key needs another picture
  * @property {Size} whole size in drawing units, from 0, 0
  * @property {Paint} paint
  */
 
-/** How much larger than the view a sharp picture is. */
+/** Size of a sharp picture relative to the view. */
 const MARGIN = 1.3;
-/** A picture of the whole has at most so many device pixels, and so many along a side. */
+/** Limits of a picture of the whole: device pixels in total and along a side. */
 const [WHOLE_PIXELS, WHOLE_SIDE] = [3e6, 4096];
-/** So many nodes and edges are painted at once without a picture. */
+/** Up to this number, nodes and edges are painted directly, without a picture. */
 export const PAINTED_AT_ONCE = 3000;
-/** A frame that took longer had too many steps in it, a shorter one has room for more. */
+/** Frame time above which fewer steps are taken per frame, and below which more. */
 const [LONG_MS, SHORT_MS] = [24, 18];
 
 export function createBitmapCache() {
@@ -45,7 +45,7 @@ export function createBitmapCache() {
   let stepsPerFrame = 8;
   let lastTime = 0;
 
-  /** Paints a few steps more of the picture that is being made; true when it is done. */
+  /** Paint a few more steps of the pending picture; true when it is complete. */
   function goOn() {
     const now = performance.now();
     const frame = now - lastTime;
@@ -57,13 +57,13 @@ export function createBitmapCache() {
   }
 
   /**
-   * Shows the subject as well as there is a picture of it.
+   * Show the subject with the best picture available.
    * @param {CanvasRenderingContext2D} context
    * @param {number} ratio device pixels per CSS pixel
    * @param {Camera} camera
    * @param {Size} size
    * @param {Subject} subject
-   * @returns {boolean} whether it is as it should be; else it has to be asked again
+   * @returns {boolean} whether the picture is final; otherwise call again
    */
   function show(context, ratio, camera, size, subject) {
     const { of } = subject;
@@ -85,7 +85,7 @@ export function createBitmapCache() {
         made = null;
       }
     }
-    // With nothing better, what is there so far; of another pass still rather than nothing.
+    // Without a better picture, show the unfinished one; even one of another pass beats none.
     best ??= [sharp, whole].find((each) => each?.of === of) ?? made ?? sharp;
     if (best) put(context, best, camera, size);
     return false;
@@ -131,7 +131,7 @@ function sameLook(a, b) {
 }
 
 /**
- * Whether a picture has all of the drawing that is in view.
+ * Whether a picture covers the visible part of the drawing.
  * @param {Picture} picture
  * @param {Camera} camera
  * @param {Size} size
@@ -176,7 +176,7 @@ function put(context, picture, camera, size) {
  * @param {import("./scene.js").Scene} scene
  * @param {import("../theme.js").Colors} colors
  * @param {Emphasis} emphasis
- * @returns {Paint} the steps that paint a scene in which nothing stands out
+ * @returns {Paint} the steps that paint a scene without highlights
  */
 export function farPaint(scene, colors, emphasis) {
   return (context, camera, size) =>

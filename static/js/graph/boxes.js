@@ -1,16 +1,16 @@
-// What other panes point at in the drawing: nodes previewed, and the match of the opened rewrite.
+// Highlights from other panes: previewed nodes, and the match of the opened rewrite.
 import { toScreen } from "./camera.js";
 
 /**
  * @typedef {object} Pointed
- * @property {Set<string>} preview keys of nodes that the pointer means in another pane
- * @property {Set<string>} boxed keys of the nodes that the opened step took and made
+ * @property {Set<string>} preview keys of nodes under the pointer in another pane
+ * @property {Set<string>} boxed keys of the nodes that the opened step matched and created
  */
 
 const MARGIN_PX = 9;
 
 /**
- * The keys of what other panes point at.
+ * The keys of the nodes highlighted by other panes.
  * @param {import("./scene.js").Scene | null} scene
  * @param {import("../page.js").Page} page
  * @returns {Pointed}

@@ -1,4 +1,4 @@
-// Where one looks at the drawing from: the point in the middle of the canvas, and pixels per unit.
+// The camera: the drawing's point at the centre of the canvas, and pixels per unit.
 
 /**
  * @typedef {import("../url.js").Camera} Camera
@@ -75,7 +75,7 @@ export function toScreen(camera, size, point) {
 }
 
 /**
- * The camera moved as little as needed for a box to be seen.
+ * Move the camera by the minimum that brings a box into view.
  * @param {Camera} camera
  * @param {Size} size
  * @param {Box} box

@@ -1,6 +1,6 @@
-// What Graphviz says about places, as plain numbers: y downwards, origin at the top left, in points.
+// Reads Graphviz's layout as plain numbers: y downwards, origin at the top left, in points.
 //
-// Runs in the worker and in the tests; knows nothing of models.
+// Runs in the worker and in the tests; independent of models.
 
 /**
  * @typedef {object} PlacedNode
@@ -13,8 +13,8 @@
  * @typedef {object} PlacedEdge
  * @property {string} from
  * @property {string} to
- * @property {number[]} path x and y of a start and then of three points per Bézier piece
- * @property {[number, number] | null} tip where the arrow's point is
+ * @property {number[]} path x and y of the start, then of three points per Bézier segment
+ * @property {[number, number] | null} tip tip of the arrow
  *
  * @typedef {object} Layout
  * @property {number} width

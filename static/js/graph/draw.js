@@ -1,4 +1,4 @@
-// Paints a scene on a canvas: only what is in view, with as much detail as the zoom can carry.
+// Paints the visible part of a scene on a canvas, with detail according to the zoom.
 import { toScreen } from "./camera.js";
 import { drawEdges, drawStrongEdges } from "./draw_edge.js";
 import { fillFar, strokeFar } from "./draw_far.js";
@@ -18,27 +18,27 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @property {Set<string>} selected keys of nodes
  * @property {Set<string>} near their neighbours
  * @property {Set<string>} found hits of the search
- * @property {Set<string>} fallbacks what the reference runs
- * @property {Set<string>} through keys of the pieces of edges at what is selected
- * @property {Set<string>} chosen keys of the pieces of the edge that is looked at
- * @property {Set<string>} hovered keys of the pieces of edges at what the pointer is on
- * @property {string} edge key of the piece that the pointer is on, "" for none
- * @property {Map<string, string>} sums of groups: what all in it have of what colours the nodes
+ * @property {Set<string>} fallbacks nodes that the reference runs
+ * @property {Set<string>} through keys of the segments of edges at selected nodes
+ * @property {Set<string>} chosen keys of the segments of the chosen edge
+ * @property {Set<string>} hovered keys of the segments of edges at the hovered node
+ * @property {string} edge key of the hovered segment, "" for none
+ * @property {Map<string, string>} sums totals of groups: sum of the property that colours the nodes
  * @property {string} focus key of the node in focus, "" for none
  * @property {string} hover
- * @property {Map<string, Paint> | null} paints what colours the nodes by key; null: their family
+ * @property {Map<string, Paint> | null} paints colours of nodes by key; null: by family
  *
  * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: where a node is all colour
  */
 
-/** Below these heights in pixels a node loses its second line, then its text. */
+/** Heights in pixels below which a node loses its second line, then its text. */
 const TWO_LINES_PX = 27;
 const TEXT_PX = 11;
-/** Below this height in pixels a node is a box of its colour. */
+/** Height in pixels below which a node is a plain coloured box. */
 const FAR_PX = 6;
 const NODE_HEIGHT = 40;
 const FADED = 0.28;
-/** Between the strokes of the hatching that marks fallbacks, in drawing units. */
+/** Distance between the strokes of the fallback hatching, in drawing units. */
 const HATCH = 7;
 
 /**
@@ -48,7 +48,7 @@ const HATCH = 7;
  * @param {Size} size
  * @param {Colors} colors
  * @param {Emphasis} emphasis
- * @returns {number} how many nodes were drawn
+ * @returns {number} number of nodes drawn
  */
 export function drawScene(context, scene, camera, size, colors, emphasis) {
   context.clearRect(0, 0, size.width, size.height);
@@ -71,7 +71,7 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
 }
 
 /**
- * Whether nodes are too small for anything but their colour.
+ * Whether nodes are too small for text.
  * @param {Camera} camera
  */
 export function isFar(camera) {
@@ -79,7 +79,7 @@ export function isFar(camera) {
 }
 
 /**
- * From far away, step by step, everything in few strokes; nothing stands out yet.
+ * Paint the far view in steps, with few strokes and without highlights.
  * @param {CanvasRenderingContext2D} context
  * @param {Visible} visible
  * @param {Camera} camera
@@ -111,7 +111,7 @@ export function* farSteps(context, { nodes, frames, edges }, camera, size, color
 }
 
 /**
- * What stands out from far away, in full over the rest.
+ * Paint the highlights of the far view, in full detail over the rest.
  * @param {CanvasRenderingContext2D} context
  * @param {Scene} scene
  * @param {Camera} camera
@@ -143,7 +143,7 @@ function toDrawingUnits(context, camera, size) {
 }
 
 /**
- * Whether a search found others.
+ * Whether a search dims this node.
  * @param {SceneNode} node
  * @param {Emphasis} emphasis
  */
@@ -192,7 +192,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   }
 
   if (node.node === null) {
-    // A closed group looks like sheets that lie on each other.
+    // A closed group looks like stacked sheets.
     outline(context, left + 4, top + 4, w, h, node.round);
     context.strokeStyle = paint.stroke;
     context.lineWidth = 1.2;
@@ -218,7 +218,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.fillRect(left, top, 5, h);
     context.restore();
   }
-  // Muted text cannot be read on the darker classes of an overlay.
+  // Muted text is illegible on the darker classes of an overlay.
   const subColor = emphasis.paints?.has(node.key) ? colors.ink : colors.muted;
   if (heightPx >= TEXT_PX) {
     const sub = node.node ? node.sub : (emphasis.sums.get(node.key) ?? node.sub);
@@ -236,7 +236,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
 }
 
 /**
- * Strokes from the lower left to the upper right: a fallback is known without its colour.
+ * Hatching from the lower left to the upper right: it marks a fallback independently of colour.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneNode} node
  * @param {number} left

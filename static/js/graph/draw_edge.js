@@ -1,4 +1,4 @@
-// Edges near enough to have curves and arrows: all of one look in few strokes, the chosen on top.
+// Paints edges with curves and arrows: those of one style in few strokes, the chosen ones on top.
 import { overlaps } from "./grid.js";
 import { viewBox } from "./hit.js";
 
@@ -34,7 +34,7 @@ export function drawEdges(context, edges, zoom, colors) {
 }
 
 /**
- * What the selection, the pointer and the chosen edge light up.
+ * Paint the edges highlighted by the selection, the pointer and the chosen edge.
  * @param {CanvasRenderingContext2D} context in drawing units
  * @param {Scene} scene
  * @param {import("./camera.js").Camera} camera
@@ -89,7 +89,7 @@ function strokeAll(context, edges, zoom, { color, alpha, width, dash, arrow }) {
 }
 
 /**
- * At the end of a path.
+ * Draw an arrow at the end of a path.
  * @param {CanvasRenderingContext2D} context
  * @param {number[]} path
  * @param {number} length

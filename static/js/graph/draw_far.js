@@ -1,5 +1,5 @@
-// The drawing from far away, where nodes have no text: many of one colour in one go, in steps that
-// each fit into a frame beside everything else.
+// Paints the far view, where nodes have no text: many of one colour per stroke, in steps that fit
+// into a frame.
 
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
@@ -10,12 +10,12 @@
 /** A marked node is never smaller than this, in pixels. */
 const MARKED_PX = 4;
 const PLAIN_PX = 1.2;
-/** Long paths are expensive to stroke in software: so many edges to a path, and to a step. */
+/** Edges per path and per step; long paths are expensive to stroke in software. */
 const EDGES_PER_STEP = 256;
 const NODES_PER_STEP = 1024;
 
 /**
- * Edges as straight lines between the ends of their pieces; all in one colour.
+ * Edges as straight lines between the ends of their segments, in one colour.
  * @param {CanvasRenderingContext2D} context in drawing units
  * @param {SceneEdge[]} edges
  * @param {number} zoom
@@ -43,7 +43,7 @@ export function* strokeFar(context, edges, zoom, { color, alpha, width, dash }) 
 }
 
 /**
- * Nodes as filled boxes, colour by colour; what the pass marked comes last and is never too small.
+ * Nodes as filled boxes, colour by colour; marked nodes come last and have a minimum size.
  * @param {CanvasRenderingContext2D} context in drawing units
  * @param {SceneNode[]} nodes
  * @param {number} zoom

@@ -1,4 +1,4 @@
-// Groups on the canvas: the frame around an open one, and how many nodes in it are marked.
+// Paints groups: the frame of an open group, and the counts of marked nodes in it.
 import { HEADER } from "./nesting.js";
 import { SIGNS, clip, outline } from "./pen.js";
 
@@ -7,7 +7,7 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @typedef {import("../theme.js").Colors} Colors
  */
 
-/** Below this height in pixels of its line of text, a frame is only a line. */
+/** Height in pixels of a frame's header below which the frame has no text. */
 const TEXT_PX = 9;
 const ROUND = 10;
 
@@ -23,7 +23,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
   const [left, top] = [x - w / 2, y - h / 2];
   const isMeant = emphasis.hover === key || emphasis.focus === key;
   outline(context, left, top, w, h, ROUND);
-  // Every second depth is tinted: what is in what is seen without following lines.
+  // Every second depth is tinted, to show the nesting.
   context.globalAlpha = frame.around.length % 2 ? 1 : 0.55;
   context.fillStyle = frame.around.length % 2 ? colors.paper : colors.surface;
   context.fill();
@@ -50,7 +50,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
 }
 
 /**
- * How many nodes in a group were added, removed, changed: signs and numbers on its upper right corner.
+ * Counts of added, removed and changed nodes of a group, in its upper right corner.
  * @param {CanvasRenderingContext2D} context
  * @param {number} right
  * @param {number} top

@@ -1,10 +1,10 @@
-// Which edge is at a point. Curves are followed in short straight strokes.
+// Finds the edge at a point; curves are approximated by short straight lines.
 
-/** Strokes for one Bézier curve: between two rows of nodes they are a few pixels each. */
+/** Lines per Bézier curve: a few pixels each between two rows of nodes. */
 const STROKES = 12;
 
 /**
- * The shown piece of an edge that runs nearest to a point, null where none is within `slack`.
+ * The shown segment nearest to a point; null if none is within `slack`.
  * @param {import("./scene.js").SceneEdge[]} edges
  * @param {{x: number, y: number}} point
  * @param {number} slack drawing units
@@ -24,8 +24,8 @@ export function edgeAt(edges, { x, y }, slack) {
 }
 
 /**
- * From a point to a path of Bézier curves.
- * @param {number[]} path x and y of a start, then of three points per curve
+ * The distance of a point from a path of Bézier curves.
+ * @param {number[]} path x and y of the start, then of three points per curve
  * @param {number} x
  * @param {number} y
  */

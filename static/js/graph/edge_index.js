@@ -1,4 +1,4 @@
-// The edges at a node, without a look at all others: found once for each graph.
+// An index of the edges at each node, built once per graph.
 import { synchronously } from "../scheduling.js";
 
 /**
@@ -10,7 +10,7 @@ import { synchronously } from "../scheduling.js";
 /** @type {WeakMap<StageGraph["edges"], EdgeIndex>} */
 const kept = new WeakMap();
 
-/** So many edges are looked at in a step. */
+/** Edges indexed per step. */
 const EDGES_PER_STEP = 512;
 
 /** @type {Edge[]} */
@@ -27,7 +27,7 @@ export function incidentEdges(graph, id) {
 }
 
 /**
- * Finds them for all nodes, in steps that are each short; nothing to do where that was done.
+ * Build the index in short steps, unless it exists.
  * @param {StageGraph} graph
  * @returns {Generator<void, EdgeIndex>}
  */

@@ -1,4 +1,4 @@
-// Edges of the model chosen one by one: which are at a node, which is next, and how one is written.
+// Walks the edges of the model: those at a node, the next one, and their text form.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey } from "./nesting.js";
 import { piecesBetween } from "./pieces.js";
@@ -11,7 +11,7 @@ import { piecesBetween } from "./pieces.js";
 
 const BETWEEN = "\t";
 
-/** @param {Ends} edge @returns {string} as it is in the state and in the URL */
+/** @param {Ends} edge @returns {string} text in the state and in the URL */
 export function edgeText({ from, to }) {
   return `${from}${BETWEEN}${to}`;
 }
@@ -23,10 +23,10 @@ export function edgeOf(text) {
 }
 
 /**
- * The edges at a node: what it reads in the order of its operands, then its readers.
+ * The edges at a node: its operands in order, then its readers.
  * @param {Pass} pass
  * @param {string} id
- * @returns {Ends[]} each once
+ * @returns {Ends[]} without duplicates
  */
 export function edgesAt({ before, after }, id) {
   const graph = [after, before].find((each) => each?.nodes.some((node) => node.id === id));
@@ -38,7 +38,7 @@ export function edgesAt({ before, after }, id) {
 }
 
 /**
- * The edge after another, round and round.
+ * The next edge, cyclically.
  * @param {Ends[]} edges
  * @param {string} edge as text, "" for none
  * @param {1 | -1} by
@@ -53,10 +53,10 @@ export function nextEdge(edges, edge, by) {
 }
 
 /**
- * The pieces in which an edge is drawn, none where the pass has no such edge.
+ * The segments of a drawn edge; empty if the pass has no such edge.
  * @param {Scene | null} scene
  * @param {string} text of the edge
- * @returns {Set<string>} keys of pieces
+ * @returns {Set<string>} keys of segments
  */
 export function piecesOfEdge(scene, text) {
   const edge = edgeOf(text);

@@ -1,5 +1,4 @@
-// The drawing as a file: SVG and DOT as text. What is drawn on the canvas is drawn here once more,
-// all of it, in the colours of the theme.
+// Exports the whole drawing as SVG or DOT, in the colours of the theme.
 import { SIGNS } from "./pen.js";
 
 /**
@@ -85,7 +84,7 @@ function shorten(text, width) {
   return `${text.slice(0, head)}…${text.slice(text.length - (most - head) + 1)}`;
 }
 
-/** What no XML may hold, though a name in a model can. */
+/** Characters that XML forbids, though names in a model may contain them. */
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu;
 
 /** @param {string} text */
@@ -101,7 +100,7 @@ function attribute(text) {
 }
 
 /**
- * The shown graph for Graphviz: names, operators and types; places are left to it.
+ * The shown graph for Graphviz: names, operators and types; Graphviz chooses the places.
  * @param {Scene} scene
  * @returns {string}
  */
@@ -120,7 +119,7 @@ export function toDot(scene) {
   ].join("\n");
 }
 
-/** Graphviz reads entities as HTML does, also in plain labels. @param {string} text */
+/** Escape a label; Graphviz reads HTML entities even in plain labels. @param {string} text */
 function quoted(text) {
   const plain = text.trim().replace(UNPRINTABLE, "\ufffd").replaceAll("&", "&amp;");
   return `"${plain.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n")}"`;

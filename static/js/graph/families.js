@@ -17,7 +17,7 @@ export const FAMILIES = /** @type {const} */ ([
 /** @typedef {typeof FAMILIES[number]} Family */
 
 /**
- * The family that the server names; anything it may add later is drawn as "opaque".
+ * The family named by the server; unknown ones are drawn as "opaque".
  * @param {string} name
  * @returns {Family}
  */
@@ -26,7 +26,7 @@ export function asFamily(name) {
 }
 
 /**
- * The family that colours a kernel: what its words name, "opaque" where the reference runs it.
+ * The family that colours a kernel; "opaque" when the reference runs it.
  * @param {{native: boolean, words: string}} kernel
  * @returns {Family}
  */

@@ -1,4 +1,4 @@
-// Which camera to take: for a first look, for a few nodes, for what changed. Pure; in drawing units.
+// Chooses the camera: for the initial view, for a few nodes, for changes. Pure; in drawing units.
 import { fit, reveal, toScreen } from "./camera.js";
 
 /**
@@ -8,9 +8,9 @@ import { fit, reveal, toScreen } from "./camera.js";
  * @typedef {import("./scene.js").SceneNode} SceneNode
  */
 
-/** The zoom at which a first look can still be read. */
+/** The smallest zoom at which the initial view is legible. */
 const READABLE_ZOOM = 0.9;
-/** Below this, a single node would not be found by its text. */
+/** The smallest zoom at which a single node's text is legible. */
 const NAMED_ZOOM = 0.8;
 const BORDER = 36;
 
@@ -31,7 +31,7 @@ function wholeOf(scene) {
 }
 
 /**
- * Everything.
+ * The camera that shows the whole drawing.
  * @param {Scene} scene
  * @param {Size} size
  * @returns {Camera}
@@ -41,7 +41,7 @@ export function wholeLook(scene, size) {
 }
 
 /**
- * Whole, when that can be read; else at these nodes, at what changed, or from the top.
+ * The initial camera: the whole drawing if legible, else these nodes, the changes, or the top.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Set<string>} keys
@@ -59,7 +59,7 @@ export function firstLook(scene, size, keys) {
     .filter((node) => node.shown)
     .reduce((a, b) => (b.y < a.y ? b : a), scene.nodes[0]);
   const aim = boxOfKeys(scene, wanted) ?? { x: top.x, y: 0 };
-  // No emptier than need be above, below and beside.
+  // Avoid empty space at the edges.
   const zoom = READABLE_ZOOM;
   const half = size.height / 2 / zoom - BORDER;
   const y =
@@ -71,7 +71,7 @@ export function firstLook(scene, size, keys) {
 }
 
 /**
- * Whether the middle of any of these nodes is in view.
+ * Whether the centre of any of these nodes is in view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -88,11 +88,11 @@ export function seesAny(scene, camera, size, keys) {
 }
 
 /**
- * What is looked at: the first of these nodes that is drawn, else the node next to the middle.
+ * The anchor of the view: the first drawn node of these, else the node nearest to the centre.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Iterable<string>} keys
- * @returns {{id: string, x: number, y: number} | null} by id: keys are of one drawing only
+ * @returns {{id: string, x: number, y: number} | null} by id, because keys differ between drawings
  */
 export function anchorOf(scene, camera, keys) {
   for (const key of keys) {
@@ -107,7 +107,7 @@ export function anchorOf(scene, camera, keys) {
 }
 
 /**
- * The least move that brings nodes into view.
+ * The minimal camera move that brings nodes into view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -122,7 +122,7 @@ export function lookAtNodes(scene, camera, size, keys) {
 }
 
 /**
- * Nodes in the middle; null when there are none.
+ * The camera that centres nodes; null if there are none.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Iterable<string>} keys

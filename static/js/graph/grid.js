@@ -1,14 +1,13 @@
-// Boxes sorted into the cells of a grid: what is in view, or under the pointer, is found without
-// looking at all of them.
+// A uniform grid over boxes, to find those in view or under the pointer without a linear scan.
 import { synchronously } from "../scheduling.js";
 
 /** @typedef {readonly [left: number, top: number, right: number, bottom: number]} Bounds */
 
-/** On average so many boxes in a cell. */
+/** Average number of boxes per cell. */
 const PER_CELL = 4;
-/** What lies in more cells than this is looked at every time. */
+/** Boxes in more cells than this are tested at every query. */
 const MOST_CELLS = 48;
-/** So many boxes are put into their cells in a step. */
+/** Boxes inserted per step. */
 const PER_STEP = 512;
 
 /** @typedef {(bounds: Bounds) => number[]} Finder the indices of the boxes that overlap the bounds, ascending */
@@ -22,7 +21,7 @@ export function createGrid(boxes) {
 }
 
 /**
- * The same, in steps that are each short.
+ * Build the grid in short steps.
  * @param {Bounds[]} boxes
  * @returns {Generator<void, Finder>}
  */

@@ -1,4 +1,4 @@
-// What of a scene is in view, and what is under the pointer.
+// Finds the parts of a scene in view and under the pointer.
 import { HEADER } from "./nesting.js";
 
 /**
@@ -13,7 +13,7 @@ import { HEADER } from "./nesting.js";
  */
 
 /**
- * What of a scene is shown and in view.
+ * The shown parts of a scene that are in view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -33,7 +33,7 @@ export function inView(scene, camera, size) {
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
- * @returns {number} how many nodes are shown and in view
+ * @returns {number} number of shown nodes in view
  */
 export function countInView(scene, camera, size) {
   const view = viewBox(camera, size);
@@ -62,11 +62,10 @@ function sees(view, { x, y, w, h }) {
 }
 
 /**
- * What is drawn at a point, the last painted first: a node, a closed group, or the line of text over
- * an open one.
+ * The topmost item at a point: a node, a closed group, or the header of an open group.
  * @param {Scene} scene
  * @param {{x: number, y: number}} point
- * @param {number} slack drawing units around a node that still count
+ * @param {number} slack tolerance around a node, in drawing units
  * @returns {SceneNode | null}
  */
 export function nodeAt({ nodes, frames, places }, point, slack = 0) {
@@ -76,7 +75,7 @@ export function nodeAt({ nodes, frames, places }, point, slack = 0) {
 }
 
 /**
- * The line of text over an open group.
+ * The header of an open group.
  * @param {SceneNode} frame
  */
 export function headerOf({ x, y, w, h }) {

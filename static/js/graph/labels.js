@@ -1,4 +1,4 @@
-// What is written in boxes: operators, types, and what is in a closed group.
+// Text of boxes: operators, types, and the content of closed groups.
 
 /**
  * @typedef {import("../wire.js").GraphNode} GraphNode
@@ -6,7 +6,7 @@
  */
 
 /**
- * What is in a closed group, the most frequent first.
+ * The operators of a closed group, most frequent first.
  * @param {string[]} ids
  * @param {NodeStates} states
  * @returns {string}
@@ -28,7 +28,7 @@ export function operatorsOf(ids, states) {
 export function labelOf(node) {
   if (node.kind !== "node") return node.name;
   if (node.op !== "fusion") return node.op;
-  // A fusion says what it runs: the operators of its body, in order.
+  // A fusion shows the operators of its body, in order.
   const inner = (node.regions.body?.nodes ?? [])
     .filter((each) => each.kind === "node")
     .map((each) => each.op);
@@ -36,14 +36,14 @@ export function labelOf(node) {
   return inner.length > 3 ? `${inner[0]} + ${inner.length - 1}` : inner.join(" + ");
 }
 
-/** @param {GraphNode} node @returns {string} what its first output is */
+/** @param {GraphNode} node @returns {string} type of its first output */
 export function subOf(node) {
   return shortType(node.types[0] ?? "");
 }
 
 /**
- * A type as short as a node needs it: "f32[1,64,55,55]" is "1×64×55×55", other elements are named,
- * of a layout "{c16,halo=1x1}" the blocks.
+ * Abbreviate a type: "f32[1,64,55,55]" becomes "1×64×55×55"; element types other than f32 and the
+ * blocks of a layout "{c16,halo=1x1}" are kept.
  * @param {string} type
  * @returns {string}
  */

@@ -1,4 +1,4 @@
-// Asks the worker for layouts; one drawing at a time, and any can be given up.
+// Requests layouts from the worker, one drawing at a time; each can be cancelled.
 
 /**
  * @typedef {import("./dot_layout.js").Layout} Layout
@@ -6,22 +6,22 @@
  * @typedef {{layouts: Map<string, Layout>, seconds: number}} Placed
  *   `layouts` by key of the group, "" for the whole
  *
- * @typedef {object} Asked what the worker is asked for
+ * @typedef {object} Asked a request to the worker
  * @property {import("./nesting.js").Levels} union
  * @property {Set<string>} open
- * @property {boolean} afresh whether what was laid out before is to be forgotten
+ * @property {boolean} afresh whether to discard earlier layouts
  */
 
 export class LayoutCancelled extends Error {}
 
-/** Layouts of so many levels are kept. */
+/** Number of levels whose layouts are cached. */
 const KEPT_LEVELS = 3000;
 
 /**
  * @typedef {object} Layouter
- * @property {(isEarly: boolean) => void} warm has the engine loaded; and exercised, if it is early
+ * @property {(isEarly: boolean) => void} warm loads the engine, and warms it up when called early
  * @property {(union: Union, open: Set<string>) => Promise<Placed>} layout
- * @property {() => void} stop gives up the layout that is being made
+ * @property {() => void} stop cancels the pending layout
  */
 
 /**
@@ -32,7 +32,7 @@ const KEPT_LEVELS = 3000;
 export function createLayouter(workerUrl, type = "module") {
   /** @type {Worker | null} */
   let worker = null;
-  /** What the worker has laid out, in its order. @type {Layout[]} */
+  /** Layouts of the worker, in its order. @type {Layout[]} */
   let kept = [];
   let count = 0;
   /** @type {((problem: Error) => void) | null} */
@@ -48,7 +48,7 @@ export function createLayouter(workerUrl, type = "module") {
 
   function stop() {
     if (!giveUp) return;
-    // A layout under way can only be ended with its worker.
+    // Only terminating the worker stops a running layout.
     worker?.terminate();
     worker = null;
     giveUp(new LayoutCancelled());

@@ -1,4 +1,4 @@
-// The whole drawing in a corner: where one is, and where something changed.
+// The minimap: the whole drawing in a corner, with the view and the changes.
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -8,7 +8,7 @@
 
 const PAD = 5;
 
-/** Long drawings are narrow: the map may be this much wider than true to scale. */
+/** Maximum stretch of the map across a long and narrow drawing. */
 const STRETCH = 5;
 
 /**
@@ -32,7 +32,7 @@ function placement(scene, size) {
 }
 
 /**
- * A map that keeps a picture of its nodes: while one moves, only the frame of the view is new.
+ * Create a map that caches a picture of its nodes; panning repaints only the frame of the view.
  */
 export function createMap() {
   const picture = new OffscreenCanvas(1, 1);

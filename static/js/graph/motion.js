@@ -1,6 +1,6 @@
-// From one pass to the next: what is gone fades, what is new grows in its place. Two pictures are
-// blended, the one before and the one after, so that it costs the same for any number of nodes, and
-// what is on both stays as it is to the pixel.
+// Animates the step from one pass to the next: removed nodes fade, new nodes grow in place. Two
+// pictures are blended, before and after: the cost is independent of the number of nodes, and common
+// parts stay identical to the pixel.
 import { toScreen } from "./camera.js";
 
 /**
@@ -11,23 +11,23 @@ import { toScreen } from "./camera.js";
  * @typedef {object} Blend of two pictures; all in device pixels
  * @property {OffscreenCanvas} old
  * @property {OffscreenCanvas} next
- * @property {OffscreenCanvas} rest the second one without what grows on it
+ * @property {OffscreenCanvas} rest the second one without its growing nodes
  * @property {import("./camera.js").Box[]} grows
  * @property {number} started milliseconds
  */
 
 export const MOTION_MS = 220;
-/** Who goes on sooner is in a hurry: then nothing moves. */
+/** A step that follows another within this time, in milliseconds, is not animated. */
 const HURRY_MS = 400;
-/** More than these new nodes only fade in. */
+/** Above this number, new nodes only fade in. */
 const MOST_GROWING = 200;
-/** Signs stand out beyond a node by so much: drawing units, and at least so many pixels. */
+/** Overhang of the signs of a node: drawing units, and minimum pixels. */
 const MARGIN = 8;
 const MARGIN_PX = 6;
 const SMALLEST = 0.6;
 
 /**
- * The boxes of what is in one scene and not in the one before, as far as they are in view.
+ * The visible boxes of nodes that are new in a scene.
  * @param {Scene} old
  * @param {Scene} next
  * @param {Camera} camera
@@ -49,7 +49,7 @@ export function newBoxes(old, next, camera, size) {
 }
 
 /**
- * @param {(isMoving: boolean) => void} tell when something begins to move, and when nothing does any more
+ * @param {(isMoving: boolean) => void} tell called when an animation starts and when it ends
  */
 export function createMotion(tell) {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
@@ -65,14 +65,14 @@ export function createMotion(tell) {
   }
 
   /**
-   * Paints a scene, or what is on the way to it.
+   * Paint a scene, or a frame of the animation to it.
    * @param {CanvasRenderingContext2D} context
    * @param {Scene} scene
    * @param {Camera} camera
    * @param {Size} size
    * @param {boolean} isWhole whether `draw` paints all of it at once
    * @param {() => void} draw
-   * @returns {boolean} whether it has to be asked again
+   * @returns {boolean} whether to call again
    */
   function paint(context, scene, camera, size, isWhole, draw) {
     const { canvas } = context;
@@ -127,7 +127,7 @@ function begin(old, canvas, boxes, started, context) {
   const ratio = context.getTransform().a;
   const grows = boxes.map(({ x, y, w, h }) => ({ x: x * ratio, y: y * ratio, w: w * ratio, h: h * ratio }));
   const next = copyOf(canvas);
-  // Where nothing grows the two are one: a picture takes milliseconds.
+  // Without growing nodes the two are the same: copying a picture takes milliseconds.
   const rest = grows.length ? copyOf(canvas) : next;
   const own = /** @type {any} */ (rest.getContext("2d"));
   for (const { x, y, w, h } of grows) own.clearRect(x - w / 2, y - h / 2, w, h);
@@ -154,7 +154,7 @@ function put(context, { old, next, rest, grows }, share) {
   context.globalAlpha = 1 - share;
   context.drawImage(old, 0, 0);
   context.globalAlpha = share;
-  // Added, not laid over: the shares sum up to one, and what is the same stays the same.
+  // Additive blending: the shares sum to 1, so common pixels stay unchanged.
   context.globalCompositeOperation = "lighter";
   context.drawImage(rest, 0, 0);
   context.globalCompositeOperation = "source-over";

@@ -1,5 +1,5 @@
-// Groups of the drawing that are open, and the layouts of their insides put into each other.
-// A layout is never of more than one level: an opened group is a box as large as its own layout.
+// Open groups of the drawing, and their layouts nested into each other. Each layout covers a single
+// level: an opened group is a box of the size of its own layout.
 // See docs/graph-view.md.
 
 /**
@@ -11,21 +11,21 @@
  *
  * @typedef {{width: number, height: number, boxes: Place[], frames: Place[], edges: EdgePlace[]}} Nested
  *
- * @typedef {object} Levels what of a union tells how its levels are laid out
+ * @typedef {object} Levels the parts of a union that define its layout
  * @property {string} dot
  * @property {Pick<UnionGroup, "key" | "group" | "width" | "dot">[]} groups
  */
 
-/** Around what is in an open group; above it there is a line of text. */
+/** Padding of an open group, with room for its header. */
 const PAD = 14;
 export const HEADER = 30;
 const POINTS_PER_INCH = 72;
-/** Where edges pass the border of a group, in its DOT. */
+/** Names of the ports of a group in its DOT, where edges cross its border. */
 const [INTO, OUT_OF] = ["into", "out_of"];
 
 /**
- * The groups that are open: as the union says, but for those that were toggled ("g3" opened,
- * "-g4" closed). Groups that no open group shows do not count.
+ * The visible open groups: the union's default, changed by the toggled ones ("g3" opened, "-g4"
+ * closed).
  * @param {Union} union
  * @param {string[]} toggled
  * @returns {Set<string>}
@@ -42,7 +42,7 @@ export function openGroups({ groups }, toggled) {
 }
 
 /**
- * What is toggled when these groups are to be open or closed, and all others stay as they are.
+ * The toggles that open or close these groups and leave all others unchanged.
  * @param {Union} union
  * @param {string[]} toggled
  * @param {Iterable<string>} keys
@@ -58,7 +58,7 @@ export function toggle({ groups }, toggled, keys, open) {
 }
 
 /**
- * The groups around each group and node, outermost first, with the group's own key.
+ * The path of groups to each group, outermost first, including itself.
  * @param {{groups: Pick<UnionGroup, "key" | "group">[]}} union
  * @returns {Map<string, string[]>} by key of the group; "" has none
  */
@@ -69,7 +69,7 @@ export function pathsOf({ groups }) {
 }
 
 /**
- * How many boxes are drawn.
+ * The number of boxes drawn.
  * @param {Union} union
  * @param {Set<string>} open
  */
@@ -79,7 +79,7 @@ export function countBoxes({ nodes, groups }, open) {
 }
 
 /**
- * Lays out every open group, the innermost first, and the whole around them.
+ * Lay out every open group, innermost first, then the whole drawing.
  * @param {Levels} union
  * @param {Set<string>} open
  * @param {(dots: string[]) => Promise<Layout[]>} layout
@@ -101,7 +101,7 @@ export async function layoutNested({ dot, groups }, open, layout) {
 }
 
 /**
- * The DOT with opened groups as large as what is in them.
+ * The DOT with opened groups in the size of their content.
  * @param {string} dot
  * @param {Levels["groups"]} opened
  * @param {Map<string, Layout>} layouts
@@ -127,11 +127,11 @@ function frameSize({ width }, layout) {
   return { w: Math.max(width, layout.width + 2 * PAD), h: layout.height + HEADER + PAD };
 }
 
-/** So many nodes or edges are put in their places in a step. */
+/** Nodes or edges placed per step. */
 const PER_STEP = 256;
 
 /**
- * Everything that is drawn in its place, in steps that are each short.
+ * Place all drawn items, in short steps.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts of the open groups and of the whole
@@ -147,7 +147,7 @@ export function* nest(union, open, layouts) {
 
   /**
    * @param {string} level
-   * @param {number} dx where the layout's corner lies
+   * @param {number} dx offset of the layout's corner
    * @param {number} dy
    * @param {string[]} around open groups, outermost first
    * @returns {Generator<void>}
@@ -176,7 +176,7 @@ export function* nest(union, open, layouts) {
     }
     for (const edge of layout.edges) {
       const path = edge.path.map((each, i) => each + (i % 2 ? dy : dx));
-      // At an open group the edge goes on where the inside takes it up.
+      // At an open group the edge continues at the port of the inner layout.
       const n = path.length;
       const [out, into] = [shiftOut.get(edge.from) ?? 0, shiftIn.get(edge.to) ?? 0];
       path[0] += out;
@@ -201,7 +201,7 @@ export function* nest(union, open, layouts) {
 }
 
 /**
- * What can be drawn, by key: nodes, and groups with all nodes in them.
+ * Drawable items by key: nodes, and groups with all their nodes.
  * @param {Union} union
  * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
  */
@@ -227,12 +227,12 @@ function portOf(layout, port) {
   return layout.nodes.find(({ key }) => key === port)?.x ?? layout.width / 2;
 }
 
-/** @param {number} x @param {number} top @param {number} to @returns {number[]} what comes before the path */
+/** @param {number} x @param {number} top @param {number} to @returns {number[]} points to prepend to the path */
 function upTo(x, top, to) {
   return [x, top, x, top, x, to];
 }
 
-/** @param {number} x @param {number} from @param {number} bottom @returns {number[]} what comes after the path */
+/** @param {number} x @param {number} from @param {number} bottom @returns {number[]} points to append to the path */
 function downTo(x, from, bottom) {
   return [x, from, x, bottom, x, bottom];
 }
@@ -259,10 +259,10 @@ export function pieceKey(from, to) {
 }
 
 /**
- * The pieces in which an edge of the model is drawn, as [from, to] of drawn keys.
+ * The drawn segments of an edge of the model, as [from, to] of drawn keys.
  * @param {{key: string, around: string[]}} source
  * @param {{key: string, around: string[]}} target
- * @returns {[string, string][]} none when both ends are in one box
+ * @returns {[string, string][]} empty when both ends are in the same box
  */
 export function piecesOf(source, target) {
   if (source.key === target.key) return [];

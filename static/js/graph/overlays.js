@@ -1,5 +1,5 @@
-// What nodes can be coloured by instead of their family: what their kernels cost, or how their
-// values are kept. Pure; the colours of classes are the theme's.
+// Colour overlays of nodes, instead of their family: cost of their kernels, or type, layout, error or
+// device. Pure; the theme defines the colours of classes.
 import { formatError } from "../errors_axis.js";
 import { formatBytes, formatFlops, formatSeconds } from "../format.js";
 
@@ -9,9 +9,9 @@ import { formatBytes, formatFlops, formatSeconds } from "../format.js";
  * @typedef {import("./scene.js").SceneNode} SceneNode
  *
  * @typedef {object} Overlay
- * @property {"heat" | "hue"} scale of the colours: from much to little, or one for each kind
+ * @property {"heat" | "hue"} scale of the colours: from high to low, or a hue for each kind
  * @property {{label: string, n: number}[]} classes in the order of the scale
- * @property {Map<string, number>} classOf by key of a drawn node; without: nothing to say of it
+ * @property {Map<string, number>} classOf by key of a drawn node; nodes without data are absent
  * @property {Map<string, string>} says the value of a drawn node, in words
  */
 
@@ -29,7 +29,7 @@ export const OVERLAYS = /** @type {const} */ ([
 
 /** Lower ends of the classes, as shares of the largest value. */
 const SHARES = [0.5, 0.2, 0.05, 0.01, 0];
-/** More kinds than this share the last colour. */
+/** Further kinds beyond this number share the last colour. */
 export const MOST_KINDS = 7;
 
 /** @type {Record<string, {of: (kernel: Kernel) => number, format: (value: number) => string}>} */
@@ -40,14 +40,14 @@ const COSTS = {
 };
 
 /**
- * How the shown nodes are to be coloured.
+ * The overlay of the shown nodes.
  * @param {OverlayName} name
- * @param {SceneNode[]} shown an open group is not coloured, it only has a sum
+ * @param {SceneNode[]} shown open groups have a sum but no colour
  * @param {Map<string, GraphNode>} nodes by id, of both graphs
  * @param {Kernel[]} kernels
  * @param {{less: string, other: string, plain: string}} words
  * @param {import("../wire.js").CheckedValues | null} [checked] of the stage
- * @param {import("../wire.js").Placement | null} [placement] what runs where
+ * @param {import("../wire.js").Placement | null} [placement] devices of the kernels
  * @returns {Overlay | null} null: by family
  */
 export function overlayOf(name, shown, nodes, kernels, words, checked = null, placement = null) {
@@ -63,8 +63,8 @@ export function overlayOf(name, shown, nodes, kernels, words, checked = null, pl
 }
 
 /**
- * A node has the cost of the kernels that its ONNX nodes ended in, a closed group that of all its
- * nodes, each kernel counted once.
+ * A node has the cost of all kernels from its ONNX nodes, a closed group that of all its nodes; each
+ * kernel counts once.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {Kernel[]} kernels
@@ -100,7 +100,7 @@ function byCost(shown, nodes, kernels, cost, less) {
   return overlay;
 }
 
-/** Lower ends of the classes, as shares of what stages may be off by: beyond it is the warmest. */
+/** Lower ends of the classes, as shares of the tolerance; errors beyond it have the warmest colour. */
 const ERROR_SHARES = [1, 0.1, 0.01, 0.001, 0];
 
 /**
@@ -136,7 +136,7 @@ function byError(shown, checked, less) {
 }
 
 /**
- * A node has the device that its work was placed on; where that is on several, the one with most of it.
+ * A node has the device of its kernels; with several devices, the one with most of the work.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {import("../wire.js").Placement | null} placement
@@ -155,7 +155,7 @@ function byDevice(shown, nodes, placement, other) {
 }
 
 /**
- * What the work of a node ended in: exactly its own, else all that its ONNX nodes are in.
+ * The kernels of a node: exactly its own if any, else all kernels that contain its ONNX nodes.
  * @template {{node: string, origins: string[]}} K
  * @param {K[]} kernels
  * @returns {(node: GraphNode | undefined) => K[]}
@@ -178,7 +178,7 @@ function kernelsOf(kernels) {
  * @param {SceneNode[]} shown
  * @param {(id: string) => string[]} kindsOf
  * @param {string} other
- * @param {string[]} [fixed] all kinds in an order of their own; else the most frequent come first
+ * @param {string[]} [fixed] all kinds in a fixed order; otherwise most frequent first
  * @returns {Overlay}
  */
 function byKind(shown, kindsOf, other, fixed) {

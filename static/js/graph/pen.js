@@ -1,4 +1,4 @@
-// Small things that every part of the drawing is drawn with.
+// Drawing primitives shared by all parts of the drawing.
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -13,13 +13,13 @@ export function outline(context, x, y, w, h, r) {
   context.roundRect(x, y, w, h, r);
 }
 
-/** What was clipped: a drawing says the same in many places, and again in every frame. */
+/** Maximum number of cached clipped texts; texts repeat within and across frames. */
 const MOST_CLIPPED = 20_000;
-/** By font, then by room and text. @type {Map<string, Map<string, string>>} */
+/** By font, then by width and text. @type {Map<string, Map<string, string>>} */
 const clipped = new Map();
 
 /**
- * The text, shortened in its middle until it fits: names differ most at their ends.
+ * Shorten a text in its middle until it fits, because names differ most at their ends.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room
@@ -48,18 +48,18 @@ function shortened(context, text, room) {
   if (width <= room) return text;
   const withKept = (/** @type {number} */ n) =>
     `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
-  // Letters are not of one width: what is kept may need less room than its share, or more.
+  // Letters differ in width: the estimate may be too short or too long.
   let keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
   while (keep > 2 && widthOf(withKept(keep)) > room) keep -= 1;
   return withKept(keep);
 }
 
-/** Signs of the states: shape and letter besides the colour. */
+/** Signs of the states, legible without colour. */
 export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
 
 /**
- * Has the fonts of a drawing found, and those that its signs are taken from: a first frame that
- * does it is 10 ms late.
+ * Load the fonts of a drawing and its signs in advance; in the first frame, loading them costs
+ * 10 ms.
  * @param {string} family
  */
 export function warmFonts(family) {

@@ -1,4 +1,4 @@
-// Edges of the model and the pieces in which they are drawn: which pass which.
+// Maps edges of the model to the drawn segments they pass through.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
@@ -10,16 +10,16 @@ import { pieceKey, piecesOf } from "./nesting.js";
  */
 
 /**
- * Of each graph in some places: a graph is drawn as what a pass made and as what the next one took.
+ * Cache by places and graph: each graph is drawn twice, as the output of a pass and the input of the next.
  * @type {WeakMap<Places, WeakMap<StageGraph, Set<string>>>}
  */
 const piecesKept = new WeakMap();
 
-/** So many edges are looked at in a step. */
+/** Edges processed per step. */
 const EDGES_PER_STEP = 512;
 
 /**
- * The pieces of all edges of a graph that are drawn, in steps that are each short; what was found is kept.
+ * The drawn segments of all edges of a graph, found in short steps and cached.
  * @param {Places} places
  * @param {StageGraph} graph
  * @returns {Generator<void, Set<string>>}
@@ -31,7 +31,7 @@ export function* pieceSteps(places, graph) {
   if (known) return known;
   /** @type {Set<string>} */
   const keys = new Set();
-  // Pieces are shared: the edges between two boxes are looked at once.
+  // Edges share segments: each pair of boxes is processed once.
   /** @type {Map<Place, Set<Place>>} */
   const seen = new Map();
   for (const [i, [source, target]] of graph.edges.entries()) {
@@ -48,7 +48,7 @@ export function* pieceSteps(places, graph) {
 }
 
 /**
- * The pieces in which an edge between two nodes is drawn, from box to box.
+ * The drawn segments of an edge between two nodes, from box to box.
  * @param {Places} places
  * @param {string} source id
  * @param {string} target id
@@ -59,10 +59,10 @@ export function piecesBetween({ placeOf }, source, target) {
 }
 
 /**
- * The pieces in which the edges to and from some boxes are drawn.
+ * The drawn segments of the edges at some boxes.
  * @param {Scene} scene
  * @param {Set<string>} boxes keys
- * @returns {Set<string>} keys of pieces
+ * @returns {Set<string>} keys of segments
  */
 export function piecesAt({ places, pass, byKey }, boxes) {
   /** @type {Set<string>} */
@@ -76,7 +76,7 @@ export function piecesAt({ places, pass, byKey }, boxes) {
 }
 
 /**
- * The edges of the model that pass a drawn piece: of the graph after the pass, else of that before.
+ * The edges of the model through a drawn segment, in the graph after the pass, else before it.
  * @param {Scene} scene
  * @param {string} piece
  * @returns {{edges: StageGraph["edges"], graph: StageGraph} | null}

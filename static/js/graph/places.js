@@ -1,4 +1,4 @@
-// The places of a union: the layouts of what is open of it put into each other, once for all stages.
+// The places of a union's nodes: the layouts of its open groups nested into each other, once for all stages.
 import { synchronously } from "../scheduling.js";
 import { gridSteps } from "./grid.js";
 import { nest } from "./nesting.js";
@@ -11,10 +11,10 @@ import { nest } from "./nesting.js";
  *
  * @typedef {object} Place
  * @property {string} key
- * @property {string[]} around keys of the open groups that it lies in, outermost first
- * @property {string[]} ids what is drawn here: one node, or all nodes in a group
+ * @property {string[]} around keys of the enclosing open groups, outermost first
+ * @property {string[]} ids one node, or all nodes of a group
  * @property {string} label "" for a node: it has its own
- * @property {number} times how many equal blocks are in a group, 1 for none
+ * @property {number} times number of equal blocks in a group, 1 if there are none
  * @property {Kind} kind
  * @property {number} x
  * @property {number} y
@@ -25,28 +25,28 @@ import { nest } from "./nesting.js";
  * @property {number} width
  * @property {number} height
  * @property {Place[]} places nodes and closed groups
- * @property {Place[]} frames open groups, each before those in it
+ * @property {Place[]} frames open groups, outer before inner
  * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
  * @property {Map<string, string>} keyOf id -> the key of that place
  * @property {EdgePlace[]} edges
- * @property {Map<string, number>} edgeAt the place of a piece among the edges, by key
- * @property {import("./grid.js").Finder} nodesIn what of the places overlaps some bounds
+ * @property {Map<string, number>} edgeAt index of a segment among the edges, by key
+ * @property {import("./grid.js").Finder} nodesIn finds the places that overlap some bounds
  * @property {import("./grid.js").Finder} edgesIn
  *
- * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
+ * @typedef {object} EdgePlace a segment of edges of the model, from box to box or to the border of a group
  * @property {string} key
  * @property {string} from
  * @property {string} to
- * @property {boolean} ends whether edges end here, and do not go on into or out of a group
- * @property {number[]} path x and y of a start and then of three points per Bézier piece
+ * @property {boolean} ends whether edges end here instead of continuing into or out of a group
+ * @property {number[]} path x and y of the start, then of three points per Bézier segment
  * @property {import("./grid.js").Bounds} box
  */
 
-/** So many nodes of the union are put in their places in a step. */
+/** Nodes of the union placed per step. */
 const NODES_PER_STEP = 512;
 
 /**
- * Joins the union with the layouts of what is open of it.
+ * Join the union with the layouts of its open groups.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts
@@ -57,7 +57,7 @@ export function placeUnion(union, open, layouts) {
 }
 
 /**
- * The same, in steps that are each short.
+ * Do the same in short steps.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts

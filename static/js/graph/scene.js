@@ -1,5 +1,5 @@
-// From the places of the union and the graphs of two stages to what is drawn: every node keeps the one
-// place it has in the union, and says whether it is there, and what the pass did to it.
+// Builds the scene from the places of the union and the graphs of two stages: every node keeps its
+// place of the union, with its presence and the change by the pass.
 import { marksOf } from "../snapshots.js";
 import { synchronously } from "../scheduling.js";
 import { edgeIndexSteps } from "./edge_index.js";
@@ -19,7 +19,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {string} key
  * @property {string} id "" for a group
  * @property {string[]} around
- * @property {string[]} ids those of them that are there
+ * @property {string[]} ids the present ones of them
  * @property {number} x
  * @property {number} y
  * @property {number} w
@@ -32,7 +32,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {boolean} open
  * @property {Family} family
  * @property {Status} status
- * @property {Record<"added" | "removed" | "changed", number>} marks how many nodes in it are marked
+ * @property {Record<"added" | "removed" | "changed", number>} marks number of marked nodes in it
  * @property {boolean} shown
  * @property {GraphNode | null} node null for a group
  *
@@ -42,13 +42,13 @@ import { pieceSteps } from "./pieces.js";
  * @property {number} width
  * @property {number} height
  * @property {SceneNode[]} nodes nodes and closed groups, in the order of the places
- * @property {SceneNode[]} frames open groups, each before those in it
+ * @property {SceneNode[]} frames open groups, outer before inner
  * @property {SceneEdge[]} edges in the order of the places
  * @property {Map<string, SceneNode>} byKey nodes, closed and open groups
- * @property {Map<string, string>} keyOf id -> key of the box that it is drawn in
- * @property {NodeStates} states of the nodes that are there, by id
- * @property {Pass} pass what it shows
- * @property {StageGraph[]} shown the graphs of the pass of which something is shown
+ * @property {Map<string, string>} keyOf id -> key of its box
+ * @property {NodeStates} states of the present nodes, by id
+ * @property {Pass} pass the pass shown
+ * @property {StageGraph[]} shown the graphs of the pass that are shown
  * @property {Places} places
  *
  * @typedef {{before: StageGraph | null, after: StageGraph}} Pass
@@ -56,11 +56,11 @@ import { pieceSteps } from "./pieces.js";
  * @typedef {Map<string, NodeState>} NodeStates by id
  */
 
-/** So many nodes or edges are looked at in a step. */
+/** Nodes or edges processed per step. */
 const PER_STEP = 512;
 
 /**
- * What is drawn of one pass. `before` is the graph of the stage before, null for the first stage.
+ * Build the scene of a pass. `before` is the graph of the previous stage, null for the first stage.
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after
@@ -73,7 +73,7 @@ export function buildScene(places, before, after, view, changed) {
 }
 
 /**
- * The same, in steps that are each short.
+ * Do the same in short steps.
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after

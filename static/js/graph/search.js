@@ -1,9 +1,9 @@
-// Finding nodes by what is written about them, in closed groups too.
+// Finds nodes by their text, in closed groups too.
 
-/** @typedef {{key: string, id: string}} Found `key` of the box in which the node is drawn */
+/** @typedef {{key: string, id: string}} Found `key` of the node's box */
 
 /**
- * The shown nodes in which every word of the query occurs, from the top down.
+ * The shown nodes that contain every word of the query, from the top down.
  * @param {import("./scene.js").Scene} scene
  * @param {string} query
  * @returns {Found[]}

@@ -1,4 +1,4 @@
-// From node to node: who reads what, and where an arrow key leads.
+// Walks from node to node: neighbours, and targets of arrow keys.
 import { incidentEdges } from "./edge_index.js";
 
 /**
@@ -6,10 +6,10 @@ import { incidentEdges } from "./edge_index.js";
  */
 
 /**
- * The boxes at the other ends of the edges of some boxes.
+ * The neighbours of some boxes.
  * @param {Scene} scene
  * @param {Set<string>} keys
- * @returns {{before: Set<string>, after: Set<string>}} keys of what they read, and of their readers
+ * @returns {{before: Set<string>, after: Set<string>}} keys of their operands and of their readers
  */
 export function neighboursOf({ byKey, keyOf, shown }, keys) {
   /** @type {Set<string>} */
@@ -30,11 +30,11 @@ export function neighboursOf({ byKey, keyOf, shown }, keys) {
 }
 
 /**
- * The node that an arrow key leads to: along the edges up and down, to the nearest one sideways.
+ * The target of an arrow key: up and down along the edges, sideways to the nearest node.
  * @param {Scene} scene
  * @param {string} from key, "" for the start
  * @param {"before" | "after" | "left" | "right"} direction
- * @returns {string} key, or `from` where the way ends
+ * @returns {string} key, or `from` if there is none
  */
 export function walk(scene, from, direction) {
   const here = scene.byKey.get(from);

@@ -1,5 +1,5 @@
 // The layout engine, off the main thread: Graphviz as WebAssembly, loaded with the first request.
-// Each level of a drawing is sent as soon as it is laid out, and once: what is laid out is kept.
+// Each level of a drawing is sent once, as soon as its layout is ready; layouts are cached.
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { readLayout } from "./dot_layout.js";
 import { layoutNested } from "./nesting.js";
@@ -9,20 +9,20 @@ import { layoutNested } from "./nesting.js";
  * @typedef {import("./layout.js").Asked} Asked
  */
 
-/** JSON without drawing operations; missing in the package's list of formats. */
+/** JSON without drawing operations, a format that the package's types lack. */
 const PLACES_ONLY = /** @type {"json"} */ (/** @type {string} */ ("json0"));
 
 /** @type {ReturnType<typeof Graphviz.load> | null} */
 let engine = null;
 
-/** A ladder with what drawings have: sizes, ports, points on the border. */
+/** A warm-up graph with the features of real drawings: sizes, ports, border points. */
 const EXERCISE = `digraph { graph [nodesep=0.25 ranksep=0.4] node [shape=box fixedsize=true label=""] edge [arrowhead=none]
   {rank=min into [shape=point width=0.01]} into -> 0
   ${Array.from({ length: 120 }, (_, i) => `${i} [width=${1 + (i % 3)} height=0.5] ${i} -> ${i + 1} ${i} -> ${i + 3} [tailport=s headport=n]`).join("\n")} }`;
 
 /**
- * Code that has run often is compiled anew, by threads that would take time from the page while a
- * model comes: so it runs before that, in time slices that let a request pass.
+ * Number of warm-up layouts before a model arrives, with requests in between: later, the browser's
+ * optimising compiler would compete with the page.
  */
 const EXERCISES = 4;
 

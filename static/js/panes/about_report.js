@@ -1,10 +1,10 @@
-// How a report was made, so that it can be made again: command, versions, machine, seed, digest.
+// The origin of a report, sufficient to reproduce it: command, versions, machine, seed, digest.
 import { clone, el, listen, part } from "../dom.js";
 import { formatBytes } from "../format.js";
 import { word } from "../words.js";
 
 /**
- * @typedef {object} About what the server wrote into the report
+ * @typedef {object} About facts that the server wrote into the report
  * @property {string} fragment
  * @property {string} made date and time
  * @property {string[]} left_out

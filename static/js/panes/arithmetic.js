@@ -1,4 +1,4 @@
-// How code is to compute: with which accuracy, on how many threads.
+// Settings of the generated code: precision, number of threads.
 import { el, listen, part, partOf } from "../dom.js";
 import { together } from "../state.js";
 import { MAX_THREADS } from "../url.js";

@@ -1,5 +1,5 @@
-// The smallest set of rules that moves the numbers: searched for by a job, tried without, and shown on a
-// model as small as could be made.
+// Bisection: a job finds the smallest set of rules that changes the numbers, and a reduced model; the
+// pane can compile without these rules.
 import { api, bisection } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
 import { bindValue } from "../bindings.js";
@@ -38,9 +38,9 @@ export function mountBisect(root, state, findings) {
   let job = null;
   part(root, "bisect-bar").hidden = work === null;
 
-  /** How far the numbers were moved at most, as far as that was checked. */
+  /** The largest known change of the numbers. */
   const most = () => Math.max(0, ...(state.get().numerics.found?.rows ?? []).map((row) => row.moved ?? 0));
-  /** The part of the scale that a set has to move them by; null for what is allowed. */
+  /** The required change as a fraction of the scale; null for the tolerance. */
   const wanted = () =>
     ({ "": null, "0": 0, half: Number((most() / 2).toPrecision(2)) })[state.get().moved];
 
@@ -106,7 +106,7 @@ export function mountBisect(root, state, findings) {
     ].filter((each) => each !== null);
   }
 
-  /** A switch for a rule, and where its rewrites were done. @param {string} rule @param {Bisection} found */
+  /** A switch for a rule, with the places of its rewrites. @param {string} rule @param {Bisection} found */
   function ruleOf(rule, { rewrites }) {
     const its = rewrites.filter((each) => each.rule === rule);
     const box = el("input", { type: "checkbox", "data-rule": rule });
@@ -132,7 +132,7 @@ export function mountBisect(root, state, findings) {
     return el("button", { class: "link-button mono", type: "button", onclick: go }, text);
   }
 
-  /** The model compiled as it is, but for the rules that are switched off, beside this result. */
+  /** Compile the same model without the disabled rules, and compare it with this result. */
   async function without() {
     const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (shown.querySelectorAll("[data-rule]"));
     const off = [...boxes].filter((each) => !each.checked).map((each) => each.dataset.rule ?? "");
@@ -146,7 +146,7 @@ export function mountBisect(root, state, findings) {
     }
   }
 
-  /** The place with the model as the server knows it: a written one is an upload by now. */
+  /** The place with the model as the server knows it: a written model is an upload there. */
   function ofUpload() {
     const page = state.get();
     return page.result ? { ...page, model: `${page.result.model.source}:${page.result.model.id}` } : page;
@@ -171,7 +171,7 @@ export function mountBisect(root, state, findings) {
     ];
   }
 
-  /** What the URL speaks of, or where nothing can be started, what is kept. @param {string} id */
+  /** Restore the job named in the URL, or in read-only views the kept one. @param {string} id */
   async function restore(id) {
     const number = ++request;
     const named = id === LINKED || !work ? jobBeside(/** @type {import("../api.js").Parts} */ (parts), "bisect", LINKED) : api.job(id);

@@ -47,7 +47,7 @@ function mountCode(root, state, name) {
   let links = null;
   /** @type {import("../wire.js").Kernel | null} */
   let kernel = null;
-  /** A text whose lines are linked with those of the other levels. */
+  /** The level, if its lines are linked with those of other levels. */
   const linked = LINKED.find((each) => each === name);
   const lines =
     linked &&
@@ -67,7 +67,7 @@ function mountCode(root, state, name) {
   let n = 0;
   const { work } = state.get();
   const editable = name === "schedule" && work !== null;
-  /** The editor that stands in the place of the text, and of which kernel. */
+  /** The editor shown instead of the text, and its kernel. */
   let editing = { kernel: -1, stop: () => {} };
   const edit = editButton(() => {
     if (kernel) state.set({ edited: `${kernel.kernel}:${text}` });
@@ -90,7 +90,7 @@ function mountCode(root, state, name) {
     const number = ++request;
     const { parts, result, ready } = state.get();
     if (!parts || !result) return;
-    // Without a selection, the kernel that takes longest says most.
+    // Without a selection, show the slowest kernel.
     const shown = shownKernel(result, state.get()) ?? longest(result.kernels);
     kernel = shown;
     if (shown && editing.kernel === shown.kernel) return;
@@ -106,7 +106,7 @@ function mountCode(root, state, name) {
         shown.native ? absent(shown) : word("code.fallback", { words: shown.words }),
         result.kernels.filter((each) => each.inside === shown.kernel),
       );
-    // Assembly is listed last.
+    // Assembly is ready last.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
       return say(word("code.soon"));
     try {
@@ -139,12 +139,12 @@ function mountCode(root, state, name) {
     }
   }
 
-  /** A kernel has loops without a schedule where no move was needed. @param {import("../wire.js").Kernel} shown */
+  /** The reason for a missing text; a kernel without moves has loops but no schedule. @param {import("../wire.js").Kernel} shown */
   function absent({ parts }) {
     return word(name === "schedule" && parts.includes("loops") ? "code.no-moves" : "code.absent");
   }
 
-  /** @param {string} words @param {import("../wire.js").Kernel[]} inside kernels that have the text */
+  /** @param {string} words @param {import("../wire.js").Kernel[]} inside kernels with this text */
   function say(words, inside = []) {
     const links = inside.map((each) =>
       el(
@@ -175,7 +175,7 @@ function mountCode(root, state, name) {
     const title = steps[i]?.words ?? "";
     const content = el("span", { class: "code-text", title }, ...highlighted(name, line));
     if (!steps[i]) return el("div", { class: "code-line" }, number, content);
-    // A move opens to the loops that it leaves.
+    // A move unfolds to the loops after it.
     const outline = steps[i].outline.split("\n");
     const fold = el(
       "details",

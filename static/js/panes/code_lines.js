@@ -6,7 +6,7 @@ import { highlight } from "../highlight.js";
 
 /**
  * @typedef {object} CodeLines
- * @property {(text: string) => number} show gives the number of lines
+ * @property {(text: string) => number} show returns the number of lines
  * @property {(pinned: Set<number>, previewed: Set<number>, scroll: boolean) => void} mark
  * @property {() => void} stop
  */
@@ -70,7 +70,7 @@ export function mountCodeLines(root, name, label, { pick, point }) {
 
   return {
     show(text) {
-      // The same again, while somebody stands on a line of it: nothing moves.
+      // The same text again, with a line in focus: keep it.
       if (text === shown && root.contains(rows[0] ?? null)) return rows.length;
       shown = text;
       const lines = text.replace(/\n$/, "").split("\n");
@@ -123,7 +123,7 @@ export function mountCodeLines(root, name, label, { pick, point }) {
 }
 
 /**
- * Scrolls one box and nothing around it.
+ * Scroll a box without scrolling its ancestors.
  * @param {HTMLElement} box
  * @param {HTMLElement} row
  */

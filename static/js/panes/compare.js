@@ -31,14 +31,14 @@ export function mountCompare(root, state, work) {
   let stopCode = () => {};
   let stopped = false;
 
-  // The editor works on B as it does on the start's pipeline.
+  // The editor works on B as on the pipeline of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
-  /** What stands there when nobody has changed it: it needs no room in a link. */
+  /** The unedited pipeline, which a link omits. */
   let given = pipeline || result?.pipeline || "";
   const other = createState({ ...state.get(), pipeline: planned || given, pipelines });
-  /** Rules that B leaves out. @type {string[]} */
+  /** Rules disabled in B. @type {string[]} */
   let leftOut = [];
-  /** The job that found the schedules which B uses. */
+  /** The tuning job whose schedules B uses. */
   let tuned = "";
 
   function busy(/** @type {string} */ words) {
@@ -87,7 +87,7 @@ export function mountCompare(root, state, work) {
         busy("");
         showProblem(problem, data.error);
       } else if (name === "cancelled") busy("");
-      // The server has no stream free, or is away: what became of the job is asked in a moment.
+      // The server has no free stream or is unreachable: ask for the job's state later.
       else if (name === "lost") setTimeout(() => void (number === request && restore()), AGAIN_MS);
     });
   }
@@ -115,7 +115,7 @@ export function mountCompare(root, state, work) {
     }
   }
 
-  /** Swaps the two: B is walked, A is what it is compared with. */
+  /** Swap the two: walk through B, compared with A. */
   function walkB(/** @type {string} */ id) {
     const place = new URLSearchParams(location.hash.slice(1));
     place.set("job", id);
@@ -130,7 +130,7 @@ export function mountCompare(root, state, work) {
     location.hash = place.toString();
   }
 
-  /** What the link speaks of: a finished job is shown, a running one followed. */
+  /** Restore the linked job: show a finished one, follow a running one. */
   async function restore() {
     const id = state.get().other;
     if (!id || id === state.get().job) return;
@@ -174,7 +174,7 @@ export function mountCompare(root, state, work) {
     }),
     state.watch(["pipelines"], ({ pipelines: known }) => other.set({ pipelines: known })),
     other.watch(["pipeline"], ({ pipeline: text }) => {
-      // Until the passes are known nothing stands there.
+      // Empty until the passes are known.
       if (given === "") given = text;
       if (text !== given || state.get().planned) state.set({ planned: text });
       const same = enabledPipeline(parsePipeline(text)) === enabledPipeline(parsePipeline(state.get().pipeline));

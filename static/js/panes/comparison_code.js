@@ -23,7 +23,7 @@ import { mountTable } from "./table.js";
 const ALL_LINES = 1000;
 /** Rows drawn at first; a button shows the rest. */
 const CHUNK = 3000;
-/** Two columns of code need this much room. */
+/** Minimum width for two columns of code. */
 const SPLIT_PX = 480;
 
 /**
@@ -65,7 +65,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
   part(root, "pairs").tabIndex = 0;
   part(root, "says").textContent = summary(pairs);
 
-  /** The pair in the link, as far as there are such kernels; else the one that takes longest. */
+  /** The pair in the link if it exists, else the slowest pair. */
   function chosen() {
     const [x, y] = state.get().pair.split(":");
     const first = a.kernels.find((each) => String(each.kernel) === x) ?? null;
@@ -110,7 +110,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
   }
 
   /**
-   * Two texts line by line; of a kernel alone, its text.
+   * The diff of two texts, or the text of an unmatched kernel.
    * @param {KernelPair} pair
    * @param {import("../wire.js").KernelPart} name
    */
@@ -122,7 +122,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     if (pair.a && pair.b) {
       const old = { job: parts.id, kernel: pair.a.kernel };
       const diff = await partsB.kernelDiff(pair.b.kernel, name, old, isOn(state, "compare-whole") ? ALL_LINES : 3);
-      // Without a change the text itself is more use than one folded row.
+      // Without a difference, show the text instead of a single folded row.
       if (diff.n_added + diff.n_removed > 0 || isOn(state, "compare-whole"))
         return { rows: diff.rows, added: diff.n_added, removed: diff.n_removed, cut: diff.cut };
     }
@@ -144,7 +144,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     const names = /** @type {[string, string]} */ (choices.map(({ selectedOptions }, i) => `${"AB"[i]}: ${selectedOptions[0]?.text ?? ""}`));
     const drawing = beside ? split(shown, code, names) : unified(shown, code);
     body.replaceChildren(drawing.element);
-    // Wrapped lines would not stay beside their partners.
+    // Wrapped lines would lose their alignment.
     if (!beside) drawing.element.dataset.language = code;
     stopDrawing = inSlices(drawing.n, (start, end) => drawing.make(start, end));
     for (const each of modes.querySelectorAll("button"))
@@ -189,7 +189,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
 /** @param {Kernel} kernel */
 const nameOf = ({ kernel, name }) => `${kernel}  ${name}`;
 
-/** As `Place` has it. @param {KernelPair} pair */
+/** The key of a pair, as in `Place`. @param {KernelPair} pair */
 const keyOf = ({ a, b }) => `${a?.kernel ?? ""}:${b?.kernel ?? ""}`;
 
 /** How the kernels were matched. @param {KernelPair[]} pairs */
@@ -204,7 +204,7 @@ function summary(pairs) {
   });
 }
 
-/** Why these two stand beside each other. @param {KernelPair} pair */
+/** The reason for pairing these two. @param {KernelPair} pair */
 function sentence(pair) {
   const { a, b, shared, all, elsewhere } = pair;
   if (!a || !b) {

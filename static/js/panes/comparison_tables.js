@@ -102,7 +102,7 @@ function change(a, b, unit) {
 }
 
 /**
- * Two intervals on one scale, and what they say.
+ * Two intervals on one scale, with the verdict.
  * @param {Result} a
  * @param {Result} b
  */

@@ -1,4 +1,4 @@
-// Which device would run which kernel, and when: a simulated run on a platform, as a chart.
+// Placement of kernels on devices: a simulated run on a platform, as a Gantt chart.
 import { requestsOf } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -58,7 +58,7 @@ export function mountDevices(root, state, findings) {
     };
   });
 
-  /** Says what is done, and offers to end it or to begin again. */
+  /** Show the current activity, with a button to cancel or restart it. */
   function say(/** @type {"placing" | "searching" | "cancelled" | ""} */ what) {
     busy.textContent = what && word(`devices.${what}`);
     again.hidden = what === "";
@@ -156,15 +156,15 @@ export function mountDevices(root, state, findings) {
 }
 
 /**
- * @typedef {{platform: string, scheduler: string, ahead: number | null}} Kept what a kept job placed
+ * @typedef {{platform: string, scheduler: string, ahead: number | null}} Kept request of a kept placement job
  * @typedef {Pick<import("../url.js").Place, "platform" | "scheduler" | "ahead">} Wanted
  */
 
 /**
- * Of what was placed before, what comes nearest to a choice; the quick schedulers are always there.
+ * The kept placement nearest to a choice; the quick schedulers always exist.
  * @param {Kept[]} kept
  * @param {Wanted} wanted
- * @param {keyof Wanted} first what has to stay as it was chosen, if it can
+ * @param {keyof Wanted} first setting to match first, if possible
  * @returns {Wanted}
  */
 function nearest(kept, wanted, first) {
@@ -180,7 +180,7 @@ function nearest(kept, wanted, first) {
 }
 
 /**
- * What there is to choose from among kept placements.
+ * The choices among kept placements.
  * @param {Platforms} known
  * @param {Kept[]} kept
  * @returns {Platforms}
@@ -204,7 +204,7 @@ function fill(select, named) {
 }
 
 /**
- * What was chosen, in the words of its declaration.
+ * The descriptions of the chosen platform and scheduler.
  * @param {Platforms} known
  * @param {string} platform
  * @param {string} scheduler

@@ -1,4 +1,4 @@
-// The numbers beside the chart of a simulated run: how long, how busy, how full, against others.
+// Figures of a simulated run: makespan, utilization, memory use, and a comparison of schedulers.
 import { el } from "../dom.js";
 import { bar, figure } from "../figures.js";
 import { formatBytes, formatPercent, formatSeconds } from "../format.js";
@@ -13,7 +13,7 @@ import { word } from "../words.js";
 
 /**
  * @param {Placement} placement
- * @param {Placements | null} all null while the others are still being made
+ * @param {Placements | null} all null while other schedules are pending
  * @returns {HTMLElement[]}
  */
 export function figuresOf({ makespan_seconds, bound_seconds, moves }, all) {
@@ -29,7 +29,7 @@ export function figuresOf({ makespan_seconds, bound_seconds, moves }, all) {
 }
 
 /**
- * A row for each scheduler: what it needs, with the bound as a mark, and a button that chooses it.
+ * A row for each scheduler: its makespan, the bound as a mark, and a button that selects it.
  * @param {Placements} all
  * @param {Platforms} known
  * @param {string} chosen
@@ -65,7 +65,7 @@ export function compared({ rows, bound_seconds }, { schedulers }, chosen, choose
 }
 
 /**
- * How busy devices and links are, and how full memories get.
+ * Utilization of devices, links and memories.
  * @param {Platform} platform
  * @param {Placement} placement
  */

@@ -1,4 +1,4 @@
-// The lines of a diff, one text under the other or beside it, made a slice at a time.
+// Rows of a diff, unified or split, built in slices.
 import { el } from "../dom.js";
 import { word } from "../words.js";
 import { highlighted } from "./code_lines.js";
@@ -8,14 +8,14 @@ import { highlighted } from "./code_lines.js";
 const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
 
 /**
- * @typedef {object} Drawing lines that are made a slice at a time
+ * @typedef {object} Drawing lines built in slices
  * @property {HTMLElement} element
- * @property {number} n how many there are
- * @property {(start: number, end: number) => HTMLElement[]} make what was added to the element
+ * @property {number} n number of lines
+ * @property {(start: number, end: number) => HTMLElement[]} make builds lines and appends them to the element
  */
 
 /**
- * A slice of lines; out of sight the browser neither lays it out nor paints it.
+ * A slice of lines, which the browser skips in layout and painting while off-screen.
  * @param {HTMLElement[]} lines
  */
 function slice(lines) {
@@ -25,7 +25,7 @@ function slice(lines) {
 }
 
 /**
- * One text under the other.
+ * Unified layout.
  * @param {DiffRow[]} rows
  * @param {string} [language] of `highlight`
  * @returns {Drawing}
@@ -91,7 +91,7 @@ function number(at) {
 }
 
 /**
- * One text beside the other.
+ * Split layout.
  * @param {DiffRow[]} rows
  * @param {string} [language] of `highlight`
  * @param {[string, string]} [names] of the two texts, for screen readers
@@ -118,7 +118,7 @@ export function split(rows, language = "", names) {
 }
 
 /**
- * Removed lines beside the added ones that follow them.
+ * Align removed lines with the added lines that follow.
  * @param {DiffRow[]} rows
  * @returns {[DiffRow | null, DiffRow | null][]}
  */

@@ -1,4 +1,4 @@
-// A view inside another page: the drawing, a slider for the passes, and one pane, at first the one that was open.
+// An embedded view: the drawing, a slider for the passes, and a pane, initially the open one.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
@@ -27,7 +27,7 @@ export function mountEmbed(root, state, layouter) {
   return together(
     mountGraph(part(root, "graph"), state, layouter).stop,
     () => stopPane(),
-    // The one of the link, and those that words in it lead to.
+    // The pane of the link, and panes reached from it.
     state.watch(["pane"], (page) => {
       const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
       const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
@@ -57,7 +57,7 @@ export function mountEmbed(root, state, layouter) {
       part(root, "pass").textContent = says;
       embed.dataset.stage = String(stage);
     }),
-    // The page itself opens where the reader is by now.
+    // The full page opens at the reader's current position.
     state.watch(PLACE_KEYS, (page) => {
       const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
       link.href = `/#${toFragment(page)}`;

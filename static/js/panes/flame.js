@@ -1,4 +1,4 @@
-// The flame chart itself: pointed at, walked with the keyboard, looked into and back.
+// The interactive flame chart: pointer, keyboard, zoom.
 import { el, listen, part, partOf } from "../dom.js";
 import { drawFlame } from "../draw_flame.js";
 import {
@@ -68,7 +68,7 @@ export function mountFlame(root, state) {
     );
   }
 
-  /** Chooses a part; the one that is chosen already is looked into. @param {Flame} flame */
+  /** Choose a part; zoom into it if already chosen. @param {Flame} flame */
   function pick(flame) {
     if (flame === focus && flame.children.length && flame !== within()) return lookInto(flame);
     focus = flame;
@@ -86,7 +86,7 @@ export function mountFlame(root, state) {
     state.set({ within: into?.key ?? "" });
   }
 
-  /** Walks to a part, and looks out as far as it takes to see it. @param {Flame | null} flame */
+  /** Move to a part, zooming out until it is visible. @param {Flame | null} flame */
   function walk(flame) {
     if (!flame) return;
     const around = within();
@@ -95,7 +95,7 @@ export function mountFlame(root, state) {
     pick(flame);
   }
 
-  /** A kernel that was chosen elsewhere, as in the table below, is told of too. */
+  /** Describe a kernel chosen elsewhere, such as in the table below. */
   function follow() {
     const { kernel } = state.get();
     if (whole && kernel >= 0 && focus?.kernel !== kernel) focus = largestOf(whole, kernel) ?? focus;

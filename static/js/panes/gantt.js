@@ -1,4 +1,4 @@
-// The chart itself: pointed at, walked with the keyboard, seen whole or in part.
+// The interactive Gantt chart: pointer, keyboard, zoom.
 import { listen, part, partOf } from "../dom.js";
 import { drawGantt } from "../draw_gantt.js";
 import { formatBytes, formatSeconds } from "../format.js";
@@ -43,7 +43,7 @@ export function mountGantt(root, state) {
   let focus = -1;
   /** @type {Map<string, string>} */
   let families = new Map();
-  /** @type {{x: number, span: Span} | null} where a drag began */
+  /** @type {{x: number, span: Span} | null} start of a drag */
   let drag = null;
 
   const painter = createPainter(canvas, (context, size) =>
@@ -95,7 +95,7 @@ export function mountGantt(root, state) {
     later: () => change(shifted(state.get().span, STEP * widthOf(state.get().span))),
   };
 
-  /** Where in the view the activity in focus is, so that coming closer keeps it there. */
+  /** The position of the activity in focus, which zooming keeps fixed. */
   function placeOfFocus() {
     const [from, to] = state.get().span;
     const activity = focused();
@@ -161,7 +161,7 @@ export function mountGantt(root, state) {
         "aria-label",
         word("devices.describe", {
           n: chart.activities.filter((each) => each.kind === "task").length,
-          moves: chart.activities.filter((each) => each.kind === "move").length,
+          moves: word("devices.transfers", { n: chart.activities.filter((each) => each.kind === "move").length }),
           time: formatSeconds(chart.whole),
         }),
       );
@@ -204,7 +204,7 @@ export function mountGantt(root, state) {
         },
       }),
       state.watch(["span"], ({ span: [from, to] }) => {
-        // Nothing offers to go where one is already.
+        // Disable buttons without effect.
         const is = { earlier: from > 0, later: to < 1, wider: from > 0 || to < 1, whole: from > 0 || to < 1 };
         for (const [name, can] of Object.entries(is)) partOf(root, name, HTMLButtonElement).disabled = !can;
       }),

@@ -1,5 +1,5 @@
-// The graph of the stage, before and after its pass, drawn in the places that the union of all
-// stages was given once.
+// Draws the graph of a stage before and after its pass, at the fixed places of the union of all
+// stages.
 import { turn, watchSwitch } from "../bindings.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
 import { markedNodes } from "../graph/framing.js";
@@ -42,7 +42,7 @@ export function mountGraph(root, state, layouter) {
   const twin = part(root, "table-twin");
   /** @type {import("../wire.js").Union | null} */
   let union = null;
-  /** @type {import("./graph_framing.js").Held | null} a group that keeps its place on the screen */
+  /** @type {import("./graph_framing.js").Held | null} a group with a fixed place on the screen */
   let held = null;
   const drawing = emptyDrawing();
   const { emphasis } = drawing;
@@ -63,7 +63,7 @@ export function mountGraph(root, state, layouter) {
       canvas.repaint();
     },
     show: ({ key }) => show([key]),
-    // What is found in a closed group is selected in it, once it is open.
+    // A hit in a closed group is selected after the group opens.
     choose: ({ key, id }) => {
       const found = drawing.scene?.states.get(id)?.node;
       if (found) state.set({ ...selectNode(found), open: groups.toggledFor(id) });
@@ -83,10 +83,10 @@ export function mountGraph(root, state, layouter) {
     selected: framing.revealSelected,
   });
 
-  /** Another scene, with all that stands out in it. */
+  /** Show another scene with its highlights. */
   function take(/** @type {import("./graph_scene.js").Made} */ { scene, union: drawn, stage: at }) {
     const isMoved = scene?.places !== drawing.scene?.places;
-    // A link says where one looks from, whether or not what is selected is in view from there.
+    // The camera of a link applies even if the selection is out of view.
     const isLinked = !drawing.scene && state.get().camera !== null;
     const settle = isMoved ? framing.keep(scene && held) : null;
     drawing.scene = scene;
@@ -103,13 +103,13 @@ export function mountGraph(root, state, layouter) {
     if (scene) held = null;
   }
 
-  /** Selects a node; opens or closes a group. */
+  /** Select a node; open or close a group. */
   function choose(/** @type {SceneNode | null} */ node) {
     if (node?.node) state.set(selectNode(node.node));
     else if (node) groups.toggle(node);
   }
 
-  /** Puts the keyboard on a node. A group is only stood on; Enter opens it. */
+  /** Focus a node and select it. A group is only focused; Enter opens it. */
   function standOn(/** @type {SceneNode | null} */ node) {
     if (!node) return;
     state.set(node.node ? selectNode(node.node) : NOTHING);
@@ -143,7 +143,7 @@ export function mountGraph(root, state, layouter) {
     announce(choice.selectedOptions[0]?.textContent ?? "");
   }
 
-  /** What is drawn too slowly is a table at once; that is nobody's choice, and in no link. */
+  /** Switch to the table, also for graphs too large to draw; links omit that automatic choice. */
   function showTable(/** @type {boolean} */ on) {
     twin.hidden = !on;
     part(root, "table").setAttribute("aria-pressed", String(on));
@@ -208,7 +208,7 @@ export function mountGraph(root, state, layouter) {
 }
 
 /**
- * Before, changes, after.
+ * The buttons before, changes, after.
  * @param {HTMLElement} views
  * @param {PageState} state
  */
@@ -227,7 +227,7 @@ function mountViews(views, state) {
   );
 }
 
-/** @param {string} text said to screen readers */
+/** @param {string} text announced to screen readers */
 function announce(text) {
   const place = document.getElementById("announce");
   if (place) place.textContent = text;

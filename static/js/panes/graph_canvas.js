@@ -1,4 +1,4 @@
-// The canvas and its map: paints the scene, and turns the pointer into looks and choices.
+// The canvas and its map: paints the scene, and handles the pointer.
 import { listen, part, partOf } from "../dom.js";
 import { toDrawing, toScreen } from "../graph/camera.js";
 import { createPainter } from "../graph/canvas.js";
@@ -21,12 +21,12 @@ import { fillEdgeTip, fillTip } from "./tip.js";
  * @typedef {import("../graph/scene.js").SceneEdge} SceneEdge
  * @typedef {import("../graph/camera.js").Camera} Camera
  *
- * @typedef {object} Drawing what is painted; changed by the graph, then `repaint`
+ * @typedef {object} Drawing content to paint; the graph changes it and calls `repaint`
  * @property {Scene | null} scene
  * @property {import("../graph/draw.js").Emphasis} emphasis
  * @property {import("../graph/boxes.js").Pointed} pointed from other panes
  * @property {Map<string, string>} because why the reference runs a node, by key
- * @property {(key: string) => string} says what the colouring says of a node
+ * @property {(key: string) => string} says the overlay's text for a node
  *
  * @typedef {object} Canvas
  * @property {() => void} repaint
@@ -34,7 +34,7 @@ import { fillEdgeTip, fillTip } from "./tip.js";
  * @property {() => void} stop
  */
 
-/** How far beside a node, or an edge, a click still means it. */
+/** Click tolerance around a node or an edge. */
 const SLACK_PX = 3;
 const EDGE_SLACK_PX = 6;
 
@@ -67,7 +67,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
       drawPointed(context, scene, camera(), size, colors(), drawing.pointed);
     };
     if (motion.paint(context, scene, camera(), size, !isPictured(scene), draw)) painter.repaint();
-    // For tests and for the curious: what is on the canvas, without reading pixels.
+    // For tests and debugging: the content of the canvas without reading pixels.
     stage.dataset.drawn = String(drawn);
     stage.dataset.zoom = camera().zoom.toFixed(3);
     const focus = scene.byKey.get(emphasis.focus);
@@ -96,12 +96,12 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     return countInView(scene, from, size);
   }
 
-  /** Whether it is shown as pictures that are made in steps: large, and from far away. */
+  /** Whether to show bitmaps painted in steps: for large scenes seen from far away. */
   function isPictured(/** @type {Scene} */ scene) {
     return isFar(camera()) && scene.nodes.length + scene.edges.length > PAINTED_AT_ONCE;
   }
 
-  /** What a picture shows: another text means that it has to be made anew. */
+  /** The key of a picture's content; a new key requires a new picture. */
   function pictured(/** @type {Scene} */ scene) {
     const parts = [scene, colors(), emphasis.found, emphasis.fallbacks, emphasis.paints];
     if (parts.some((part, i) => part !== picturedParts[i])) {
@@ -162,7 +162,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     placeTip({ x: screen.x + 14, y: screen.y + 10 });
   }
 
-  /** @param {{x: number, y: number}} corner top left, where there is room for it */
+  /** @param {{x: number, y: number}} corner top left, adjusted to the available space */
   function placeTip({ x, y }) {
     const { width, height } = painter.size();
     tip.style.left = `${Math.max(4, Math.min(x, width - tip.offsetWidth - 6))}px`;

@@ -1,4 +1,4 @@
-// Edges under the keyboard: from one to the next, along one to its end, and why it is one kernel or two.
+// Keyboard access to edges: step through them, follow one to its end, and show its fusion verdict.
 import { edgeOf, edgeText, edgesAt, nextEdge } from "../graph/edge_walk.js";
 import { edgesThrough } from "../graph/pieces.js";
 import { verdictsOn } from "../neighbours.js";
@@ -37,7 +37,7 @@ export function createEdges(state, scene, { show, announce }) {
     announce([said, ...verdicts(at, edge)].join(": "));
   }
 
-  /** In a word each, what the compiler decided about an edge of a node. */
+  /** The compiler's decisions about an edge of a node, in a word each. */
   function verdicts(/** @type {string} */ at, /** @type {import("../graph/edge_walk.js").Ends} */ edge) {
     const { graph, before, neighbours } = state.get();
     const node = nodeOf(at);
@@ -49,9 +49,9 @@ export function createEdges(state, scene, { show, announce }) {
   }
 
   /**
-   * Selects an end of an edge, and shows why its ends are one kernel or two.
+   * Select an end of an edge and show its fusion verdict.
    * @param {import("../graph/edge_walk.js").Ends} edge
-   * @param {string} [at] the end to be selected, else where the edge leads to
+   * @param {string} [at] the end to select, by default the target
    */
   function pin(edge, at = edge.to) {
     const ends = [at, edge.to, edge.from].flatMap((id) => nodeOf(id) ?? []);
@@ -62,13 +62,13 @@ export function createEdges(state, scene, { show, announce }) {
   return {
     next: () => step(1),
     previous: () => step(-1),
-    /** Of the edges that are drawn as one piece, the first. */
+    /** Choose the first of the edges drawn as one segment. */
     choose(/** @type {import("../graph/scene.js").SceneEdge} */ { key }) {
       const drawn = scene();
       const found = drawn && edgesThrough(drawn, key);
       if (found) pin({ from: found.edges[0][0], to: found.edges[0][1] });
     },
-    /** @returns {boolean} whether an edge was chosen to be told of */
+    /** @returns {boolean} whether there was a chosen edge */
     pinChosen() {
       const edge = edgeOf(state.get().edge);
       const { at } = state.get();
@@ -76,7 +76,7 @@ export function createEdges(state, scene, { show, announce }) {
       return edge !== null;
     },
     /**
-     * Where an arrow key leads along the chosen edge: the key of a box, "" where it does not.
+     * The target of an arrow key along the chosen edge: the key of a box, "" for none.
      * @param {"before" | "after" | "left" | "right"} direction
      */
     along(direction) {

@@ -5,7 +5,7 @@ import { toDot, toSvg } from "../graph/export.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 
-/** What browsers surely paint: pixels on a side. */
+/** Maximum side of a bitmap that all browsers paint, in pixels. */
 const MOST_PX = 8000;
 const MARGIN = 20;
 
@@ -45,7 +45,7 @@ export function mountExport(root, drawing, name) {
       menu.querySelector("summary")?.focus();
     },
   });
-  // The menu lies over the drawing: what is pressed beside it closes it.
+  // A press outside closes the menu.
   const stopPage = listen(document, {
     pointerdown: (event) => {
       if (!event.composedPath().includes(menu)) menu.open = false;
@@ -55,7 +55,7 @@ export function mountExport(root, drawing, name) {
 }
 
 /**
- * With colours as every program reads them: red, green and blue in hexadecimal digits.
+ * Convert colours to hexadecimal RGB, which every program reads.
  * @param {string} svg
  */
 function plainColors(svg) {
@@ -77,7 +77,7 @@ function plainColors(svg) {
 }
 
 /**
- * The whole drawing, at most twice its size, at most as large as browsers paint.
+ * Render the whole drawing, at most at twice its size and within the limits of browsers.
  * @param {import("../graph/scene.js").Scene} scene
  * @param {import("../graph/draw.js").Emphasis} emphasis
  * @returns {Promise<Blob>}

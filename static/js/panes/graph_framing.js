@@ -1,4 +1,4 @@
-// Where one looks at the drawing from: what somebody chose, else what shows most.
+// The camera of the drawing: the user's choice, else an automatic one.
 import { part } from "../dom.js";
 import { zoomAt } from "../graph/camera.js";
 import {
@@ -14,7 +14,7 @@ import {
 /**
  * @typedef {import("../graph/camera.js").Camera} Camera
  * @typedef {import("../graph/scene.js").Scene} Scene
- * @typedef {{key: string, x: number, y: number}} Held a box that keeps its place on the screen
+ * @typedef {{key: string, x: number, y: number}} Held a box with a fixed place on the screen
  */
 
 /**
@@ -25,7 +25,7 @@ import {
  */
 export function createFraming(root, state, drawing, size) {
   const { emphasis } = drawing;
-  /** @type {Camera | null} the look that nobody chose */
+  /** @type {Camera | null} the automatic camera */
   let auto = null;
 
   const look = (/** @type {Camera | null} */ camera) => camera && state.set({ camera });
@@ -35,7 +35,7 @@ export function createFraming(root, state, drawing, size) {
     const { camera: chosen } = state.get();
     if (chosen) return chosen;
     if (!drawing.scene) return { x: 0, y: 0, zoom: 1 };
-    // Before the canvas was laid out there is nothing to look through.
+    // The canvas has no size before its layout.
     if (size().width === 0) return firstLook(drawing.scene, size(), emphasis.selected);
     return (auto ??= firstLook(drawing.scene, size(), emphasis.selected));
   }
@@ -61,7 +61,7 @@ export function createFraming(root, state, drawing, size) {
     look,
     show,
 
-    /** What another pane selects is brought into view; what is in view stays where it is. */
+    /** Bring a selection of another pane into view; do not move if it is visible. */
     revealSelected() {
       const { selected, focus } = emphasis;
       if (!drawing.scene || selected.size === 0 || size().width === 0) return;
@@ -70,7 +70,7 @@ export function createFraming(root, state, drawing, size) {
         show(focus ? [focus] : [...selected].slice(0, 1));
     },
 
-    /** Until somebody moves the drawing, it follows the changes, and moves no more than it must. */
+    /** Follow the changes with minimal moves, until the user moves the drawing. */
     follow(/** @type {Scene} */ scene) {
       if (state.get().camera || !auto) return;
       const marked = markedNodes(scene).map((node) => node.key);
@@ -78,10 +78,10 @@ export function createFraming(root, state, drawing, size) {
     },
 
     /**
-     * To be asked before nodes get other places: what is held, or else what is looked at, keeps its
+     * Call before nodes change places: keeps the held box, or else the anchor of the view, at its
      * place on the screen.
      * @param {Held | null} held
-     * @returns {() => void} to be called when they have them
+     * @returns {() => void} to call afterwards
      */
     keep(held) {
       const { scene } = drawing;

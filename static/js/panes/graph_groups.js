@@ -1,4 +1,4 @@
-// Opening and closing groups of the drawing: by click, by key, for what is looked for.
+// Opens and closes groups of the drawing: by click, by key, for search results.
 import { listen, part } from "../dom.js";
 import { openGroups, pathsOf, toggle } from "../graph/nesting.js";
 import { together } from "../state.js";
@@ -10,10 +10,10 @@ import { together } from "../state.js";
  * @typedef {object} Groups
  * @property {(group: SceneNode) => void} toggle
  * @property {(box: SceneNode | null) => void} toggleAt the group itself, or the one around a node
- * @property {(id: string) => string[]} toggledFor what is toggled when a node is to be seen
+ * @property {(id: string) => string[]} toggledFor toggles that make a node visible
  * @property {() => void} openAll
  * @property {() => void} closeAll
- * @property {() => void} show whether there is anything to open
+ * @property {() => void} show updates the buttons
  * @property {() => void} stop
  */
 
@@ -21,7 +21,7 @@ import { together } from "../state.js";
  * @param {HTMLElement} root of the graph
  * @param {import("../page.js").PageState} state
  * @param {{union: () => Union | null, frame: (key: string) => SceneNode | null, hold: (key: string) => void}} hooks
- *   `hold`: the group keeps its place on the screen
+ *   `hold`: fix the group's place on the screen
  * @returns {Groups}
  */
 export function mountGroups(root, state, { union, frame, hold }) {
@@ -32,7 +32,7 @@ export function mountGroups(root, state, { union, frame, hold }) {
   const all = (/** @type {boolean} */ open) => () =>
     set((union()?.groups ?? []).map(({ key }) => key), open);
 
-  /** By what was asked for last, which may not be drawn yet. */
+  /** Toggle a group relative to the last request, possibly not drawn yet. */
   function toggleGroup(/** @type {SceneNode} */ { key }) {
     const drawn = union();
     if (!drawn) return;
@@ -47,7 +47,7 @@ export function mountGroups(root, state, { union, frame, hold }) {
     return drawn ? toggle(drawn, state.get().open, around, true) : state.get().open;
   }
 
-  /** Without groups there is nothing to press. */
+  /** Show the buttons only if there are groups. */
   function show() {
     const drawn = union();
     const n = drawn?.groups.length ?? 0;

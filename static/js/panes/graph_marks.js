@@ -1,5 +1,5 @@
-// What stands out in the drawing: what is selected and what is near it, what other panes point at, what
-// the reference runs, and what the nodes are coloured by.
+// Highlights of the drawing: the selection and its neighbours, nodes from other panes, fallbacks, and
+// the colour overlay.
 import { part, partOf } from "../dom.js";
 import { pointedAt } from "../graph/boxes.js";
 import { piecesOfEdge } from "../graph/edge_walk.js";
@@ -45,16 +45,16 @@ export function emptyDrawing() {
 /**
  * @param {HTMLElement} root of the graph
  * @param {import("../page.js").PageState} state
- * @param {Drawing} drawing is changed
+ * @param {Drawing} drawing modified in place
  * @param {{repaint: () => void, selected: () => void}} hooks `selected`: another selection is marked
- * @returns {{show: () => void, stop: () => void}} `show`: there is another scene
+ * @returns {{show: () => void, stop: () => void}} `show`: to call for a new scene
  */
 export function mountMarks(root, state, drawing, { repaint, selected }) {
   const stage = part(root, "stage");
   const { emphasis } = drawing;
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
-  /** A node keeps its id through the passes, so what is a fallback in the end is marked all along. */
+  /** Mark fallbacks at all stages: ids of nodes are stable through the passes. */
   function markFallbacks() {
     const { scene } = drawing;
     emphasis.fallbacks = new Set();
@@ -69,7 +69,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
     paintNodes();
   }
 
-  /** Colours the nodes by what was chosen, and says what the colours mean. */
+  /** Colour the nodes by the chosen overlay and show its legend. */
   function paintNodes() {
     const { graph, before, color, result, values, placement } = state.get();
     const { scene } = drawing;
@@ -93,7 +93,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
     repaint();
   }
 
-  /** Marks what other panes point at. */
+  /** Highlight nodes from other panes. */
   function point() {
     drawing.pointed = pointedAt(drawing.scene, state.get());
     const { boxed, preview } = drawing.pointed;
@@ -106,7 +106,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
     const { graph, before } = state.get();
     const { scene } = drawing;
     emphasis.selected = new Set();
-    // A group has no id: once stood on, it keeps the keyboard until a node is selected.
+    // A group has no id: it keeps the focus until a node is selected.
     const stoodOn = nodeOf(emphasis.focus)?.node === null ? emphasis.focus : "";
     emphasis.focus = scene?.keyOf.get(state.get().at) ?? stoodOn;
     for (const id of scene && graph
@@ -145,7 +145,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
 }
 
 /**
- * What is written in groups beside their names: how many nodes, and all of what colours them.
+ * Text in groups: number of nodes, and total of the overlay's property.
  * @param {Scene | null} scene
  * @param {import("../graph/overlays.js").Overlay | null} overlay
  * @returns {Map<string, string>}

@@ -1,5 +1,5 @@
-// The graph is to have colours that nobody can know yet. By device: the kernels are placed, as the
-// Devices pane would. By error: leads to where the numbers are checked.
+// Handles overlays whose data is missing. By device: places the kernels, like the Devices pane. By
+// error: links to the check of the numbers.
 import { keptFindings } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
@@ -20,7 +20,7 @@ export function mountNoColors(root, state) {
   const note = part(root, "no-colors");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
   const check = el("button", { class: "button", type: "button" }, word("overlay.check"));
-  /** What was asked for last, so that what failed is not asked for again and again. */
+  /** The last request, to avoid repeating a failed one. */
   let asked = "";
   let stopPlacing = () => {};
 
@@ -64,7 +64,7 @@ export function mountNoColors(root, state) {
     try {
       const quick = isQuick(await askPlatforms(), scheduler);
       if (!isWanted()) return;
-      // Where the pane waits for just this, it is the same job.
+      // The pane shares the job if it waits for the same placement.
       const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
       const placement = await placements.place(options, quick).of(scheduler);
       if (isWanted()) state.set({ placement });

@@ -1,4 +1,4 @@
-// Legend and map in a small window: one of them over the drawing, when it is asked for.
+// Legend and map in a small window: shows one of them over the drawing on request.
 import { closest, listen, part } from "../dom.js";
 import { together } from "../state.js";
 

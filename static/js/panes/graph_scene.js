@@ -1,6 +1,5 @@
-// The scene of the chosen stage, made in time slices: what is drawn stays until the next one is there, and a
-// later wish ends what is being made for an earlier one. The scenes that the keys lead to next are made
-// while nothing else is to be done.
+// Builds the scene of the chosen stage in time slices. The drawn scene stays until the next is ready; a
+// later request cancels an earlier one. Neighbouring scenes are built ahead when the page is idle.
 import { sceneSteps } from "../graph/scene.js";
 import { graphsAt } from "../loader.js";
 import { differs } from "../snapshots.js";
@@ -11,11 +10,11 @@ import { idleTask, inTimeSlices, nextTask } from "../scheduling.js";
  * @typedef {import("../graph/places.js").Places} Places
  * @typedef {import("../graph/scene.js").Scene} Scene
  * @typedef {import("../wire.js").Union} Union
- * @typedef {Parameters<typeof sceneSteps>} Wish what a scene is made of
+ * @typedef {Parameters<typeof sceneSteps>} Wish inputs of a scene
  *
  * @typedef {object} Made
  * @property {Scene | null} scene null while there is nothing to draw
- * @property {Union | null} union whose places it has
+ * @property {Union | null} union that defines its places
  * @property {number} stage
  *
  * @typedef {object} Scenes
@@ -26,7 +25,7 @@ import { idleTask, inTimeSlices, nextTask } from "../scheduling.js";
 
 /**
  * @param {import("../page.js").PageState} state
- * @param {(made: Made) => void} take called with every scene, in one go with what belongs to it
+ * @param {(made: Made) => void} take called with every scene and its context
  * @returns {Scenes}
  */
 export function createScenes(state, take) {
@@ -34,11 +33,11 @@ export function createScenes(state, take) {
   let at = { places: null, union: null };
   let request = 0;
   let making = Promise.resolve();
-  /** The scene that is drawn, and those of the stages beside it. @type {{wish: Wish, scene: Scene}[]} */
+  /** The drawn scene, and those of neighbouring stages. @type {{wish: Wish, scene: Scene}[]} */
   let kept = [];
   const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
 
-  /** The scene of a wish, unless it is not wanted any more. */
+  /** Build the scene of a wish, unless it is no longer wanted. */
   async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTask) {
     const known = keptFor(wish);
     if (known) return known.scene;
@@ -62,10 +61,10 @@ export function createScenes(state, take) {
     const scene = await sceneOf(wish, isWanted);
     if (!scene) return;
     take({ scene, union, stage });
-    void makeAhead(places, wish, isWanted).catch(() => {}); // who goes there is told
+    void makeAhead(places, wish, isWanted).catch(() => {}); // an error appears when its stage is chosen
   }
 
-  /** Makes the scenes that the keys lead to next, and forgets all others but the one that is drawn. */
+  /** Build the neighbouring scenes, and drop all others except the drawn one. */
   async function makeAhead(/** @type {Places} */ places, /** @type {Wish} */ drawn, /** @type {() => boolean} */ isWanted) {
     const { parts, result, stage, base, view } = state.get();
     /** @type {Wish[]} */
@@ -74,7 +73,7 @@ export function createScenes(state, take) {
     const stages = result?.stages ?? [];
     for (const direction of /** @type {const} */ ([1, -1])) {
       const near = nextStage(stages, stage, direction, false);
-      // Against a chosen stage the marks are found anew each time.
+      // With a chosen base, marks must be computed again each time.
       if (!parts || base >= 0 || near === stage || !isWanted()) continue;
       const { graph, before } = await graphsAt(parts, stages, near, base);
       /** @type {Wish} */
@@ -92,7 +91,7 @@ export function createScenes(state, take) {
     async place(places, union) {
       at = { places, union };
       making = make();
-      // Who walks on meanwhile has another one made.
+      // Moving on in the meantime requests another scene.
       for (let last = null; last !== making; ) {
         last = making;
         await last;

@@ -1,5 +1,5 @@
-// The search field over the drawing: marks what fits, Enter goes from one to the next. Who has chosen one
-// and goes on elsewhere is done with searching: then nothing is pale any more.
+// The search field over the drawing: marks hits, Enter goes to the next one. Choosing a hit and leaving
+// the field ends the search and its dimming.
 import { bindValue, isOn, turn, watchSwitch } from "../bindings.js";
 import { listen, part, partOf } from "../dom.js";
 import { searchNodes } from "../graph/search.js";
@@ -17,7 +17,7 @@ import { word } from "../words.js";
  */
 export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
-  /** Whether one of the hits was chosen; the switch says that the field was left after that. */
+  /** Whether a hit was chosen; the switch records that the field was left afterwards. */
   let chosen = isOn(state, "search-done");
 
   function refresh() {

@@ -1,4 +1,4 @@
-// The drawing as a table: the same nodes, marks and links, for reading aloud and for looking up.
+// The drawing as a table: the same nodes, marks and links, for screen readers and for reference.
 import { closest, el, listen } from "../dom.js";
 import { formatCount } from "../format.js";
 import { statesOfNodes } from "../graph/scene.js";
@@ -9,7 +9,7 @@ import { differs } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
-/** More rows than these are tables of a slice each, of which the browser lays out what is in view. */
+/** Above this number of rows, the table is split into parts; the browser lays out visible ones only. */
 const WHOLE = 500;
 
 /**
@@ -26,7 +26,7 @@ export function mountGraphTable(root, state) {
   let fallbacks = new Map();
   let stopMaking = () => {};
 
-  /** Out of sight it is not made: a thousand rows take longer than the drawing. */
+  /** Build the table only when visible: a thousand rows take longer than the drawing. */
   function show() {
     isOld = root.hidden !== false;
     stopMaking();
@@ -113,7 +113,7 @@ function row(id, { node, status }, isFallback) {
 
 /**
  * @param {HTMLElement} root
- * @param {() => void} changed called when the element was hidden or shown
+ * @param {() => void} changed called when the element is hidden or shown
  * @returns {() => void}
  */
 function observeHidden(root, changed) {

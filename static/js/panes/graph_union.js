@@ -1,4 +1,4 @@
-// The places of all nodes: asks for the union, has it laid out, and says what happens meanwhile.
+// The places of all nodes: requests the union and its layout, and shows the progress.
 import { asProblem } from "../compile.js";
 import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
@@ -15,7 +15,7 @@ import { word } from "../words.js";
  */
 
 const NOTICE_AFTER_MS = 2500;
-/** What a page paints and a layout engine bears. */
+/** Maximum number of boxes for painting and layout. */
 const MOST_BOXES = 5000;
 
 /**
@@ -29,9 +29,9 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
   const stage = part(root, "stage");
   const notice = part(root, "notice");
   let request = 0;
-  /** What was asked for last: how many stages there were, and the groups that were toggled. */
+  /** The last request: number of stages, and toggled groups. */
   let asked = "";
-  /** @type {import("../api.js").Parts | null} the job that is drawn */
+  /** @type {import("../api.js").Parts | null} parts of the drawn job */
   let drawn = null;
   let isBusy = false;
 
@@ -41,11 +41,11 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     const stages = Math.min(result?.stages.length ?? 0, isFirst ? 1 : Infinity);
     const wanted = JSON.stringify([open, stages]);
     if (parts === drawn && wanted === asked) return;
-    // A first graph soon is worth more than all stages at once: they come when it is drawn.
+    // Draw the first graph early; load all stages afterwards.
     if (isBusy && parts === drawn && asked.startsWith(JSON.stringify([open]).slice(0, -1))) return;
     const number = ++request;
     delete stage.dataset.layout;
-    // While groups are opened, or a running job gets more stages, the drawing stays.
+    // Keep the drawing while groups open or a running job adds stages.
     if (parts !== drawn) void placed(null, null);
     [drawn, asked] = [parts, wanted];
     if (!parts || stages === 0) return;
@@ -122,7 +122,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
 }
 
 /**
- * The groups to draw open: what is asked for, unless that is more than can be drawn.
+ * The groups to draw open: the requested ones, unless they exceed the limit.
  * @param {Union} union
  * @param {string[]} toggled
  */

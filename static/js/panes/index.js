@@ -1,4 +1,4 @@
-// The panes beside the graph, in the order of their tabs; a `group` is a row of tabs.
+// The panes next to the graph, in tab order; a `group` is a row of tabs.
 import { keptFindings } from "../beside.js";
 import { codePane } from "./code.js";
 import { mountCompare } from "./compare.js";
@@ -19,11 +19,11 @@ import { mountTuning } from "./tuning.js";
 /**
  * @typedef {import("../page.js").PageState} PageState
  * @typedef {{id: string, group: string}} Named `pane.ID` and `pane-group.GROUP` are words (templates/words/panes.html)
- * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows what a job has made
+ * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows results of a job
  * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../work.js").Work) => () => void}} Working
  *   is nothing without asking the server for work
  * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../beside.js").Findings) => () => void, kind: string}} Finding
- *   shows what a job of this kind found about the result: where nothing can be asked for, when one is kept
+ *   shows findings of a job of this kind; in read-only views, only if such a job is kept
  * @typedef {Reading | Working | Finding} Pane
  */
 
@@ -51,8 +51,7 @@ export const PANES = [
 ];
 
 /**
- * The panes of a page: where nothing may be asked of the server, those that only read, and those
- * whose findings are kept.
+ * The panes of a page; in read-only views, those that only read and those with kept findings.
  * @param {import("../page.js").Page} page
  */
 export const panesOf = ({ work, beside }) =>
@@ -64,7 +63,7 @@ export const panesOf = ({ work, beside }) =>
   );
 
 /**
- * @param {Pane} pane one of the page's
+ * @param {Pane} pane one of the page
  * @param {HTMLElement} root
  * @param {PageState} state
  * @returns {() => void}

@@ -1,4 +1,4 @@
-// The kernels of the program, what they cost on paper and on this machine.
+// The kernels of the program, with predicted and measured costs.
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatFlops, formatSeconds } from "../format.js";
@@ -154,7 +154,7 @@ function columnsOf(kernels) {
 }
 
 /**
- * Its name over what it is; what runs inside a launch stands below it, with the name of the region.
+ * The kernel's name over its description; kernels inside a launch are nested below, with their region.
  * @param {Row} row
  */
 function nameCell({ kernel: k, depth }) {

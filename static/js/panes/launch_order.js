@@ -1,4 +1,4 @@
-// Who planned the memory, how near that is to the best there can be, and what the order of launches did.
+// The memory planner, its distance from the lower bound, and the effect of the launch order.
 import { bindFold } from "../bindings.js";
 import { el } from "../dom.js";
 import { formatBytes, formatPercent } from "../format.js";
@@ -16,7 +16,7 @@ import { word } from "../words.js";
 const MARGIN = 4;
 
 /**
- * Fills a part of the memory pane.
+ * Fill a part of the memory pane.
  * @param {HTMLElement} root
  * @param {Memory} memory
  * @param {import("../page.js").PageState} state

@@ -1,4 +1,4 @@
-// What colours and signs on the drawing mean; only those that occur.
+// The legend of the drawing: the colours and signs that occur.
 import { el } from "../dom.js";
 import { SIGNS } from "../graph/pen.js";
 import { FAMILIES } from "../graph/families.js";
@@ -8,8 +8,8 @@ import { word } from "../words.js";
 /**
  * @param {HTMLElement} list
  * @param {import("../graph/scene.js").Scene} scene
- * @param {Set<string>} fallbacks keys of what the reference runs
- * @param {import("../graph/overlays.js").Overlay | null} overlay what colours the nodes
+ * @param {Set<string>} fallbacks keys of fallback nodes
+ * @param {import("../graph/overlays.js").Overlay | null} overlay the colour overlay
  */
 export function showLegend(list, scene, fallbacks, overlay) {
   const shown = scene.nodes.filter((node) => node.shown);

@@ -1,4 +1,4 @@
-// What became of the selection: kernels with what runs inside them, and buffers.
+// Products of the selection: kernels with their inner kernels, and buffers.
 import { el } from "../dom.js";
 import { formatBytes, formatFlops, formatSeconds } from "../format.js";
 import { selectedBuffers, selectedKernels } from "../selection.js";
@@ -7,7 +7,7 @@ import { word } from "../words.js";
 /** @typedef {import("../page.js").Page} Page */
 
 /**
- * Kernels, buffers and time that came of the selection.
+ * Kernels and buffers made from the selection, with the time.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */
@@ -40,7 +40,7 @@ export function madeOf({ result, provenance, selection, at }) {
 
 /**
  * @param {import("../wire.js").Kernel} kernel
- * @param {string} at the node in focus, which says itself why it is a fallback
+ * @param {string} at the node in focus, which shows its own reason for a fallback
  */
 function kernelItem(kernel, at) {
   const button = (/** @type {string} */ pane, /** @type {string} */ text, mono = "") =>

@@ -1,4 +1,4 @@
-// The button that measures again, how far that is, and what is said of every measured time.
+// The button that measures again, its progress, and the conditions of the measured times.
 import { bindValue } from "../bindings.js";
 import { el, listen, part, partOf } from "../dom.js";
 import { formatPercent, formatSeconds } from "../format.js";
@@ -12,7 +12,7 @@ import { showProblem } from "./problem.js";
  * @typedef {{median_s: number, low_s: number, high_s: number}} Measured
  */
 
-/** One run in ten that is so much above the fastest: the machine had other things to do. */
+/** Noise threshold: the 90th percentile relative to the fastest run. */
 const NOISY = 0.15;
 
 /**
@@ -56,7 +56,7 @@ export function mountMeasuring(root, state) {
 }
 
 /**
- * A pane of what was measured: shown anew whenever it was measured again.
+ * Mount a pane of measurements, which is redrawn after each new measurement.
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
  * @param {(root: HTMLElement, state: import("../page.js").PageState, profile: Profile) => () => void} show
@@ -75,7 +75,7 @@ export function mountMeasured(root, state, show) {
 }
 
 /**
- * Why there are no times, or nothing when there are.
+ * The reason for missing times; empty if there are times.
  * @param {import("../page.js").Page} page
  * @returns {HTMLElement | null}
  */
@@ -87,7 +87,7 @@ function nothingMeasured({ result, profile }) {
   return el("p", { class: "pane-empty" }, text);
 }
 
-/** "12.1 µs (12.0 – 12.3)": no time without its interval. @param {Measured} times */
+/** "12.1 µs (12.0 – 12.3)": a median with its interval. @param {Measured} times */
 export function timeWithInterval({ median_s, low_s, high_s }) {
   return word("measured.time", {
     median: formatSeconds(median_s),
@@ -96,7 +96,7 @@ export function timeWithInterval({ median_s, low_s, high_s }) {
   });
 }
 
-/** On what, how often, and how quiet it was. @param {Profile} profile */
+/** Conditions of a measurement: machine, number of runs, noise. @param {Profile} profile */
 export function honestWords({ machine, run, threads }) {
   const above = run.slow_s / run.min_s - 1;
   return word("measured.honest", {

@@ -1,4 +1,4 @@
-// The plan of the arena: every buffer over the steps it lives and the bytes it takes.
+// The memory plan of the arena: every buffer, by lifetime and offset.
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { drawMemory } from "../draw_memory.js";
 import { bar, figure } from "../figures.js";
@@ -19,7 +19,7 @@ import { mountTable } from "./table.js";
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
 
-/** So many of the buffers that fill the fullest step are named; all are in the table. */
+/** Number of buffers of the peak step that are named; the table has all. */
 const MOST_CULPRITS = 8;
 
 /**
@@ -44,7 +44,7 @@ export function mountMemory(root, state) {
   /** @type {Set<number>} */
   let selected = new Set();
   let focus = -1;
-  /** @type {StageGraph | null} the graph that the buffers belong to: the last */
+  /** @type {StageGraph | null} the last graph, whose values the buffers hold */
   let last = null;
   /** @type {Map<string, string>} */
   let families = new Map();
@@ -204,7 +204,7 @@ export function mountMemory(root, state) {
 }
 
 /**
- * A buffer that is alive in the fullest step, with its share of it: name, bar and numbers.
+ * A live buffer of the peak step: name, bar and share.
  * @param {Buffer} buffer
  * @param {import("../wire.js").Memory} memory
  * @param {() => void} pick
@@ -218,7 +218,7 @@ function culprit({ name, size }, memory, pick) {
 }
 
 /**
- * Whose place a buffer took over, and who took over its own.
+ * The predecessors and successors of a buffer in its memory.
  * @param {import("../wire.js").Memory} memory
  * @param {Buffer} buffer
  * @returns {string}

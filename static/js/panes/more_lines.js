@@ -1,9 +1,9 @@
-// What stands below a long text that is drawn in part: a button for the rest of it.
+// The button below a partly drawn text that draws the rest.
 import { el } from "../dom.js";
 import { word } from "../words.js";
 
 /**
- * @param {number} n lines that are not drawn yet
+ * @param {number} n number of lines not drawn yet
  * @param {() => void} onclick draws them
  * @returns {HTMLElement}
  */

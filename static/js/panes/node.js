@@ -1,4 +1,4 @@
-// All that is known of the selected node: what it is here, where it came from, what became of it.
+// The selected node: definition, origin, and products.
 import { foldOf } from "../bindings.js";
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes } from "../format.js";
@@ -19,7 +19,7 @@ import { verdictsSection } from "./verdicts.js";
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
 
-/** As the pane of steps asks for them, so that one answer serves both. */
+/** The same page size as in the pane of steps, to share cached answers. */
 const STEPS_ASKED = 5000;
 
 /**
@@ -76,7 +76,7 @@ export function mountNode(root, state) {
 }
 
 /**
- * Opens the step that a verdict speaks of.
+ * Open the step of a verdict.
  * @param {import("../page.js").PageState} state
  * @param {DOMStringMap} data
  */
@@ -91,7 +91,7 @@ async function goToStep(state, { stage, rule, ledgerAt, outcome }) {
 
 /**
  * @param {Page} page
- * @returns {{node: GraphNode, graph: StageGraph}[]} of the graph after the pass, then what it removed
+ * @returns {{node: GraphNode, graph: StageGraph}[]} nodes of the graph after the pass, then removed ones
  */
 function selectedNodes(page) {
   const { graph, before } = page;
@@ -269,7 +269,7 @@ function others(nodes) {
 }
 
 /**
- * The way of the selected ONNX nodes through the stages that have a graph of their own.
+ * The selected ONNX nodes at each stage with its own graph.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

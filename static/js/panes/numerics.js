@@ -1,5 +1,5 @@
-// Whether the numbers are still right: the error of each pass and of each value, and which pass moved
-// them first. Asked for by a button, since the reference computes every stage for it.
+// Correctness of the numbers: the error of each pass and each value, and the first pass that changed
+// one. A button starts the check, because the reference computes every stage.
 import { checkerOf } from "../checking.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { isQuick, worstFirst } from "../errors_axis.js";
@@ -13,7 +13,7 @@ import { mountBisect } from "./bisect.js";
 import { showProblem } from "./problem.js";
 import { mountTable } from "./table.js";
 
-/** Values in the table; the others are counted. */
+/** Number of values in the table; further ones are only counted. */
 const MOST = 300;
 
 /**
@@ -104,7 +104,7 @@ export function mountNumerics(root, state, findings) {
       sorted.length > MOST ? word("n-more", { n: sorted.length - MOST }) : "";
     part(root, "values").hidden = shown.length === 0;
     if (graph) values.show(sorted.slice(0, MOST));
-    markValues(false); // they came by themselves: what is being read stays where it is
+    markValues(false); // no scrolling: the values changed without user action
   }
 
   function markValues(/** @type {boolean} */ scroll) {

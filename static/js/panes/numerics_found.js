@@ -1,4 +1,4 @@
-// What a check found, in sentences and tables: the pass that moved the numbers, the program, rewrites.
+// Findings of a check as sentences and tables: the pass that changed the numbers, the program, rewrites.
 import { el } from "../dom.js";
 import { formatError } from "../errors_axis.js";
 import { figure } from "../figures.js";
@@ -10,13 +10,13 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").CheckedStage} CheckedStage
  */
 
-/** Times as far as the first one, from which on the pass that moved the numbers most is told. */
+/** Factor over the first change above which the largest change is also reported. */
 const MUCH_MORE = 10;
 
 /**
- * Which pass changed a number first, and which one is beyond what is allowed.
+ * The first pass that changed a number, and the first beyond the tolerance.
  * @param {Numerics} found
- * @param {import("../page.js").Checking["state"]} how it ended, or that it runs
+ * @param {import("../page.js").Checking["state"]} how state of the check
  * @returns {HTMLElement[]}
  */
 export function leadOf({ rows, first_moved, first_wrong, allowed, broken, program }, how) {
@@ -151,7 +151,7 @@ export function rewritesOf({ rewrites, bisect_command, first_wrong, broken }) {
 }
 
 /**
- * How it was found out, and the command that does the same.
+ * The method, and the equivalent command.
  * @param {Numerics} found
  * @returns {HTMLElement[]}
  */
@@ -212,7 +212,7 @@ export function stageTable(onPick) {
  * @param {string} key
  * @param {(row: CheckedStage) => number | null} of
  * @param {(value: number | null) => string} format
- * @param {boolean} [absent] whether null says that there is nothing, rather than no number
+ * @param {boolean} [absent] whether null means absent instead of NaN
  */
 function numeric(key, of, format, absent = false) {
   return {

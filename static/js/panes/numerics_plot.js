@@ -1,4 +1,4 @@
-// The errors of the stages on one logarithmic axis, a line each: a button, marks on a track, a number.
+// Errors of the stages on a logarithmic axis; each row is a button, a track with marks, and a number.
 import { el } from "../dom.js";
 import { axisOf, formatError, shareOf, shownStages, ticksOf } from "../errors_axis.js";
 import { word } from "../words.js";
@@ -8,12 +8,12 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").CheckedRun} CheckedRun
  */
 
-/** Of the axis, at both ends, where no number is written: there it would run into others. */
+/** Margin at both ends of the axis without labels, to avoid overlaps. */
 const ROOM = 0.16;
 
 /**
  * @param {import("../wire.js").Numerics} found
- * @param {number} stage the one at hand
+ * @param {number} stage the current one
  * @returns {HTMLElement[]}
  */
 export function plotOf(found, stage) {

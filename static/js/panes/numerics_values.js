@@ -1,4 +1,4 @@
-// The values of a stage by name: how far each is off, and how its elements are spread.
+// The values of a stage by name: their errors, and the distribution over elements.
 import { el } from "../dom.js";
 import { formatError } from "../errors_axis.js";
 import { bar } from "../figures.js";
@@ -62,7 +62,7 @@ export function valueTable(operatorOf, onPick) {
 }
 
 /**
- * How many elements of a value are how far off.
+ * A histogram of the errors of a value's elements.
  * @param {CheckedValue} value
  * @param {number[]} places upper ends of the classes
  * @returns {HTMLElement[]}

@@ -1,4 +1,4 @@
-// The passes in order: what each did, how long it took. Choosing one selects the stage.
+// The passes in order, with effects and times. Choosing a pass selects its stage.
 import { bindSwitch, bindValue, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../dom.js";
 import { atMost } from "../errors_axis.js";
@@ -108,7 +108,7 @@ export function mountPassList(root, state) {
 }
 
 /**
- * Elements made once for what they say: a running job tells all of its stages again and again.
+ * Cache elements by content, because a running job reports all stages repeatedly.
  * @param {(told: {stage: Stage, before: Stage | null}) => HTMLElement} make
  * @returns {typeof make}
  */
@@ -124,7 +124,7 @@ function keptElements(make) {
 }
 
 /**
- * What the list can be sorted by: the least number comes first.
+ * Sort keys of the list, ascending.
  * @type {Record<Exclude<(typeof import("../url.js").ORDERS)[number], "">, (stage: Stage, before: Stage | null) => number>}
  */
 const ORDERS = {
@@ -139,7 +139,7 @@ function bytesMade({ value_bytes, constant_bytes }) {
 }
 
 /**
- * Below the passes that were done: why there are no more, or not all of what follows them.
+ * The line below the passes that explains an incomplete result.
  * @param {Result} result
  */
 function stoppedAt({ state, error, complete }) {
@@ -220,7 +220,7 @@ function row(stage, before) {
 }
 
 /**
- * How far the stages are off that changed the graph, as far as they were checked.
+ * Error badges of the checked stages that changed the graph.
  * @param {HTMLElement} list
  * @param {import("../wire.js").CheckedStage[]} checked
  */
@@ -240,7 +240,7 @@ function badges(list, checked) {
 }
 
 /**
- * Marks the stage one is at when its pass changed a node of the selection.
+ * Mark the current stage if its pass changed a selected node.
  * @param {HTMLElement} list
  * @param {import("../page.js").Page} page
  */

@@ -1,4 +1,4 @@
-// The editor of the pipeline: rows to switch, move, set; a preset to start from; the text form.
+// The pipeline editor: rows to enable, move and configure; presets; the text form.
 import { api } from "../api.js";
 import { bindFold, foldAll, isUnfolded, unfold } from "../bindings.js";
 import { asProblem } from "../compile.js";
@@ -14,13 +14,13 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").Pipelines} Pipelines
  */
 
-/** So many rows are made, and laid out, in a task: each is forty elements. */
+/** Rows built per task; each has forty elements. */
 const SLICE = 8;
 
 /**
  * @param {HTMLElement} root the start screen
- * @param {import("../page.js").PageState} state whose pipeline is edited
- * @param {import("../page.js").PageState} [look] holds what is opened
+ * @param {import("../page.js").PageState} state with the pipeline to edit
+ * @param {import("../page.js").PageState} [look] holds the open folds
  * @returns {() => void}
  */
 export function mountPipeline(root, state, look = state) {
@@ -32,7 +32,7 @@ export function mountPipeline(root, state, look = state) {
   const text = partOf(root, "text", HTMLTextAreaElement);
   const textProblem = part(root, "text-problem");
   let stopMaking = () => {};
-  /** @type {Map<string, string>} what the compiler says against a row, by its text */
+  /** @type {Map<string, string>} objections of the compiler, by text of the row */
   const wrong = new Map();
 
   const rows = () => parsePipeline(state.get().pipeline);
@@ -68,7 +68,7 @@ export function mountPipeline(root, state, look = state) {
   }
 
   function focusRow(/** @type {number} */ at, /** @type {string} */ name) {
-    // The rows were made anew; a button that now has nowhere to go cannot take the focus.
+    // The rows were rebuilt; a disabled button cannot take the focus.
     const row = list.querySelector(`[data-row="${at}"]`);
     const target =
       row?.querySelector(`[data-part="${name}"]:not(:disabled)`) ??
@@ -92,7 +92,7 @@ export function mountPipeline(root, state, look = state) {
 
   /** @param {number} at @param {HTMLInputElement | HTMLSelectElement} field */
   async function setOption(at, { value: written, dataset }) {
-    // The keyboard is on its way to the next field: a row that is made anew now would lose it.
+    // The focus is moving to the next field: rebuilding the row now would lose it.
     await nextTask();
     const next = rows();
     const option = dataset.option ?? "";
@@ -103,7 +103,7 @@ export function mountPipeline(root, state, look = state) {
     await check(printPipeline([next[at]]));
   }
 
-  /** Whether a row can be, asked as soon as its options were set. @param {string} row */
+  /** Validate a row after its options change. @param {string} row */
   async function check(row) {
     try {
       await api.checkPipeline(row);
@@ -137,9 +137,9 @@ export function mountPipeline(root, state, look = state) {
       part(root, "rows-say").textContent = "";
       return;
     }
-    // The reasons of a preset hold as long as its order is untouched.
+    // The reasons of a preset hold while its order is unchanged.
     const reasons = presetOf(pipelines, pipeline)?.lines?.map((each) => each.because) ?? [];
-    // Where there are rows, one of them may have the focus: then all are there again at once.
+    // An existing row may have the focus: then rebuild all rows in one task.
     const size = list.querySelector(".pipeline-row") ? all.length : SLICE;
     stopMaking();
     const back = placeOfFocus(list);
@@ -217,7 +217,7 @@ export function mountPipeline(root, state, look = state) {
 }
 
 /**
- * Where in the rows the keyboard is; what is given puts it there again when they were made anew.
+ * Remember the focus within the rows; the returned function restores it after a rebuild.
  * @param {HTMLElement} list
  * @returns {() => void}
  */
@@ -242,7 +242,7 @@ function presetText(pipelines, name) {
 }
 
 /**
- * The preset that a pipeline is, whatever its text looks like.
+ * The preset equal to a pipeline, independent of the text's format.
  * @param {Pipelines | null} pipelines
  * @param {string} pipeline
  */
@@ -258,7 +258,7 @@ function presetOf(pipelines, pipeline) {
 }
 
 /**
- * Presets by their plain text, read once; of two that are the same the first.
+ * Presets by normalised text, cached; of two equal presets the first.
  * @type {WeakMap<Pipelines, Map<string, Pipelines["presets"][number]>>}
  */
 const presets = new WeakMap();
@@ -339,7 +339,7 @@ function firstSentence(words) {
 }
 
 /**
- * Dragging rows with the pointer; the buttons do the same.
+ * Drag rows with the pointer, as an alternative to the buttons.
  * @param {HTMLElement} list
  * @param {(from: number, to: number) => void} onMove
  */

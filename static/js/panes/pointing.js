@@ -1,4 +1,4 @@
-// What pictures on a canvas share: where a pointer is, which way an arrow key goes, where a tip lies.
+// Helpers for canvases: pointer positions, arrow keys, tooltips.
 
 const BESIDE = { x: 12, y: 18 };
 const MARGIN = 4;
@@ -13,7 +13,7 @@ const ARROWS = /** @type {const} */ ({
 /** @typedef {typeof ARROWS[keyof typeof ARROWS]} Direction */
 
 /**
- * The way an arrow key goes, or nothing for other keys.
+ * The direction of an arrow key; undefined for other keys.
  * @param {KeyboardEvent} event
  * @returns {Direction | undefined}
  */
@@ -22,7 +22,7 @@ export function arrowOf({ key }) {
 }
 
 /**
- * Where on a picture a pointer is, in its pixels.
+ * The pointer's position on a picture, in its pixels.
  * @param {HTMLElement} picture
  * @param {MouseEvent} event
  */
@@ -32,8 +32,8 @@ export function pointOn(picture, { clientX, clientY }) {
 }
 
 /**
- * Shows a text below a point of a box, or above it where there is room there alone; not beyond its
- * right edge. No text hides the tip.
+ * Show a tooltip below a point of a box, or above if only there is space, and within its right edge.
+ * An empty text hides it.
  * @param {HTMLElement} tip
  * @param {HTMLElement} box
  * @param {{x: number, y: number}} at

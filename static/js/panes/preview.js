@@ -1,11 +1,11 @@
-// What the pointer is on in a list or a picture, shown in the drawing: pointing previews, a click pins.
+// Previews the item under the pointer, in a list or picture, in the drawing; a click pins it.
 import { listen } from "../dom.js";
 import { together } from "../state.js";
 
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
- * @param {(event: PointerEvent) => readonly string[]} originsAt the ONNX nodes of what is there
+ * @param {(event: PointerEvent) => readonly string[]} originsAt the ONNX nodes of the item there
  * @returns {() => void}
  */
 export function mountPreview(root, state, originsAt) {

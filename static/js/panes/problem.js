@@ -1,9 +1,9 @@
-// An error as people need it: what, where, and what to do about it.
+// Shows an error: what happened, where, and what to do.
 import { clone, el, part } from "../dom.js";
 import { word } from "../words.js";
 
 /**
- * Fills a `.problem` box; hides it for none.
+ * Fill a `.problem` box, or hide it if there is no problem.
  * @param {HTMLElement} box
  * @param {import("../page.js").PageProblem | null} problem
  */

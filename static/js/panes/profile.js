@@ -1,5 +1,4 @@
-// Where the time of a run goes: a flame chart by provenance, and every kernel beside what it needs at
-// least.
+// Profile of a run: a flame chart by provenance, and every kernel with its lower bound.
 import { api } from "../api.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { figure } from "../figures.js";

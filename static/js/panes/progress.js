@@ -1,4 +1,4 @@
-// How far a compilation is: a bar, and the passes with their times as they come.
+// Progress of a compilation: a bar, and the finished passes with their times.
 import { el, part } from "../dom.js";
 import { formatDelta, formatSeconds } from "../format.js";
 

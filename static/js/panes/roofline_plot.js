@@ -1,4 +1,4 @@
-// The roofline plot itself: pointed at and walked with the keyboard.
+// The interactive roofline plot: pointer and keyboard.
 import { listen, part, partOf } from "../dom.js";
 import { drawRoofline } from "../draw_roofline.js";
 import { formatBytes, formatPercent, formatRate } from "../format.js";

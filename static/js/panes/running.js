@@ -1,5 +1,5 @@
-// What stands above the kernels: how a run is divided between generated code and the reference, every
-// fallback with its reason, and the code that was made while running.
+// Summary above the kernels: the partition of a run between generated code and the reference, every
+// fallback with its reason, and the code generated at run time.
 import { el } from "../dom.js";
 import { formatCount, formatPercent, formatSeconds } from "../format.js";
 import { fallbacksByReason, placeName } from "../running.js";
@@ -10,7 +10,7 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").Running} Running
  */
 
-/** Kernels named for one reason before the rest are counted. */
+/** Maximum number of kernels named per reason. */
 const NAMED = 8;
 
 /**

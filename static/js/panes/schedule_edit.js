@@ -1,4 +1,4 @@
-// Editing the schedule of a kernel: checked while somebody types, run beside the kernel's own, undone.
+// Edits the schedule of a kernel: checks it while typing, and runs it against the original.
 import { api, editedKernel } from "../api.js";
 import { childJob } from "../child_job.js";
 import { asProblem } from "../compile.js";
@@ -16,15 +16,15 @@ const CHECK_AFTER_MS = 250;
 /** @type {Omit<import("../wire.js").CheckedSchedule, "problems"> & {problems: import("../page.js").PageProblem[]}} */
 const NOTHING = { problems: [], n_moves: 0, stages: [], nests: [] };
 
-/** What was run last, so that looking at another pane does not lose it. */
+/** The last run, kept while other panes are shown. */
 let last = { at: "", id: "" };
 
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
  * @param {import("../work.js").Work} work
- * @param {import("../wire.js").Kernel} kernel whose schedule `edited` of the state is
- * @param {string} own text of its schedule
+ * @param {import("../wire.js").Kernel} kernel with the schedule `edited` of the state
+ * @param {string} own text of its original schedule
  * @returns {() => void}
  */
 export function mountScheduleEdit(root, state, work, kernel, own) {
@@ -133,7 +133,7 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
     if (number === running) result.show(found, over);
   }
 
-  /** A result of another text than the one that stands there says so. */
+  /** Mark a result of an earlier text as stale. */
   function stale() {
     const other = last.id !== "" && last.at.startsWith(`${job} ${kernel.kernel}:`) && last.at !== place();
     if (!made) busy.textContent = other ? word("schedule.stale") : "";
@@ -174,6 +174,6 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
   return stop;
 }
 
-/** The button that begins it. @param {() => void} onclick */
+/** The button that starts editing. @param {() => void} onclick */
 export const editButton = (onclick) =>
   el("button", { class: "button", type: "button", "data-part": "edit", onclick }, word("schedule.edit"));

@@ -1,4 +1,4 @@
-// What running a kernel with an edited schedule brought: numbers, times with their interval, code beside code.
+// Result of an edited schedule: correctness, times with interval, code side by side.
 import { el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { lineDiff } from "../line_diff.js";
@@ -14,7 +14,7 @@ import { mountSide } from "./targets_side.js";
  * @typedef {import("./targets_side.js").Level} Level
  */
 
-/** Levels near the text are read line by line; below, all registers have other names. */
+/** Levels with a useful line diff; at lower levels, all registers are renamed. */
 const DIFFED = ["schedule", "loops"];
 const MOST_DIFFED = 3_000;
 
@@ -54,7 +54,7 @@ export function mountScheduleResult(root, state) {
   }
 
   return {
-    /** @param {EditedKernel} now @param {boolean} over nothing more will come */
+    /** @param {EditedKernel} now @param {boolean} over whether the job has ended */
     show(now, over) {
       found = now;
       root.hidden = false;

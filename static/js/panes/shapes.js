@@ -1,11 +1,11 @@
-// Sizes for the dimensions that a model leaves open.
+// Sizes for the open dimensions of a model.
 import { parseDims } from "../compile.js";
 import { el, listen, part } from "../dom.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
 /**
- * Inputs with open dimensions, with the sizes that are taken when none are given.
+ * Inputs with open dimensions, with their default sizes.
  * @param {import("../page.js").Page} page
  * @returns {{name: string, type: string, dims: (number | string)[]}[]}
  */

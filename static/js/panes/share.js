@@ -132,7 +132,7 @@ function saveFile(file, name) {
 }
 
 /**
- * Every button beside a field copies it, and says so.
+ * Bind the copy buttons beside fields.
  * @param {HTMLElement} root
  */
 function mountCopying(root) {
@@ -146,7 +146,7 @@ function mountCopying(root) {
       try {
         await navigator.clipboard.writeText(field.value);
       } catch {
-        // The browser keeps the clipboard to itself: the text is selected, keys will do it.
+        // The browser denies access to the clipboard: select the text for copying by key.
         field.focus();
         says = word("share.by-hand");
       }
@@ -168,11 +168,11 @@ function showCommands(root, state, fragment) {
   parts?.beside().then(
     ({ report }) => {
       if (!report) return;
-      // A fragment has no quotes: an apostrophe is %27 there.
+      // A fragment contains no quotes: an apostrophe is encoded as %27.
       fill(root, "report-command", `${report} --view '${fragment}'`);
       part(root, "report-line").hidden = false;
     },
-    () => {}, // there is the button that saves the report itself
+    () => {}, // the button that saves the report remains
   );
   fill(root, "command", result.reproduce);
   part(root, "machine").textContent = word("share.machine", {
@@ -189,12 +189,12 @@ function showCommands(root, state, fragment) {
         fill(root, "other-command", b.reproduce);
         part(root, "other-line").hidden = false;
       },
-      () => {}, // B has not got so far that it has a command
+      () => {}, // B has no command yet
     );
 }
 
 /**
- * Says that a link comes from another version, until it is dismissed.
+ * Show that a link comes from another version, until dismissed.
  * @param {import("../wire.js").SharedLink} link
  */
 export function noteVersion(link) {
@@ -202,7 +202,7 @@ export function noteVersion(link) {
 }
 
 /**
- * Says something about the link that was opened, until it is dismissed.
+ * Show a note about the opened link, until dismissed.
  * @param {string} words
  */
 export function noteLink(words) {

@@ -1,5 +1,5 @@
-// The whole stack of the selection in one place: model, graph, kernel, memory, time, and below them
-// loops, LLVM and assembly with their lines linked.
+// The selection at all levels: model, graph, kernel, memory, time, and below them loops, LLVM IR and
+// assembly with linked lines.
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
@@ -18,11 +18,11 @@ import { showProblem } from "./problem.js";
  * @typedef {import("../links.js").Linked} Linked
  */
 
-/** Lines of each text; the panes of the levels have the rest. */
+/** Maximum number of lines of each text; the panes of the levels show the rest. */
 const MOST = 1500;
-/** Names of one level before the others are counted. */
+/** Number of names shown per level. */
 const NAMED = 6;
-/** So many of the others can be opened. */
+/** Maximum number of further names that can be unfolded. */
 const MOST_NAMED = 200;
 
 /**
@@ -69,7 +69,7 @@ export function mountStack(root, state) {
   }
 
   function mark(/** @type {Linked | ""} */ from) {
-    if (part(root, "texts").hidden) return; // then it says why there are no lines
+    if (part(root, "texts").hidden) return; // the pane shows the reason for missing lines
     const pinned = kernel ? secondOf(state.get().line, kernel.kernel) : -1;
     const counts = LINKED.map((name) => {
       const { list, n } = lines[name];
@@ -82,7 +82,7 @@ export function mountStack(root, state) {
     says.textContent =
       shown < 0
         ? word(links?.asm.length ? "stack.point" : "stack.no-links")
-        : word(counts[1] + counts[2] ? "stack.says" : "stack.written-out", { line: shown + 1, llvm: counts[1], asm: counts[2] });
+        : word(counts[1] + counts[2] ? "stack.says" : "stack.written-out", { line: shown + 1, llvm: countLines(counts[1]), asm: countLines(counts[2]) });
   }
 
   async function load() {
@@ -111,9 +111,7 @@ export function mountStack(root, state) {
       LINKED.forEach((name, i) => {
         const text = texts[i]?.text.split("\n").slice(0, MOST).join("\n") ?? missing(wanted, name);
         lines[name].n = lines[name].list.show(text);
-        part(root, `${name}-count`).textContent = texts[i]
-          ? word("code.lines", { n: texts[i].n_lines, count: formatCount(texts[i].n_lines) })
-          : "";
+        part(root, `${name}-count`).textContent = texts[i] ? countLines(texts[i].n_lines) : "";
       });
       mark("");
     } catch (problem) {
@@ -144,7 +142,7 @@ export function mountStack(root, state) {
 }
 
 /**
- * What stands in the place of a text: control flow has no loops, and never will have.
+ * The message for a missing text; control flow never has loops.
  * @param {Kernel} kernel
  * @param {Linked} name
  */
@@ -153,7 +151,7 @@ function missing({ native, parts }, name) {
 }
 
 /**
- * Does what a button of the chain says.
+ * Handle a button of the chain.
  * @param {import("../page.js").PageState} state
  * @param {DOMStringMap} data
  */
@@ -171,7 +169,7 @@ function follow(state, { origin, node, kernel, stage, pane }) {
 }
 
 /**
- * The levels above the code, each with what the selection is there.
+ * The levels above the code, each with the selected items.
  * @param {Page} page
  * @param {Kernel} kernel
  * @returns {HTMLElement[]}
@@ -239,7 +237,7 @@ function chainOf(page, kernel) {
  * @param {string} [note]
  */
 function level(name, chips, note = "") {
-  // Whose code stands below is named first, however many kernels are of the selection.
+  // The kernel whose code is shown comes first, however many are selected.
   const named = [...chips].sort((a, b) => Number(b.ariaCurrent === "true") - Number(a.ariaCurrent === "true"));
   return el(
     "li",
@@ -256,7 +254,7 @@ function level(name, chips, note = "") {
   );
 }
 
-/** @param {HTMLElement[]} chips those of a level that are shown when asked for */
+/** @param {HTMLElement[]} chips further items of a level, folded */
 function others(chips) {
   const left = chips.length - MOST_NAMED;
   return el(
@@ -275,8 +273,8 @@ function others(chips) {
 /**
  * @param {string} text
  * @param {string} detail
- * @param {Record<string, string>} data what a click does
- * @param {string[]} origins what the pointer previews
+ * @param {Record<string, string>} data effect of a click
+ * @param {string[]} origins ONNX nodes to preview
  * @param {boolean} [here]
  */
 function chip(text, detail, data, origins, here = false) {
@@ -288,4 +286,9 @@ function chip(text, detail, data, origins, here = false) {
   );
   Object.assign(button.dataset, data, { origins: JSON.stringify(origins) });
   return button;
+}
+
+/** @param {number} n */
+function countLines(n) {
+  return word("code.lines", { n, count: formatCount(n) });
 }

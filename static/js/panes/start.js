@@ -1,4 +1,4 @@
-// The start: which model, which sizes, which passes; and Compile.
+// The start screen: model, sizes, passes, and Compile.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatPercent } from "../format.js";
 import { together } from "../state.js";
@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * What would be compiled, and what keeps it from that.
+ * The model to compile, or the reason why it cannot be compiled.
  * @param {import("../page.js").Page} page
  */
 function saysOf(page) {
@@ -127,7 +127,7 @@ function showCards(cards, samples, model) {
       const card = /** @type {HTMLElement} */ (content.firstElementChild);
       card.dataset.sample = sample.id;
       card.setAttribute("aria-checked", String(sample.id === chosen));
-      // One stop of the Tab key for the group, the arrows within it.
+      // The group is a single Tab stop; arrow keys move within it.
       card.tabIndex = sample.id === chosen || (chosen === "" && i === 0) ? 0 : -1;
       part(card, "title").textContent = sample.title;
       part(card, "words").textContent = sample.words;

@@ -1,4 +1,4 @@
-// The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
+// The ledger of a pass: every applied rewrite, and every declined one with its reason.
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
@@ -14,12 +14,12 @@ import { asProblem } from "../compile.js";
 
 /** @typedef {import("../wire.js").Step} Step */
 
-/** Steps shown at first, and with every wish for more. */
+/** Steps shown at first, and added by each click on Show more. */
 const CHUNK = 150;
-/** Steps made in a task, each a dozen elements: as many as are in view, then more. */
+/** Steps built per task, each a dozen elements: first those in view, then more. */
 const SLICES = { first: 12, size: 30 };
 const ASK = 5000;
-/** The steps of another pass are not left standing for longer than this. */
+/** Maximum time, in milliseconds, that the steps of the previous pass stay visible. */
 const WAIT_AFTER_MS = 400;
 
 /**
@@ -36,13 +36,13 @@ export function mountSteps(root, state) {
   const more = part(root, "more");
   let request = 0;
   let limit = CHUNK;
-  /** The step that is explained and boxed, -1 for none. */
+  /** The opened step, -1 for none. */
   const openedStep = () => secondOf(state.get().step, state.get().stage);
   /** @type {Step[]} */
   let steps = [];
   let total = 0;
   let stopMaking = () => {};
-  /** Whether the opened step is still to be brought into view. */
+  /** Whether the opened step must still be scrolled into view. */
   let isSought = false;
 
   const fits = (/** @type {Step} */ step) => {
@@ -61,7 +61,7 @@ export function mountSteps(root, state) {
     step.took.some((v) => values.has(v)) ||
     step.made.some((v) => values.has(v));
 
-  /** @param {number} [kept] so many of the steps stand in the list already, and stay */
+  /** @param {number} [kept] number of steps to keep at the start of the list */
   function show(kept = 0) {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
@@ -98,7 +98,7 @@ export function mountSteps(root, state) {
     part(root, "words").hidden = words.length === 0;
   }
 
-  /** Found when first asked for: a pass has thousands of steps. @type {WeakMap<Step, string[]>} */
+  /** Computed on demand: a pass has thousands of steps. @type {WeakMap<Step, string[]>} */
   const origins = new WeakMap();
 
   function originsOf(/** @type {Step} */ step) {
@@ -153,13 +153,13 @@ export function mountSteps(root, state) {
     chooseRule();
   }
 
-  /** A rule that did nothing in this pass filters nothing; in the next it may again. */
+  /** A rule without steps in this pass is ignored here, but kept for other passes. */
   function chooseRule() {
     const { rule: wanted } = state.get();
     rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
   }
 
-  /** What is listed has changed: from the first on. */
+  /** List from the start after a change of filters. */
   function relist() {
     if (steps.length === 0) return;
     chooseRule();
@@ -197,18 +197,18 @@ export function mountSteps(root, state) {
     }
   }
 
-  /** What is in an item that is not laid out yet is laid out to be scrolled to; the item is not. */
+  /** Scroll to the content of an item: this forces its layout, unlike scrolling to the item itself. */
   function reveal(/** @type {Element} */ opened) {
     revealSoon(opened.lastElementChild);
   }
 
-  /** Boxes in the drawing what the opened step took and made. */
+  /** Highlight in the drawing the nodes that the opened step matched and created. */
   function box() {
     const step = steps[openedStep()];
     state.set({ boxed: step ? [step.at, ...step.took, ...step.made] : [] });
   }
 
-  /** Opens a step, closes the one that was open. */
+  /** Open a step and close the previous one. */
   function reopen() {
     for (const each of list.querySelectorAll("[aria-expanded=true]"))
       each.parentElement?.replaceWith(item(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
@@ -217,7 +217,7 @@ export function mountSteps(root, state) {
       const made = item(steps[openedStep()]);
       button.parentElement?.replaceWith(made);
       reveal(made);
-    } else isSought = true; // it may come with a later slice
+    } else isSought = true; // it may be in a later slice
     box();
   }
 
@@ -270,7 +270,7 @@ export function mountSteps(root, state) {
 }
 
 /**
- * In the place of the steps that reading a model has none of: the way to the first pass that has.
+ * The content for the import, which has no steps: a link to the first pass with steps.
  * @param {import("../wire.js").Result} result
  */
 function imported({ stages, state }) {
@@ -329,7 +329,7 @@ function row(step, index, selected) {
 }
 
 /**
- * What the rule of a step does in general, and all of its values.
+ * The rule of a step, and all values of the step.
  * @param {Step} step
  * @param {import("../wire.js").RuleInfo | undefined} rule
  * @param {import("../page.js").PageState} state

@@ -1,4 +1,4 @@
-// Tables whose columns can be sorted, used by the panes that list things.
+// Sortable tables, used by panes with lists.
 import { closest, el, listen } from "../dom.js";
 import { together } from "../state.js";
 import { mountPreview } from "./preview.js";
@@ -9,25 +9,25 @@ import { mountPreview } from "./preview.js";
  * @property {string} title
  * @property {(row: T) => Node | string} cell
  * @property {(row: T) => number | string} [order] makes the column sortable
- * @property {string} [id] its name in links; every column that can be sorted has one
+ * @property {string} [id] its name in links; required for sortable columns
  * @property {boolean} [number]
- * @property {boolean} [whole] kept on its lines as they are
+ * @property {boolean} [whole] cells do not wrap
  * @property {string} [hint]
  */
 
 /**
  * @template T
  * @param {HTMLElement} root
- * @param {import("../page.js").PageState} state holds which column sorts it, and which way
+ * @param {import("../page.js").PageState} state with sort column and direction
  * @param {{name: (typeof import("../url.js").TABLES)[number], caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void, originsOf?: (row: T) => readonly string[]}} options
- *   `originsOf`: ONNX nodes that a row is about, shown while the pointer is on it
+ *   `originsOf`: ONNX nodes of a row, previewed while the pointer is on it
  * @returns {{show: (rows: T[]) => void, mark: (isSelected: (row: T) => boolean, scroll: boolean) => void, stop: () => void}}
  */
 export function mountTable(root, state, { name, caption, columns, keyOf, onPick, originsOf }) {
   /** @type {T[]} */
   let rows = [];
   const sorted = () => state.get().sort.find((each) => each.startsWith(`${name}:`)) ?? "";
-  /** As it is drawn. */
+  /** Rows in drawn order. */
   let sort = "";
   /** @type {(row: T) => boolean} */
   let isSelected = () => false;

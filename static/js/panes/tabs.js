@@ -1,4 +1,4 @@
-// Two rows of tabs, the kinds of panes and the panes of one kind, and the one pane that is mounted below.
+// Two rows of tabs, groups of panes and the panes of a group, with the mounted pane below.
 import { closest, el, listen, part } from "../dom.js";
 import { together } from "../state.js";
 import { nextTask } from "../scheduling.js";
@@ -15,7 +15,7 @@ export function mountTabs(side, state) {
   const names = [...new Set(panes.map(({ group }) => group))];
   const rowOf = (/** @type {string} */ group) => panes.filter((pane) => pane.group === group);
   const [groups, tabs, root] = ["groups", "tabs", "pane"].map((name) => part(side, name));
-  /** The pane that was open last in each group. @type {Record<string, string>} */
+  /** The last open pane of each group. @type {Record<string, string>} */
   const last = Object.fromEntries(
     names.map((group) => [group, panes.find((pane) => pane.group === group)?.id ?? ""]),
   );
@@ -23,7 +23,7 @@ export function mountTabs(side, state) {
   const open = (/** @type {string | undefined} */ pane) => pane && state.set({ pane });
   let stopPane = () => {};
   let request = 0;
-  /** As it was told: to ask for it means to lay out the page there and then. */
+  /** The scroll position, as reported by events; querying it would force a layout. */
   let scrolledTo = 0;
   /** @type {import("../wire.js").Result | null} */
   let told = null;
@@ -32,7 +32,7 @@ export function mountTabs(side, state) {
   function mountShown() {
     const pane = shown();
     root.setAttribute("aria-labelledby", `tab-${pane.id}`);
-    // The same pane again: the result has grown while one was reading.
+    // The same pane with a larger result: keep the scroll position.
     const was = root.dataset.pane;
     const [scrolled, to] = [scrolledTo, was === pane.id ? scrolledTo : 0];
     root.dataset.pane = pane.id;
@@ -64,7 +64,7 @@ export function mountTabs(side, state) {
       stopPane();
       stopPane = () => {};
       const number = ++request;
-      // What is told anew is shown everywhere; the pane is enough for a task of its own.
+      // Mounting the pane takes a task of its own, after the other updates.
       if (result !== told) await nextTask();
       if (number !== request) return;
       told = result;
@@ -107,7 +107,7 @@ function tab({ id }) {
 }
 
 /**
- * Shows the row of the pane's group, and where in it the pane is.
+ * Show the row of the pane's group and mark the pane in it.
  * @param {HTMLElement} groups
  * @param {HTMLElement} tabs
  * @param {import("./index.js").Pane} pane

@@ -1,4 +1,4 @@
-// The code of a kernel for other machines: figures of all, and the texts of two beside each other.
+// The code of a kernel for other targets: figures for all, and two texts side by side.
 import { targetParts } from "../api.js";
 import { requestsOf } from "../beside.js";
 import { childJob } from "../child_job.js";
@@ -28,7 +28,7 @@ import { mountSide } from "./targets_side.js";
 export function mountTargets(root, state, findings) {
   const { parts, result, work, beside } = state.get();
   const kept = work ? null : new Set(requestsOf(beside, "targets").map(({ kernel }) => kernel));
-  // Code is made of a computation, and of a function that others share once.
+  // Only kernels with a computation have code; a shared function is listed once.
   const kernels = (result?.kernels ?? []).filter(
     (each) => each.parts.includes("computation") && (kept?.has(each.kernel) ?? true),
   );
@@ -123,7 +123,7 @@ export function mountTargets(root, state, findings) {
     }
   }
 
-  /** The machines that there is code for while it is made for the others. */
+  /** Show finished targets while others are pending. */
   async function partly(/** @type {string} */ id, /** @type {number} */ number) {
     const found = await targetParts.all(id).catch(() => null);
     if (!found || number !== request || body.dataset.made) return;

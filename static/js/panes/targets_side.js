@@ -1,4 +1,4 @@
-// The code of a kernel for one machine: which machine, and the lines, linked with the Loop IR.
+// The code of a kernel for a target, with lines linked to the Loop IR.
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
 import { LINKED, linesFor, loopLine } from "../links.js";
@@ -15,7 +15,7 @@ import { highlighted, mountCodeLines } from "./code_lines.js";
  * @param {HTMLElement} root
  * @param {string} label of the choice
  * @param {(target: string) => void} onChoose
- * @param {{get: () => number, set: (line: number) => void}} pin the line of this machine's Loop IR that is followed, -1 for none
+ * @param {{get: () => number, set: (line: number) => void}} pin the pinned line of this target's Loop IR, -1 for none
  */
 export function mountSide(root, label, onChoose, pin) {
   root.replaceChildren(clone("pane-targets-side"));
@@ -90,7 +90,7 @@ export function mountSide(root, label, onChoose, pin) {
       level = at;
       draw();
     },
-    /** @param {string} words instead of code */
+    /** @param {string} words shown instead of code */
     say(words) {
       lines?.stop();
       lines = null;

@@ -1,4 +1,4 @@
-// The text of the graph against that of another stage, line by line.
+// A line diff of the graph's text against another stage.
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bindings.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
@@ -35,7 +35,7 @@ export function mountText(root, state) {
   let request = 0;
   let limit = CHUNK;
   let stopDrawing = () => {};
-  /** Whether the first selected line is still to be brought into view. */
+  /** Whether the first selected line must still be scrolled into view. */
   let isSought = false;
   /** Selected lines of the text before and of the one after. @type {[Set<number>, Set<number>]} */
   let lines = [new Set(), new Set()];
@@ -61,7 +61,7 @@ export function mountText(root, state) {
         added: diff.n_added,
         removed: diff.n_removed,
       });
-      // Without a change the text itself is more use than one folded row.
+      // Without a change, show the text instead of a single folded row.
       if (diff.n_added + diff.n_removed === 0 && !isOn(state, "text-whole")) rows = plain(now);
       show();
     } catch (problem) {
@@ -94,7 +94,7 @@ export function mountText(root, state) {
     markLines(body);
   }
 
-  /** Marks the selected lines in what is drawn; lines that are sought may come with a later slice. */
+  /** Mark the selected lines among the drawn ones; more may follow in later slices. */
   function markLines(/** @type {HTMLElement} */ drawn) {
     let first = null;
     for (const line of drawn.querySelectorAll(".code-line")) {
@@ -108,7 +108,7 @@ export function mountText(root, state) {
     if (first) isSought = false;
   }
 
-  /** The node that a line is about. */
+  /** The node of a line. */
   function nodeAt(/** @type {Event} */ event) {
     const { old, new: now } = closest(event, ".code-line")?.dataset ?? {};
     if (!texts) return undefined;
@@ -178,7 +178,7 @@ function linesOf(text, ids) {
  */
 function idAt(text, line) {
   if (line === undefined) return undefined;
-  // The last span that begins at or before the line is the innermost one.
+  // The last span that begins at or before the line is the innermost.
   return text.spans
     .filter(([first, n]) => first <= Number(line) && Number(line) < first + n)
     .pop()?.[2];

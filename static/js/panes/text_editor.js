@@ -1,4 +1,4 @@
-// Where a text is written: a textarea over the same text in colours, marks under what is wrong, completions.
+// A text editor: a textarea over a highlighted copy, error marks, completions.
 import { el, listen, part, partOf } from "../dom.js";
 import { highlight } from "../highlight.js";
 import { together } from "../state.js";
@@ -6,12 +6,12 @@ import { placeOf } from "../writing.js";
 
 /**
  * @typedef {{label: string, detail: string, insert: string}} Completion
- * @typedef {{line: number, words: string}} Behind words behind a line
+ * @typedef {{line: number, words: string}} Behind annotation after a line
  *
  * @typedef {object} Writer
  * @property {string} language for the colours
  * @property {(text: string, at: number) => {from: number, found: Completion[]}} complete
- * @property {() => void} changed somebody typed
+ * @property {() => void} changed called after typing
  */
 
 /**
@@ -114,11 +114,11 @@ export function mountTextEditor(root, writer) {
       ),
     );
     list.dataset.from = String(from);
-    // Under the word: a character has the same width everywhere.
+    // Under the word; the font is monospaced.
     const rows = area.value.slice(0, from).split("\n");
     list.style.top = `calc(${rows.length} * var(--write-line) + var(--space-2))`;
     list.style.setProperty("--at", `${Math.min(rows[rows.length - 1].length, 40)}ch`);
-    // The sheet scrolls: what is below its edge would be cut off.
+    // The sheet scrolls and would clip a list below its edge.
     const sheet = list.parentElement;
     const below = list.offsetTop + list.offsetHeight - (sheet?.clientHeight ?? 0);
     const row = list.offsetTop - parseFloat(getComputedStyle(area).lineHeight);
@@ -141,7 +141,7 @@ export function mountTextEditor(root, writer) {
   function put(/** @type {number} */ from, /** @type {string} */ insert) {
     area.focus();
     area.setSelectionRange(from, area.selectionStart);
-    // The one way to write that the browser's own undo remembers.
+    // The only insertion that the browser's undo records.
     if (!document.execCommand("insertText", false, insert)) area.setRangeText(insert);
     close();
   }

@@ -1,5 +1,4 @@
-// How long a run takes, whether its numbers are still right, and where the time of compiling goes. Kernel
-// by kernel: profile.js.
+// Time of a run, correctness of its numbers, and compile time. Times per kernel: profile.js.
 import { clone, closest, el, listen, part } from "../dom.js";
 import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent, formatRate, formatSeconds } from "../format.js";
@@ -72,7 +71,11 @@ function running(result) {
     el(
       "p",
       { class: "muted" },
-      word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads }),
+      word("timing.honest", {
+        host: host.name,
+        runs: word("timing.runs", { n: run.repeats }),
+        threads: word("measured.threads", { n: run.threads }),
+      }),
       " ",
       el("button", { type: "button", class: "link-button", "data-pane": "profile" }, word("timing.kernels")),
     ),
@@ -227,7 +230,7 @@ function reproduce(result, state) {
 }
 
 /**
- * The program as files, where there is a server that has them.
+ * Downloads of the program, if a server has the files.
  * @param {import("../api.js").Parts | null} parts
  */
 function downloads(parts) {

@@ -1,12 +1,12 @@
-// The short note beside the node or edge under the pointer.
+// The tooltip of the node or edge under the pointer.
 import { el } from "../dom.js";
 import { word } from "../words.js";
 
 /**
  * @param {HTMLElement} tip
  * @param {import("../graph/scene.js").SceneNode} sceneNode
- * @param {string} because why the reference runs it; "" when it does not
- * @param {string} value what the colouring says of it; "" for nothing
+ * @param {string} because reason for a fallback; "" for none
+ * @param {string} value text of the colour overlay; "" for none
  */
 export function fillTip(tip, { label, sub, status, node, ids, open }, because, value) {
   const lines = [];
@@ -33,7 +33,7 @@ export function fillTip(tip, { label, sub, status, node, ids, open }, because, v
 }
 
 /**
- * The note beside an edge: what a click on it tells.
+ * Fill the tooltip of an edge.
  * @param {HTMLElement} tip
  * @param {string} from
  * @param {string} to

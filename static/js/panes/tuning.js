@@ -1,4 +1,4 @@
-// A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
+// A search for faster schedules: candidates, the best so far, and the outcome.
 import { api, tuningPart } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
 import { bindFold } from "../bindings.js";
@@ -22,7 +22,7 @@ import { courseOf, expectedOf, outcome } from "./tuning_chart.js";
  */
 
 const BUDGETS = [5, 10, 20, 30, 45, 90, 180];
-/** Of a job's time, what is not for the search; as the server has it. */
+/** Seconds of a job's limit reserved for work outside the search, as on the server. */
 const REST_S = 15;
 
 /**
@@ -199,7 +199,7 @@ export function mountTuning(root, state, findings) {
     );
   }
 
-  /** The model compiled with what was found, measured beside this result. */
+  /** Compile the model with the schedules found, and compare it with this result. */
   async function use(/** @type {string} */ id) {
     if (!work) return;
     try {
@@ -214,7 +214,7 @@ export function mountTuning(root, state, findings) {
     part(root, "bar").hidden = true;
     void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: chosenSearch(), kernel: null }));
   } else api.about().then(({ limits }) => {
-    if (!root.contains(budget)) return; // the pane was left meanwhile
+    if (!root.contains(budget)) return; // the pane was closed in the meantime
     const most = Math.max(1, limits.job_limit_s - REST_S);
     const offered = [...BUDGETS.filter((each) => each < most), most];
     budget.replaceChildren(
@@ -257,7 +257,7 @@ export function mountTuning(root, state, findings) {
   if (tuning && work) void restore(tuning);
   return release;
 
-  /** What the URL speaks of: a search that runs, or one whose result is still kept. */
+  /** Restore the search named in the URL: a running one, or one with a kept result. */
   async function restore(/** @type {string} */ id) {
     const number = ++request;
     const named = id === LINKED ? jobBeside(/** @type {import("../api.js").Parts} */ (parts), "tune", id) : api.job(id);
@@ -269,7 +269,7 @@ export function mountTuning(root, state, findings) {
   }
 }
 
-/** What was last asked for: "20:annealing:3", seconds, search and kernel. @param {string} tune */
+/** Parse the last request "20:annealing:3": seconds, search and kernel. @param {string} tune */
 function readTune(tune) {
   const [seconds, search, kernel] = tune.split(":");
   return { seconds: Number(seconds), search, kernel };
@@ -278,7 +278,7 @@ function readTune(tune) {
 /** @param {string} policy @param {string} schedule */
 function diffOf(policy, schedule) {
   if (!schedule) return el("p", { class: "muted" }, word("tuning.same"));
-  // Reasons stand beside the policy's moves only.
+  // Only the policy's moves carry reasons.
   const moves = policy.replace(/ because ".*"$/gm, "");
   const sign = { "": " ", added: "+", removed: "−" };
   return el(
@@ -295,7 +295,7 @@ function diffOf(policy, schedule) {
   );
 }
 
-/** Why candidates were turned down, the commonest reason first. @param {TuneTrial[]} trials */
+/** Reasons for rejected candidates, most frequent first. @param {TuneTrial[]} trials */
 function reasons(trials) {
   /** @type {Map<string, number>} */
   const counted = new Map();

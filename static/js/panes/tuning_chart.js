@@ -1,4 +1,4 @@
-// Candidates of a search as two pictures: in the order they were tried, and as the model expected.
+// Two charts of a search's candidates: in order of the search, and predicted against measured.
 import { word } from "../words.js";
 
 /** @typedef {import("../wire.js").TuneTrial} TuneTrial */
@@ -25,7 +25,7 @@ function svg(tag, attributes, ...children) {
 const high = (/** @type {number} */ ratio) =>
   10 + (HEIGHT - BOTTOM - 10) * (1 - Math.min(ratio, MOST) / MOST);
 
-/** The frame: lines at shares of the policy's time, and words at both axes. */
+/** The frame: grid lines at ratios of the policy's time, and labels of both axes. */
 function frame(/** @type {string} */ label, /** @type {string} */ across) {
   const root = svg("svg", {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -45,7 +45,7 @@ function frame(/** @type {string} */ label, /** @type {string} */ across) {
 }
 
 /**
- * Each candidate's time as a share of the policy's, and the best so far.
+ * Each candidate's time relative to the policy's, and the best so far.
  * @param {TuneTrial[]} trials of one kernel
  */
 export function courseOf(trials) {
@@ -74,7 +74,7 @@ export function outcome({ outcome: what, ratio, words }) {
 }
 
 /**
- * What the learned model expected against what was measured.
+ * Predictions of the learned model against measurements.
  * @param {TuneTrial[]} trials
  */
 export function expectedOf(trials) {

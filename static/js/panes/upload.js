@@ -1,4 +1,4 @@
-// Choosing or dropping an ONNX file: checked for size here, sent, and looked into by the server.
+// Chooses or drops an ONNX file: checks its size here, sends it, and lets the server inspect it.
 import { api, createParts, follow, upload } from "../api.js";
 import { asProblem } from "../compile.js";
 import { listen, part, partOf } from "../dom.js";
@@ -34,7 +34,7 @@ export function mountUpload(root, state) {
   const [nameAtFirst, saysAtFirst] = [name.textContent, says.textContent];
   let sending = new AbortController();
   let looking = () => {};
-  /** The job that looks into the file; "" when there is none. */
+  /** The job that inspects the file; "" if none. */
   let inspection = "";
   let gaveWay = false;
 
@@ -74,7 +74,7 @@ export function mountUpload(root, state) {
     }
   }
 
-  /** A job that only reads the model: its operators, its open sizes, or why it cannot be read. */
+  /** Start a job that only reads the model: its operators and open sizes, or the error. */
   async function inspect(/** @type {string} */ id) {
     looking();
     try {
@@ -100,7 +100,7 @@ export function mountUpload(root, state) {
 
   const isCompiling = () => ["sending", "queued", "running"].includes(state.get().progress.state);
 
-  /** What is compiled needs no looking into: both would read the model at the same time. */
+  /** Cancel the inspection when compiling starts: both would read the model at the same time. */
   function giveWay() {
     looking();
     gaveWay ||= inspection !== "";
@@ -117,7 +117,7 @@ export function mountUpload(root, state) {
     () => (sending.abort(), looking()),
     listen(part(root, "choose"), { click: () => input.click() }),
     listen(input, { change: () => (void take(input.files?.[0]), (input.value = "")) }),
-    // A file dropped beside the box would otherwise replace the page.
+    // A file dropped outside the box would otherwise replace the page.
     listen(document, {
       dragover: over,
       dragleave: (event) => event.relatedTarget === null && drop.removeAttribute("data-over"),

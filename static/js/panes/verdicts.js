@@ -1,4 +1,4 @@
-// One kernel or two, and why: a section about the edges of the node in focus.
+// Fusion verdicts: a section about the edges of the node in focus.
 import { foldOf } from "../bindings.js";
 import { el } from "../dom.js";
 import { edgeOf } from "../graph/edge_walk.js";
@@ -43,13 +43,13 @@ export function verdictsSection(node, graph, state) {
 }
 
 /**
- * What was decided, in a word or three.
+ * The decision, in one to three words.
  * @param {import("../wire.js").Neighbour} answer
  * @param {import("../wire.js").GraphNode} node
  * @param {import("../wire.js").GraphNode} other
  */
 export function verdictWord({ verdict }, node, other) {
-  // A view is other sizes of the same bytes: beside it there is one kernel or none, never two.
+  // A view gives other sizes to the same bytes: it has no kernel, so the two ends are never two kernels.
   const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
   return word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`);
 }

@@ -1,4 +1,4 @@
-// The walk: passes on the left, the graph in the middle, the panes beside it.
+// The walk: passes on the left, the graph in the middle, panes on the right.
 import { clone, listen, part } from "../dom.js";
 import { NOTHING, selectValues } from "../selection.js";
 import { nextStage } from "../stages.js";
@@ -14,7 +14,7 @@ import { mountTabs } from "./tabs.js";
 
 /** @typedef {import("../page.js").PageState} PageState */
 
-/** As the pane of steps asks for them, so that one answer serves both. */
+/** The same page size as in the pane of steps, to share cached answers. */
 const STEPS_ASKED = 5000;
 
 /**
@@ -65,7 +65,7 @@ export function mountWalk(root, state, layouter) {
 }
 
 /**
- * Opens the next applied rewrite of the stage's pass, or the one before; the first when none is open.
+ * Open the next or previous applied rewrite of the stage's pass; the first if none is open.
  * @param {PageState} state
  * @param {1 | -1} direction
  */
@@ -87,7 +87,7 @@ async function goStep(state, direction) {
 }
 
 /**
- * The bar between graph and panes: dragged, or moved with the arrow keys.
+ * The bar between graph and panes, moved by dragging or with arrow keys.
  * @param {HTMLElement} split
  * @param {HTMLElement} walk
  */
@@ -120,7 +120,7 @@ function mountSplit(split, walk) {
 }
 
 /**
- * While a linked result is fetched or compiled anew, or when it cannot be had.
+ * The screen while a linked result is fetched or recompiled, or when both fail.
  * @param {HTMLElement} root
  * @param {PageState} state
  * @returns {() => void}

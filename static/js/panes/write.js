@@ -1,4 +1,4 @@
-// Writing a model on the start screen: examples, an editor that is checked while somebody types, completion.
+// The model editor on the start screen: examples, checks while typing, completion.
 import { ApiError, api } from "../api.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
@@ -8,7 +8,7 @@ import { completions, splitText, verdictOn } from "../writing.js";
 import { mountTextEditor } from "./text_editor.js";
 
 const CHECK_AFTER_MS = 250;
-/** Status of an answer that refuses the text itself. */
+/** HTTP status of an answer that rejects the text. */
 const REFUSED = 400;
 
 /**
@@ -85,7 +85,7 @@ export function mountWrite(root, state) {
       const { text, language: kind } = splitText(written);
       if (area.value !== text) area.value = text;
       part(root, "write-language").textContent = word(`write.${kind}`);
-      // Until it is read again nobody knows where in this text they are.
+      // Their positions are unknown until the next check.
       mark([]);
       clearTimeout(timer);
       if (model === "written") timer = setTimeout(() => void check(), CHECK_AFTER_MS);

@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the table of links."""
+    """Create the table of links."""
     op.create_table(
         "links",
         sa.Column("id", sa.String(16), primary_key=True),

@@ -1,4 +1,4 @@
-"""How many bytes the texts of a link take."""
+"""Size of the texts of a link, in bytes."""
 
 import sqlalchemy as sa
 from alembic import op
