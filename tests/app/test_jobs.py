@@ -35,7 +35,7 @@ def test_a_job_runs_and_its_stages_are_kept(client):
         ("write_many", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
         ("crash", {}, "E-LIMIT-CRASH", "SIGSEGV"),
         ("exit", {}, "E-LIMIT-CRASH", "exit code 7"),
-        ("say_nonsense", {}, "E-LIMIT-CRASH", "odd"),
+        ("say_nonsense", {}, "E-LIMIT-CRASH", "invalid message"),
         ("refuse", {}, "E-MODEL-CYCLE", "depend on each other"),
         ("have_a_bug", {}, "E-SERVER-BUG", "an assumption did not hold"),
     ],

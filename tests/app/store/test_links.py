@@ -64,7 +64,7 @@ def test_a_full_store_keeps_no_more_and_still_finds_the_rest(store):
     with pytest.raises(CompileError) as e:
         store.keep(shared())
     assert e.value.code == "E-LINK-FULL"
-    assert "5 links" in e.value.message
+    assert "5 of 5" in e.value.message
     assert store.keep(made[3].shared) == made[3]
 
 
@@ -73,7 +73,7 @@ def test_a_store_is_full_when_the_texts_of_its_links_are_too_long(store):
     with pytest.raises(CompileError) as e:
         store.keep(shared("v=1&model=sample:" + "y" * 500))
     assert e.value.code == "E-LINK-FULL"
-    assert f"1,000 bytes of links, and has {517 + 19:,}; this one has 517" in e.value.message
+    assert f"1,000 bytes; it has {517 + 19:,}, and this link needs 517" in e.value.message
     assert store.keep(long.shared) == long
     assert not store.require_room(long.shared)
     assert store.require_room(shared())
