@@ -147,7 +147,7 @@ def test_tiles_span_short_rows(
     monkeypatch.setattr(short_rows, "COPY_CYCLES", 0)
     target = by_name("x86-64-v3")
     made = moves(case, target)
-    assert any("rows of 7 are short" in m for m in made)
+    assert any("rows of 7 pixels are too short" in m for m in made)
     assert any("tiles span rows" in m for m in made)
     monkeypatch.setattr(test_policy, "TARGETS", [target])
     inputs, output, define = case
@@ -162,7 +162,7 @@ def test_rows_stay_apart_where_tiles_fill_them_or_copies_do_not_pay(
 ) -> None:
     inputs = [f"f32[1,64,7,{width}]{{c16,halo=1x1}}", f"f32[{filters},64,1,1]", f"f32[{filters}]"]
     case = (inputs, f"f32[1,{filters},7,{width}]{{c16,halo=1x1}}", conv())
-    assert any("are short" in m for m in moves(case, by_name("x86-64-v3"))) == spans
+    assert any("are too short" in m for m in moves(case, by_name("x86-64-v3"))) == spans
 
 
 def test_short_runs_are_cut_sooner_than_whole_rows() -> None:
