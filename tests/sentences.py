@@ -55,9 +55,9 @@ def _literal(node: ast.AST) -> str:
         return node.value
     if isinstance(node, ast.JoinedStr):
         return "".join(
-            p.value if isinstance(p, ast.Constant) else "{" + ast.unparse(p)[3:-2] + "}"
+            str(p.value) if isinstance(p, ast.Constant) else "{" + ast.unparse(p.value) + "}"
             for p in node.values
-            if not isinstance(p, ast.Constant) or isinstance(p.value, str)
+            if isinstance(p, ast.Constant | ast.FormattedValue)
         )
     return ""
 
@@ -71,9 +71,14 @@ def _of_documents() -> Iterator[tuple[str, str, str]]:
 
 
 def _of_the_page() -> Iterator[tuple[str, str, str]]:
-    for path in (ROOT / "static/js").rglob("*.js"):
-        for found in re.findall(r"""["`]([A-Z][^"`\n]{15,})["`]""", path.read_text()):
-            for sentence in _sentences(found):
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = re.sub(
+            r"<(script|style).*?</\1>|{[{%#].*?[}%#]}", "", path.read_text(), flags=re.DOTALL
+        )
+        for found in re.split(
+            r"</?(?:span|p|li|h\d|dt|dd|td|th|button|label|option)\b[^>]*>", text
+        ):
+            for sentence in _sentences(re.sub(r"<[^>]*>", "", found)):
                 yield "page", str(path.relative_to(ROOT)), sentence
 
 
@@ -81,7 +86,8 @@ def _sentences(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", text):
         joined = re.sub(r"\s+", " ", paragraph).strip()
         for sentence in re.split(r"(?<=[.!?:]) (?=[A-Z`\"(])", joined):
-            if len(sentence.split()) >= FEWEST_WORDS and re.match(r"[A-Za-z`\"({]", sentence):
+            is_example = sentence.startswith("graph ") or " = " in sentence
+            if len(sentence.split()) >= FEWEST_WORDS and not is_example:
                 yield sentence
 
 
