@@ -17,13 +17,13 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
-from compiler.ir.types import TensorType
+from compiler.ir.types import Dim, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.dims import copied, single
 from compiler.ops.einsum import einsum
 from compiler.ops.elementwise import mul
 from compiler.ops.requirements import normal_axis, wide
-from compiler.ops.reshape import reshape
+from compiler.ops.reshape import reshape, unsqueeze
 
 LARGEST_MATRIX_BYTES = 1 << 25
 """The largest matrix; the reference computes larger transforms."""
@@ -116,13 +116,17 @@ def frames(x: Tensor, *, step: int, length: int) -> TensorType:
     Source: the first part of ONNX STFT-17.
     """
     require(x.rank == 3, "E-OP-SHAPE", f"frames takes signals of rank 3, got {x.type}")
-    fits = step >= 1 and length >= 1
-    require(fits, "E-OP-ATTRIBUTE", f"frames of length {length} every {step} places")
     batch, size, parts = x.shape
+    return TensorType(x.dtype, (batch, _n_frames(size, step, length), length, parts))
+
+
+def _n_frames(size: Dim, step: int, length: int) -> Dim:
+    """Return the number of frames in a signal of `size` samples, checked as in `frames`."""
+    fits = step >= 1 and length >= 1
+    require(fits, "E-OP-ATTRIBUTE", f"frames of length {length} every {step} samples")
     long_enough = not isinstance(size, int) or size >= length
-    require(long_enough, "E-OP-SHAPE", f"a signal of {size} places has no frame of {length}")
-    n_frames = affine.floordiv(size - length, step) + 1
-    return TensorType(x.dtype, (batch, n_frames, length, parts))
+    require(long_enough, "E-OP-SHAPE", f"a signal of {size} samples has no frame of {length}")
+    return affine.floordiv(size - length, step) + 1
 
 
 @frames.reference
@@ -152,20 +156,27 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @frames.onnx("STFT")
 def _(n: OnnxCall) -> Operand | None:
-    """Import as frames times the window, and a transform of each frame."""
+    """Import as frames times the window, and a transform of each frame.
+
+    Real signals may lack the last axis of size 1: TorchScript exports them as [batch, length].
+    """
     x, window = n.operand(0), n.operand(2)
     step, length = _single(n.operand(1)), _single(n.operand(3))
     assert x is not None
     if x.type.shape is None or step is None or (n.operand(3) is not None and length is None):
         return None
+    if x.rank not in (2, 3):
+        return None
+    batch, n_samples, parts = (*x.shape, 1)[:3]
     if window is None:
-        size = x.shape[-2] if length is None else length
+        size = n_samples if length is None else length
     else:
         size = window.shape[0] if window.type.shape else None
-    if not isinstance(size, int) or x.rank != 3:
+    if not isinstance(size, int):
         return None
-    cut: Operand = frames(x, step=step, length=size)
-    batch, places, _, parts = frames(x, step=step, length=size).type.dims
+    signal = x if x.rank == 3 else unsqueeze(x, axes=(2,))
+    cut: Operand = frames(signal, step=step, length=size)
+    places = _n_frames(n_samples, step, size)
     if window is not None:
         cut = mul(cut, reshape(window, np.array([size, 1], np.int64)))
     t = TensorType(x.dtype, (batch, places, size, parts))

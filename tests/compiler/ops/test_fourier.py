@@ -38,5 +38,14 @@ def test_a_short_time_transform(onesided: int, by: str) -> None:
     np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("by", ["reference", "lowering"])
+def test_a_short_time_transform_of_signals_without_a_last_axis(by: str) -> None:
+    x, window = normal(2, 23, 1), normal(6, seed=3)
+    rest = (np.array(4), window, np.array(6))
+    got = computed("STFT", x[..., 0], *rest, opset=17, by=by)
+    needed = expected("STFT", x, *rest, opset=17, onesided=1)
+    np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
+
+
 def test_a_transform_whose_matrix_would_be_huge_is_left_to_the_reference() -> None:
     assert imported("DFT", "f32[1,100000,1]", opset=20) is None
