@@ -175,7 +175,7 @@ export interface Result {
   accuracy: Accuracy | null;
 }
 
-// What checking a compiled model found: errors of stages, of values, and of the program.
+// Results of checking a compiled model: errors of stages, of values, and of the program.
 export type Mark = "ok" | "steps" | "wrong";
 export interface CheckedOutput {
   name: string; max_abs_error: number | null; scale: number | null; relative_error: number | null;
