@@ -123,7 +123,7 @@ def typescript() -> str:
     notation = Notation({int: "number", float: "number", str: "string", bool: "boolean"}, found)
     lines = [
         f"// Written by `{COMMAND}` from app/wire/shapes and app/jobs: edit those.",
-        "// Every answer and event has `version: 1` besides. docs/wire.md has the words.",
+        "// Every answer and event also has `version: 1`. docs/wire.md has the descriptions.",
     ]
     for topic in found:
         lines += ["", f"// {topic.words.partition('. ')[0].rstrip('.')}."]

@@ -1,5 +1,5 @@
 // Written by `python -m app.wire.contract` from app/wire/shapes and app/jobs: edit those.
-// Every answer and event has `version: 1` besides. docs/wire.md has the words.
+// Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
 // The smallest set of rewrites that moves the numbers of a model.
 export interface BisectedRewrite {
