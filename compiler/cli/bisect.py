@@ -50,8 +50,8 @@ from compiler.trace import Decision
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @tolerance_option()
 @click.option("--moved", type=click.FloatRange(min=0), metavar="PART",
-              help="Find rewrites that change a result by more than this fraction of its "
-              "scale (0: at all), even if rounding explains it.")  # fmt: skip
+              help="Find rewrites that change a result by more than PART of its largest magnitude "
+              "(0: by any amount), including rounding differences.")  # fmt: skip
 @click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
               help="Time limit in seconds for one compilation and its runs.")  # fmt: skip
 @click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",

@@ -3,9 +3,9 @@
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
 first step and removes them at its end. So changes that sum to zero probably belong to the same
 blocks, if few sets have such a sum by chance. Two such changes are a block, three are two blocks.
-Among the other changes, blocks with the lifetime of an existing block are likely. Offsets of spare
-blocks are unknown, so each block is cut at each change of its set. Then joining.py merges adjacent
-pieces.
+Among the other changes, blocks with the lifetime of an existing block are likely: both may be parts
+of one original block. Offsets of spare blocks are unknown, so each block is cut at each change of
+its set. Then joining.py merges adjacent pieces.
 """
 
 from __future__ import annotations

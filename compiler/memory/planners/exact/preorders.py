@@ -1,9 +1,9 @@
 """Search orders of blocks with equal lowest offsets: a diverse set.
 
-No order suits all problems: one order finds a packing in a thousand steps, another in a billion.
-Therefore turns.py interleaves several searches. An order compares blocks by a sequence of measures,
-largest first; later measures break ties. `total` is the load of a block's fullest section, from
-unplaced blocks. It is recomputed when the problem splits.
+No order suits all problems: for the same blocks, one order may take a thousand steps and another a
+billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
+measures, largest first; later measures break ties. `total` is the load of a block's fullest
+section, from unplaced blocks. It is recomputed when the problem splits.
 """
 
 from __future__ import annotations
