@@ -25,12 +25,12 @@ _PX_PER_CHARACTER, _PADDING = 7, 24
 _TERMINALS_AT_ROOT = 20
 """Maximum inputs and results per row; further ones are drawn next to their reader or producer."""
 INTO, OUT_OF = "into", "out_of"
-"""Names of the border points of a group in its DOT, for edges from and to outside."""
+"""Names of a group's ports in its DOT text, for edges from and to nodes outside it."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """The union of stages: ids with labels and stages, edges, groups."""
+    """The union of the stages' graphs: labels and stage ranges by node id, edges, and groups."""
 
     root: Group
     labels: dict[str, str] = field(default_factory=dict)
@@ -81,10 +81,11 @@ class Drawing:
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:
-        """The edges between the children of each group, by keys.
+        """Return the edges between the children of each group, by keys.
 
-        An edge of the model is drawn in segments. Each group with only one end inside has a segment
-        to or from its border; the innermost common group has one between the two children.
+        An edge of the model is drawn in segments. Each group that contains one end only has a
+        segment to or from its port. The innermost group that contains both ends has a segment
+        between two children.
         """
         paths = {"": (), **{group.key: group.path for group in self.root.groups()}}
         ways = {i: (*paths[self.group_of[i]], key) for i, key in self.keys().items()}
@@ -149,7 +150,7 @@ def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
 def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
     """Open all groups of a depth, from the outside in, while the boxes stay within the limit.
 
-    Only nodes of the imported model count, so later stages open and close nothing.
+    Only nodes of the imported model count, so later stages do not change which groups are open.
     """
     opened: set[str] = set()
     n_drawn = len(drawing.root.children)

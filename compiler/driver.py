@@ -318,16 +318,16 @@ def _open_program(
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):
-        return None, "code is made for each set of shapes: some inputs are parameters"
+        return None, "one program per set of shapes: some inputs are parameters of the code"
     if options.code.memory_limit_bytes is not None:
         return (
             None,
-            "code is made for each set of shapes: the memory limit's effect depends on them",
+            "one program per set of shapes: the memory limit's effect depends on them",
         )
     try:
         opened = build_open(optimised, options.code, clock.stage)
     except NotOpen as e:
-        return None, f"code is made for each set of shapes: {e}"
+        return None, f"one program per set of shapes: {e}"
     return opened, "one program serves all sizes"
 
 

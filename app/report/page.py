@@ -1,4 +1,4 @@
-"""The file of a report: the page's modules, styles and templates around the answers."""
+"""The HTML file of a report: the page's modules, styles and templates, with the API's answers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=\S+|/\*# sourceMappingURL=\S
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The contents of a report as embedded in its file, and descriptions of omitted ones."""
+    """The compressed answers to embed in a report, and a description of each omitted answer."""
 
     answers: str
     left_out: list[str]
 
     @staticmethod
     def of(held: Contents) -> Packed:
-        """Pack contents."""
+        """Compress the contents of a report."""
         text = json.dumps(held.answers, ensure_ascii=False, separators=(",", ":"))
         return Packed(_packed(text), held.left_out)
 
 
 def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]) -> str:
-    """Assemble the file. `name` is the model's, `fragment` the initial view, `facts` the job's.
+    """Render the file. `name` is the model's, `fragment` the initial view, `facts` the job's.
 
     Errors: E-RESULT-ABSENT when the page is not bundled.
     """

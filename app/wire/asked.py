@@ -1,4 +1,4 @@
-"""Requests for jobs about the result of another job, each declared as the fields that it has."""
+"""Requests for jobs about the result of another job, declared as dataclasses."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from app.wire.shapes import Field
 
 
 class Sent(NamedTuple):
-    """What the description of the API says of the body that a client sends."""
+    """The name and description of a request body in the API description."""
 
     name: str
     words: str
 
 
 def asked(check: Check, default: Any = MISSING) -> Any:
-    """A field of a request that the client sends; one without a default must be there."""
+    """Declare a field that the client sends; a field without a default is required."""
     return field(default=default, metadata={"check": check})
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked for about the result of `job`.
+    """A request for a job about the result of `job`.
 
-    A kind of job is a class below this one: its name, what clients send, and the fields of both.
-    Fields without a check are told by the address. The docstring describes the whole request.
+    Each kind of job is a subclass with its name (`kind`), its request body (`sent`) and its fields.
+    Fields without a check come from the URL. The subclass's docstring describes the whole request.
     """
 
     kind: ClassVar[str]
@@ -39,10 +39,10 @@ class Asked:
     def from_json(
         cls, job: str, body: Any, given: Mapping[str, Any] | None = None, **stricter: Check
     ) -> Self:
-        """The request that a body makes of a job.
+        """Parse the body of a request about a job.
 
-        `given` has values of fields that the body leaves out, and of those that the address tells;
-        `stricter` has checks in the place of those that are declared. Errors: E-REQUEST-BODY.
+        `given` has the values of fields from the URL, and defaults for fields that the body omits.
+        `stricter` has checks that replace the declared ones. Errors: E-REQUEST-BODY.
         """
         values = dict(given or {})
         checks = {**cls.checks(), **stricter}
@@ -56,17 +56,17 @@ class Asked:
 
     @classmethod
     def checks(cls) -> dict[str, Check]:
-        """The fields that the body may have, and what each may hold."""
+        """Return the check of each field of the body."""
         return {f.name: f.metadata["check"] for f in fields(cls) if "check" in f.metadata}
 
     @classmethod
     def optional(cls) -> set[str]:
-        """The fields that a body may leave out."""
+        """Return the names of the optional fields."""
         return {f.name for f in fields(cls) if f.default is not MISSING}
 
     @classmethod
     def shape(cls, *, sent: bool = False) -> dict[str, Field]:
-        """The fields of a request; `sent`: those that a body may have."""
+        """Return the fields of the whole request, or with `sent` those of the body only."""
         hints, checks, optional = get_type_hints(cls), cls.checks(), cls.optional()
         if sent:
             return {name: Field(hints[name], name not in optional) for name in checks}
@@ -74,5 +74,5 @@ class Asked:
         return {"kind": Field(Literal[cls.kind], True), **own}
 
     def to_json(self) -> dict[str, Any]:
-        """The request with its kind and all defaults."""
+        """Return the request as JSON, with its kind and all defaults."""
         return {"kind": self.kind, **asdict(self)}

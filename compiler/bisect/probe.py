@@ -57,12 +57,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The compilation and judging of models. `until` restricts the kinds of failure sought.
+    """Settings for compiling and judging models. `until` restricts the kinds of failures to find.
 
     `ratio` is the slowdown against a program without rewrites above which a program counts as slow.
-    `moved` is the allowed change of a result as a fraction of its scale, even if rounding explains
-    the change; None allows any effect of rounding. `limit_seconds` above 0 runs each test in a
-    child process with that time limit. The rules in `without` are always disabled.
+    `moved` is the allowed change of a result, as a fraction of its largest magnitude, including
+    rounding differences; None allows any effect of rounding. `limit_seconds` above 0 runs each test
+    in a child process with that time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline

@@ -1,4 +1,4 @@
-"""Findings of a check: one per way to compute the model, and the verdict on all."""
+"""Findings of a check, one per stage, program or peer, and the verdict on all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.runtime.compare import Difference, worst
 from compiler.runtime.program import Program
 
 LARGEST_STEPS = 2e-2
-"""Largest relative difference that can be a quantized model's rounding steps."""
+"""Largest relative difference that rounding steps of a quantized model may explain."""
 
 ONE_STEP = 1 / 127
 """One step between eight-bit codes, relative to the largest number that they represent."""
@@ -61,7 +61,7 @@ class Finding:
 
 
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
-    """Return the allowed error of stages: the tolerance, or twice the model's own rounding error.
+    """Return the allowed error of stages: the tolerance, or twice the imported model's error.
 
     A quantized model rounds in steps, and a tie between two codes may round either way: one step is
     always allowed. If the imported f32 model is further from the f64 model, another correct
@@ -90,9 +90,9 @@ def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
 class Verdict:
     """All findings on one model. `yardstick` names the reference, `note` the reason for it.
 
-    `narrow` names the nodes that the f64 form of the model left unchanged. `rewrites` are the
-    judged ones, of `n_rewrites`. `broken` is a compiler bug that ended the passes. `in_codes` marks
-    models that round to integers of eight bits or fewer.
+    `narrow` names the nodes without an f64 form: they keep their types in the f64 model. `rewrites`
+    has the judged rewrites, of `n_rewrites` in all. `broken` is a compiler bug that ended the
+    passes. `in_codes` marks models that round to integers of eight bits or fewer.
     """
 
     yardstick: str
@@ -109,7 +109,7 @@ class Verdict:
 
     @property
     def nodes(self) -> tuple[NodeErrors, ...]:
-        """Return the values by name after each pass that changed the graph, if requested."""
+        """Return the errors of values after each pass that changed the graph, if requested."""
         later = (f for f in self.findings if f.changed and f.stage != IMPORTED)
         return tuple(f.nodes for f in later if f.nodes is not None)
 

@@ -1,4 +1,4 @@
-"""`bisect`: the smallest set of rewrites that breaks a model, and a small model that shows it."""
+"""`bisect`: find the smallest set of rewrites that breaks a model, and reduce the model."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from compiler.trace import Decision
 @without_option()
 @click.option("--until", default="any", show_default=True,
               type=click.Choice(["any", *KINDS]), help="Kind of failure to find.")  # fmt: skip
-@click.option("--program", is_flag=True, help="Judge the compiled program too.")
+@click.option("--program", is_flag=True, help="Compare the results of the compiled program too.")
 @click.option("--slow", is_flag=True, help="Find rewrites that make the program slower.")
 @click.option("--ratio", default=1.1, show_default=True, type=click.FloatRange(min=1),
-              help="Ratio to the time without rewrites that counts as slower.")  # fmt: skip
+              help="Minimum slowdown, relative to the time without rewrites.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @tolerance_option()
 @click.option("--moved", type=click.FloatRange(min=0), metavar="PART",
-              help="Find rewrites that change a result by more than this fraction of its "
-              "scale (0: at all), even if rounding explains it.")  # fmt: skip
+              help="Find rewrites that change a result by more than PART of its largest magnitude "
+              "(0: by any amount), including rounding differences.")  # fmt: skip
 @click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
               help="Time limit in seconds for one compilation and its runs.")  # fmt: skip
 @click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",
@@ -60,9 +60,9 @@ from compiler.trace import Decision
               type=click.FloatRange(min=0),
               help="Time limit in seconds for reducing the model.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write a folder that shows the failure.")  # fmt: skip
+              help="Folder for files that reproduce the failure.")  # fmt: skip
 @click.option("--replay", type=click.Path(path_type=Path), metavar="DIR",
-              help="Rerun such a folder: exit code 1 while it still fails.")  # fmt: skip
+              help="Rerun a folder written with -o: exit code 1 if it still fails.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -141,7 +141,7 @@ def _replayed(folder: Path) -> int:
     def show(console: Console) -> None:
         console.print(f"still {repro.kind}: {outcome.detail}" if fails else "no longer fails")
         if outcome.failed and not fails:
-            console.print(f"but it is {outcome.kind} now: {outcome.detail}")
+            console.print(f"now a failure of another kind, {outcome.kind}: {outcome.detail}")
 
     report(data, show)
     return 1 if fails else 0

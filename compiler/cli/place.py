@@ -1,4 +1,4 @@
-"""`place`: which device of a platform runs which part of a model, and when."""
+"""`place`: assign the kernels of a model to the devices of a platform, and simulate a run."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.transfers import with_transfers
 
 LONGEST_TABLE = 60
-"""Rows of the longest table printed; longer tables are in the JSON only."""
+"""Limit on the rows of a printed table; longer tables are in the JSON only."""
 
 
 @click.command()
 @model_argument()
 @click.option("--devices", required=True, metavar="NAME|FILE",
-              help=f"{', '.join(shipped())}; host:N, N cores here; or a file.")  # fmt: skip
+              help=f"{', '.join(shipped())}; host:N (N local cores); or a file.")  # fmt: skip
 @click.option("--scheduler", default="iterated", show_default=True, metavar="NAME",
               help=f"One of {', '.join(SCHEDULERS)}.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
@@ -89,7 +89,7 @@ def command(
     """Place MODEL on the devices of a platform, and simulate a run.
 
     Each kernel of the optimised graph is a task. Its time on a device follows from its operations
-    and bytes; values travel over links between memories.
+    and bytes; links transfer values between memories.
     """
     platform = named_platform(devices, known())
     with progress(f"reading {model.name}"):
@@ -166,7 +166,7 @@ def _facts(tasks: TaskGraph, platform: Platform, made: Schedule) -> dict[str, An
 
 
 def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:
-    """Tabulate a run's time and peak memory by the prefetch distance of operands."""
+    """Tabulate the time and peak memory of a run for each prefetch distance."""
     limited = [m.name for m in platform.memories if m.nbytes is not None]
     rows = [
         (

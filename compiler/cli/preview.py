@@ -31,11 +31,10 @@ WORDS: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Running:
-    """A model's execution preview here; None if it cannot be made, with the reason in `problem`.
+    """A model's execution preview on this machine; None on failure, with the reason in `problem`.
 
-    `assumed` has the shapes assumed for inputs with open dimensions, `parameters` the elements
-    assumed for inputs that code is specialised for; `sizes` says how a program handles the
-    dimensions.
+    `assumed` has the shapes assumed for inputs with open sizes. `parameters` has the elements
+    assumed for inputs that code is specialised for. `sizes` describes the handling of open sizes.
     """
 
     preview: Preview | None
@@ -66,13 +65,13 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Return whether one program serves all sizes, or why each set of shapes is compiled."""
+    """Describe whether one program serves all sizes, or why each set of shapes has its own."""
     if possible_parameters(graph):
-        return "code is made for each set of shapes: some inputs are parameters"
+        return "one program per set of shapes: some inputs are parameters of the code"
     try:
         choose_open(_optimised(graph), CodeOptions())
     except NotOpen as e:
-        return f"code is made for each set of shapes: {e}"
+        return f"one program per set of shapes: {e}"
     return "one program serves all sizes"
 
 
@@ -119,7 +118,7 @@ def running_json(r: Running) -> dict[str, Any]:
 
 
 def show_running(console: Console, r: Running) -> None:
-    """Print the preview for people."""
+    """Print the preview as tables and sentences."""
     if r.preview is not None:
         rows = [
             (op, *(n.get(f, 0) or "" for f in FATES))

@@ -1,4 +1,4 @@
-"""Index expressions as Python functions: compiled once, for all iterations that ask for them."""
+"""Index expressions compiled to Python functions, cached for all iterations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from compiler.compute.numbers import INDEX_FUNCTIONS
 from compiler.ir.affine import Expr
 
 Index = Any
-"""A number, or one number per lane."""
+"""A scalar index, or a vector with one index per lane."""
 
 Calculation = Callable[[], tuple[Index, ...]]
 
 OF_NUMBERS: Mapping[str, Callable[..., Index]] = {**INDEX_FUNCTIONS, "min": min, "max": max}
-"""Index functions where there are no lanes."""
+"""Index functions for scalar indices."""
 
 
 def calculation(
@@ -23,7 +23,7 @@ def calculation(
     env: Mapping[str, Index],
     functions: Mapping[str, Callable[..., Index]] = INDEX_FUNCTIONS,
 ) -> Calculation:
-    """A function that gives the values of index expressions for what `env` holds by then.
+    """Compile index expressions to a function that evaluates them with the current values in `env`.
 
     Example: `calculation((4*i + j, i//2), env, OF_NUMBERS)()` is (14, 1) where i is 3 and j is 2.
     """
@@ -36,7 +36,7 @@ def _made(index: tuple[Expr, ...]) -> Callable[[Any, Any], Calculation]:
 
 
 def _text(e: Expr) -> str:
-    """An index expression in Python: nothing but numbers and quoted names comes from it."""
+    """Return an index expression as Python source, made of numbers and quoted names only."""
     if isinstance(e, int):
         return str(int(e))
     parts = [str(int(e.constant))] if e.constant else []

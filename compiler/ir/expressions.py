@@ -17,7 +17,7 @@ from compiler.errors import CompileError
 
 
 class Undecided(TypeError):
-    """Raised where a decision depends on open sizes."""
+    """Raised for a comparison whose result depends on open sizes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,7 +242,7 @@ def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
 
 
 PRODUCT_LIMIT = 36
-"""The most terms of a product of sums that is expanded."""
+"""Maximum number of terms of an expanded product of sums."""
 
 
 def _product(a: Affine, b: Affine) -> Expr:
@@ -293,7 +293,7 @@ def axis_symbol(e: Expr) -> str | None:
 
 
 def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
-    """Return the atoms without `taken`; None if one of these is missing."""
+    """Remove `taken` from a list of atoms; None if one of them is missing."""
     left = list(atoms)
     for atom in taken:
         if atom not in left:
@@ -303,7 +303,7 @@ def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
 
 
 def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
-    """Split a into b*whole + rest for a divisor of one term."""
+    """Return (whole, rest) with a = b*whole + rest, for a divisor b with a single term."""
     if b.constant or len(b.terms) != 1 or b.terms[0][1] < 1:
         return 0, a
     divisor, c = b.terms[0]
@@ -323,7 +323,7 @@ def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
 def floordiv(a: Expr, b: Expr) -> Expr:
     """Divide, rounding towards minus infinity; factor out multiples of a constant divisor."""
     if b == 0:
-        raise CompileError("E-OP-SHAPE", f"a size would be {a} divided by 0")
+        raise CompileError("E-OP-SHAPE", f"division of the size {a} by 0")
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if isinstance(b, int):
@@ -343,7 +343,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 def mod(a: Expr, b: Expr) -> Expr:
     """Return the remainder of `floordiv`, never negative for a positive divisor."""
     if b == 0:
-        raise CompileError("E-OP-SHAPE", f"a size would be {a} modulo 0")
+        raise CompileError("E-OP-SHAPE", f"remainder of the size {a} modulo 0")
     if isinstance(a, int) and isinstance(b, int):
         return a % b
     if isinstance(b, int):
@@ -357,7 +357,7 @@ def mod(a: Expr, b: Expr) -> Expr:
 
 
 def split_multiples(a: Affine, b: int) -> tuple[Expr, Expr]:
-    """Split a into b*whole + rest, where rest holds only coefficients in [0, b)."""
+    """Return (whole, rest) with a = b*whole + rest, and all coefficients of rest in [0, b)."""
     whole: dict[Atom, int] = {}
     rest: dict[Atom, int] = {}
     for atom, c in a.terms:
@@ -408,7 +408,7 @@ def _through_remainders(e: Expr) -> Expr:
 
 
 def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> bool:
-    """Whether a difference is at least a number for all sizes. Errors: Undecided."""
+    """Whether a difference is at least `least` for all sizes. Errors: Undecided."""
     low, high = bounds(_through_remainders(difference), {})
     if low >= least:
         return True
@@ -420,7 +420,7 @@ def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
     """Return the smallest and largest value (both inclusive) over the ranges of the symbols.
 
-    Not tight where a symbol occurs twice. A symbol without a range is a size.
+    The bounds may be loose if a symbol occurs twice. A symbol without a range has `SIZE_RANGE`.
     """
     if isinstance(e, int):
         return e, e
@@ -452,6 +452,6 @@ def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
 
 
 def _divisors(low: int, high: int) -> list[int]:
-    """Return the ends of a range and of its parts on both sides of 0, without 0."""
+    """Return the ends of a range's negative part and of its positive part."""
     ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
     return [d for d in ends if d and low <= d <= high] or [1]

@@ -1,4 +1,4 @@
-"""The limits of code generation: supported element types."""
+"""Element types that code generation supports."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ LOWERABLE = frozenset(
 
 
 class NotLowerable(Exception):
-    """Raised for a correct kernel without support in code generation: the node runs otherwise."""
+    """Raised for a valid kernel that code generation does not support: the node is a fallback."""
 
 
 def check_dtype(dtype: DType) -> None:
-    """Raise NotLowerable for an element type without generated code."""
+    """Raise NotLowerable for an element type outside `LOWERABLE`."""
     if dtype not in LOWERABLE:
         raise NotLowerable(f"elements of type {dtype} have no generated code")
 
 
 def check_scalar(value: Scalar) -> None:
-    """Raise NotLowerable when an expression needs an element type without generated code."""
+    """Raise NotLowerable for an expression with an unsupported element type."""
     for part in walk(value):
         check_dtype(part.dtype)
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Raise NotLowerable when a kernel needs an element type without generated code."""
+    """Raise NotLowerable for a kernel with an unsupported element type."""
     for b in (*kernel.params, *kernel.registers):
         check_dtype(b.dtype)
     for s in walk_statements(kernel.body):

@@ -41,7 +41,7 @@ def conv_codes(
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
     for t in (x, w):
-        require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_codes takes bytes, got {t.dtype}")
+        require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_codes requires u8 or i8, got {t.dtype}")
     low, high = limits(x.dtype)
     require(low <= around <= high, "E-OP-ATTRIBUTE", f"{around} is no {x.dtype}")
     dims = convolved_dims("conv_codes", x, w, strides, pads, dilations, groups, auto_pad)

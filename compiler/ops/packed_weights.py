@@ -51,12 +51,12 @@ def unpack_weights(
     Source: ONNX Runtime's com.microsoft.MatMulNBits.
     """
     require(w.dtype is DType.u8, "E-OP-DTYPE", f"packed weights are u8, not {w.dtype}")
-    require(scale.dtype.is_float, "E-OP-DTYPE", f"their scales are floats, not {scale.dtype}")
+    require(scale.dtype.is_float, "E-OP-DTYPE", f"the scales are floats, not {scale.dtype}")
     require(bits in WIDTHS, "E-OP-ATTRIBUTE", f"unpack_weights takes 2, 4 or 8 bits, got {bits}")
     fits = block_size > 0 and block_size % 8 == 0
     require(fits, "E-OP-ATTRIBUTE", f"blocks are multiples of 8 weights, not {block_size}")
     fits = rows >= 0 and columns >= 0
-    require(fits, "E-OP-ATTRIBUTE", f"there are no {rows} x {columns} weights")
+    require(fits, "E-OP-ATTRIBUTE", f"rows and columns are not negative, got {rows}, {columns}")
     blocks = _n_blocks(columns, block_size)
     _require_count("packed weights", w, rows * blocks * block_size * bits // 8)
     _require_count("scales", scale, rows * blocks)
@@ -193,7 +193,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as codes by shifts and masks, minus the block's zero point, times its scale."""
+    """Export as shifts and masks that unpack codes, a zero point's subtraction, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))
@@ -211,7 +211,7 @@ def _(
 
 
 def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
-    """Export the codes in each row of bytes, [rows, codes]."""
+    """Export the unpacking of bytes to codes. Shapes: the result [rows, codes per row]."""
     bytes_ = _reshaped(packed, rows, -1, 1)
     places = np.arange(0, 8, bits).astype(np.uint8)
     shifted = standard("BitShift", bytes_, places, direction="RIGHT")
@@ -244,7 +244,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @unpack_weights.onnx("com.microsoft:GatherBlockQuantized")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a gather of rows quantized along the row; bytes may hold two elements."""
+    """Import a gather of rows with scales per block of a row; u8 data holds packed elements."""
     data, rows, scale, zero = (n.operand(i) for i in range(4))
     if data is None or rows is None or scale is None or data.type.shape is None:
         return None

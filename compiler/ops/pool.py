@@ -47,7 +47,7 @@ def _pooled(op_name: str, x: Tensor, pooling: Pooling) -> TensorType:
 
 
 def _n_seen(x: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int:
-    """Taps of the windows as they are clipped to the image. Shapes: known sizes."""
+    """Return the number of window taps inside the image, over all windows. Shapes: known sizes."""
     sizes, places = x.static_shape[2:], out.static_shape[2:]
     return pooling_of(attrs).clipped(sizes, places).n_taps
 
@@ -124,7 +124,7 @@ def average_pool(
 
 
 def _counted_range(size: int, d: int, w: Window, count_include_pad: bool) -> tuple[int, int]:
-    """Return the half-open range of positions along an axis that count in the mean."""
+    """Return the half-open range of positions along an axis that contribute to the mean."""
     if count_include_pad:
         return -w.pads_begin[d], size + w.pads_end[d]
     return 0, size
@@ -174,12 +174,12 @@ def _(k: Lowering, x: Handle, out: Handle, *, count_include_pad: bool, **attrs: 
 def _count(
     place: Expr, n_places: int, d: int, size: int, w: Window, count_include_pad: bool
 ) -> Expr:
-    """Count the taps of a window that count in the mean, along one axis."""
+    """Return the number of window taps along one axis that contribute to the mean."""
     low, high = _counted_range(size, d, w, count_include_pad)
     start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
-    # A window may be entirely padding: its sum is 0.
+    # The sum of a window that lies in the padding is 0, so the divisor 1 is correct.
     return affine.simplify(
         affine.maximum(end - first, 1), {str(place): (0, max(affine.last_of(n_places), 0))}
     )

@@ -44,7 +44,7 @@ def conv_integer(
     Source: ONNX ConvInteger-10.
     """
     for t, zero, what in ((x, x_zero, "x"), (w, w_zero, "w")):
-        require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_integer takes bytes, got {t.dtype}")
+        require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_integer requires u8 or i8, got {t.dtype}")
         fits = zero is None or zero.dtype is t.dtype
         require(fits, "E-OP-DTYPE", f"the zero points of {what} are not {t.dtype}")
     dims = convolved_dims("conv_integer", x, w, strides, pads, dilations, groups, auto_pad)

@@ -32,13 +32,13 @@ def matmul_integer(
     Source: ONNX MatMulInteger-10.
     """
     for x, zero, what in ((a, a_zero, "a"), (b, b_zero, "b")):
-        require(x.dtype in BYTES, "E-OP-DTYPE", f"matmul_integer takes bytes, got {x.dtype}")
+        require(x.dtype in BYTES, "E-OP-DTYPE", f"matmul_integer requires u8 or i8, got {x.dtype}")
         fits = zero is None or zero.dtype is x.dtype
         require(fits, "E-OP-DTYPE", f"the zero points of {what} are not {x.dtype}")
     if a.type.shape is None or b.type.shape is None:
         return TensorType(DType.i32, None)
     for x in (a, b):
-        require(x.rank > 0, "E-OP-SHAPE", f"matmul_integer takes no scalar, got {x.type}")
+        require(x.rank > 0, "E-OP-SHAPE", f"matmul_integer requires rank 1 or more, got {x.type}")
     require_size("matmul_integer", "the first axis of b", b.shape[-2:][0], a.shape[-1])
     _check_zeros("rows", a_zero, a.shape[-2:-1], a.rank)
     _check_zeros("columns", b_zero, b.shape[-1:] if b.rank > 1 else (), b.rank)
@@ -51,7 +51,7 @@ def _check_zeros(what: str, zero: Tensor | None, lines: Sequence[Dim], rank: int
     if zero is None or zero.type.shape is None or zero.rank == 0 or zero.shape == (1,):
         return
     fits = bool(lines) and (zero.rank == 1 or zero.rank == rank)
-    require(fits, "E-OP-SHAPE", f"zero points {zero.type} are not one per line of {what}")
+    require(fits, "E-OP-SHAPE", f"expected one zero point per line of {what}, got {zero.type}")
     at = 0 if zero.rank == 1 else -2 if what == "rows" else -1
     require_size("matmul_integer", f"zero points of {what}", zero.shape[at], lines[0])
 

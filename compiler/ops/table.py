@@ -1,7 +1,7 @@
-"""The declaration of elementwise operators: all facets from two expressions.
+"""Declaration of elementwise operators: two expressions generate all facets.
 
-A row has the numpy function and the scalar expression; type rule, cost, lowering, samples and ONNX
-facet follow the same pattern for every row.
+Each operator is one row: a numpy function and a scalar expression. Its type rule, cost, lowering,
+samples and ONNX facet are generated in the same way for every row.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def elementwise(
 
 
 def describe_row(rule: Callable[..., Any], name: str, words: str) -> None:
-    """Name a row's type rule, and set its source to the row instead of this file."""
+    """Set a type rule's name, docstring and source location to those of its operator's row."""
     row = sys._getframe(2)
     rule.__name__, rule.__doc__ = name, words
     rule.__code__ = rule.__code__.replace(
@@ -147,7 +147,7 @@ def unary(
 
 
 def unary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Yield odd, empty, scalar and special operands of the accepted element types."""
+    """Yield operands with odd shapes, empty tensors, scalars and special numbers."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[0,3]"], {}
@@ -238,7 +238,7 @@ def with_trailing_ones(x: Tensor, n: int) -> Operand:
 
 
 def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:
-    """Return the node's attributes that the operator has under the same names."""
+    """Return the node's attributes whose names are attributes of the operator."""
     kinds = operator.schema.kinds
     found: dict[str, Any] = {}
     for name in operator.schema.attributes:
@@ -252,7 +252,7 @@ LONGEST_CHAIN = 32
 
 
 def chain(operator: Operator, operands: Sequence[Operand]) -> Operand:
-    """Convert a variadic ONNX operator to binary calls: left to right, or a tree if many.
+    """Convert a variadic ONNX operator to binary calls: left to right, or a tree for many operands.
 
     A chain of thousands of nested calls would exceed Python's recursion limit.
     """

@@ -29,7 +29,7 @@ def window_sums(
     Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
-    require(x.dtype in BYTES, "E-OP-DTYPE", f"window_sums takes bytes, got {x.dtype}")
+    require(x.dtype in BYTES, "E-OP-DTYPE", f"window_sums requires u8 or i8, got {x.dtype}")
     if x.type.shape is None:
         return TensorType(DType.i32, None)
     require_rank("window_sums", x, (3, 4, 5))

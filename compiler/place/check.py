@@ -1,8 +1,8 @@
 """Verification of a schedule, independent of the scheduler.
 
-The inputs are tasks, platform and times. Each task must run once, on an able device, for its
-duration; each operand must have been brought to the device's memory in time; no device or link may
-exceed its concurrency, and no memory its capacity.
+The inputs are tasks, platform and times. Each task must run once, for its duration, on a device
+with its operators. Each operand must be in the device's memory when its reader starts. No device or
+link may exceed its concurrency, and no memory its capacity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compiler.place.tasks import Task, TaskGraph
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a schedule: the object and the problem."""
+    """A fault of a schedule: a task, value or memory, and the description of the fault."""
 
     name: str
     problem: str
@@ -32,14 +32,14 @@ class Fault:
 
 
 SAME = 1e-9
-"""Relative tolerance of times: a fraction of the whole schedule or, if less, of its total work. So
-a schedule that claims a late end gets no more tolerance."""
+"""Relative tolerance of times: a fraction of the makespan or, if less, of the total work. A
+schedule with a falsely late end thus gets no more tolerance."""
 
 
 def check_schedule(
     graph: TaskGraph, platform: Platform, schedule: Schedule, *, contention: bool = True
 ) -> list[Fault]:
-    """Return all faults of a schedule; none for a schedule that a machine could follow.
+    """Return all faults of a schedule; an empty list for a feasible schedule.
 
     `contention`: a link carries at most as many concurrent transfers as it has channels.
     """
@@ -65,7 +65,7 @@ def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator
             yield Fault(s.task, f"runs on {s.device!r}, which is not a device")
     for m in schedule.moves:
         if m.datum not in graph.datum:
-            yield Fault(m.datum, "is moved and is not a value of the graph")
+            yield Fault(m.datum, "is transferred but is not a value of the graph")
         joins = links[m.link].joins if m.link in links else ()
         if m.source == m.to or m.source not in joins or m.to not in joins:
             yield Fault(m.datum, f"{m.link!r} does not lead from {m.source!r} to {m.to!r}")
@@ -90,7 +90,7 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """By datum and memory, the earliest arrival by a transfer that could start."""
+        """By datum and memory, the earliest arrival by a transfer whose source has the datum."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +114,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Return whether a transfer brings its datum earlier than known."""
+        """Update the earliest arrival by a transfer; return whether it is earlier now."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -162,7 +162,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time from which a datum is in a memory (for a device); infinite for never."""
+        """Return the time at which a datum is available in a memory (to a device), or infinity."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -198,13 +198,13 @@ class _Checker:
                 yield Fault(d.name, f"never returns to {self.platform.home}")
 
     def _claims(self) -> Iterator[Fault]:
-        """Check the schedule's own claims."""
+        """Check the lower bound that the schedule claims."""
         last, bound = self.schedule.makespan_seconds, self.schedule.bound_seconds
         if not 0.0 <= bound <= last + self.slack:
             yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Sweep over time: the content of each memory, from arrival to last use."""
+        """Check memory capacities by a sweep over the lifetimes of values in each memory."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
@@ -239,7 +239,7 @@ class _Checker:
             starts = [made.start]
             ends.append(made.end)
         elif made is None and (origin == memory or keeps):
-            # It was there from the beginning; later transfers do not matter.
+            # The datum is there from the start; later transfers do not matter.
             starts = [0.0]
             if keeps and ends:
                 ends.append(self.schedule.makespan_seconds)

@@ -15,10 +15,10 @@ from compiler.targets.permission import may_use_tiles
 class Target:
     """One kind of machine.
 
-    Units: `vector_bytes` is the width of arithmetic vectors, the cache sizes are bytes of one
-    core's share (`l3_bytes` of the whole cache). `features` is LLVM's feature string. With
-    `emulates_tiles`, code calls functions instead of matrix tile instructions: it runs on machines
-    without them, slowly, as in tests.
+    Units: `vector_bytes` is the width of arithmetic vectors, the cache sizes are bytes per core
+    (`l3_bytes`: of the whole cache). `features` is LLVM's feature string. With `emulates_tiles`,
+    code calls slow functions instead of matrix tile instructions. Tests use it on machines without
+    these instructions.
     """
 
     name: str
@@ -47,8 +47,8 @@ class Target:
     def vscale_range(self) -> str:
         """Return the LLVM attribute that permits SVE for vectors of known length.
 
-        It is set only if code may rely on the width of the registers: never on the host, whose
-        16-byte vectors are NEON's, however wide SVE is.
+        Only targets with a fixed SVE register width have it. The host has none: code for it uses
+        16-byte NEON vectors, whatever its SVE width.
         """
         if "+sve" not in self.features or self.vector_bytes <= 16:
             return ""

@@ -25,15 +25,15 @@ from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space
 
 FIRST = 12
-"""Points measured, of any computation, before the first training of the model."""
+"""Number of measured points, over all computations, before the first training of the model."""
 
 EPSILON = 0.2
-"""The fraction of random points after that."""
+"""The fraction of random points after the first training."""
 
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""Temperatures are in logarithms of time: at first, steps to 1.35 times the time often pass."""
+"""Initial temperature, in logarithms of time: steps to 1.35 times the time are often accepted."""
 
 BAD = log(3.0)
 """The training value of rejected candidates, as the logarithm of their relative time."""
@@ -104,7 +104,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield points: half near the policy's, which is seldom far off, then random ones."""
+        """Yield neighbours of the best points so far, for half of the batch; the rest is random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 

@@ -1,9 +1,10 @@
 """The search space of one computation: a schedule text with knobs.
 
 The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's own schedule. The
-knobs are its numbers, the order and blocking of its loops, packing, prefetch distances, and the
-places of its stages. A point is one setting per knob; it renders as a schedule's text. The space
-does not check legality: the moves refuse an illegal text when it is replayed.
+knobs are its split factors, loop order, blocking, packing, prefetch distances, and the number of
+elements that its stages compute per iteration. A point has one setting per knob; it renders as a
+schedule's text. The space does not check legality: the moves refuse an illegal text when it is
+replayed.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 Point = tuple[int, ...]
-"""The position of each knob."""
+"""The index of each knob's setting."""
 
 UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
 PARTS = (8, 16, 32, 64, 128, 256)
-"""Steps of a reduction between two accesses to memory."""
+"""Reduction steps per part: the length of a reduction between stores of partial sums."""
 
 TURNS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
-"""Places of a shared loop that one iteration computes."""
+"""Elements that one iteration of a shared loop computes."""
 
 AHEAD = (0.25, 0.5, 2.0, 4.0)
 """Prefetch distances relative to the policy's."""
@@ -47,11 +48,10 @@ class Knob:
 
     `line` is the line of the sketch that the knob changes: `factor` and `unroll` set the number of
     a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, `keep` the presence
-    of the line. `turn` sets how many places an iteration computes, in all lines that compute stages
-    at the same loop; 0 computes the stages separately. `block` splits a loop before the reorder in
-    its line and makes the blocks outermost, so their operands may stay in a cache. `cache` blocks a
-    loop of the reduction the same way, inside a given number of outer loops, and keeps partial sums
-    in memory.
+    of the line. `turn` sets the elements per iteration in all lines that compute stages at the same
+    loop; 0 computes the stages separately. `block` splits a loop before the reorder in its line and
+    makes the blocks outermost, so their operands may stay in a cache. `cache` blocks a reduction
+    loop in the same way, inside a given number of outer loops. Partial sums then stay in memory.
     """
 
     kind: str
@@ -107,7 +107,7 @@ class Space:
         return (*point[:i], moved, *point[i + 1 :])
 
     def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
-        """Return a point with each knob's position from one of two points, at random."""
+        """Return a point that takes each knob's setting from one of two points, at random."""
         return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
 
     def points(self) -> Iterator[Point]:
@@ -157,7 +157,7 @@ def _with(line: Line, *arguments: Any) -> Line:
 
 
 def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iterator[Line]:
-    """Yield a split and a reorder: blocks of a loop further out, the inner part in its place."""
+    """Yield a split of a loop into blocks, and a reorder with the block loop further out."""
     outer, inner = f"{loop}b_", f"{loop}t_"
     order = [inner if v == loop else v for v in line.call.arguments]
     yield replace(line, call=Call("split", (loop, size, outer, inner)))
@@ -167,9 +167,9 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """Return the lines with another number of places per iteration at a shared loop.
+    """Return the lines with another number of elements per iteration at a shared loop.
 
-    Whole blocks then leave no remainder, so the nests of remainders disappear.
+    Lines of remainder nests are dropped, because whole blocks leave no remainder.
     """
 
     def turned(line: Line) -> tuple[Line, ...]:
@@ -186,8 +186,7 @@ def space_of(
 ) -> Space:
     """Build the space around a policy's schedule of a computation.
 
-    It omits the loop that threads share, which is chosen anew for each kernel, and the policy's
-    reasons.
+    It omits the policy's reasons and the parallel loop, which is selected again for each kernel.
     """
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
@@ -202,7 +201,7 @@ def space_of(
 
 
 def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
-    """Yield, for each loop that stages share, the number of places per iteration."""
+    """Yield a knob for each loop that stages share: the number of elements per iteration."""
     seen: set[tuple[Any, ...]] = set()
     for i, line in enumerate(lines):
         stage, loop, *number = (*line.call.arguments, 1, 1)[:3]
@@ -218,7 +217,7 @@ def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
 
 
 class _Sketch:
-    """The calls on one nest, followed far enough to know the length of each loop."""
+    """The calls on one nest, interpreted to find the length of each loop."""
 
     def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls

@@ -1,5 +1,5 @@
 // Written by `python -m app.wire.contract` from app/wire/shapes and app/jobs: edit those.
-// Every answer and event has `version: 1` besides. docs/wire.md has the words.
+// Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
 // The smallest set of rewrites that moves the numbers of a model.
 export interface BisectedRewrite {
@@ -175,7 +175,7 @@ export interface Result {
   accuracy: Accuracy | null;
 }
 
-// What checking a compiled model found: errors of stages, of values, and of the program.
+// Results of checking a compiled model: errors of stages, of values, and of the program.
 export type Mark = "ok" | "steps" | "wrong";
 export interface CheckedOutput {
   name: string; max_abs_error: number | null; scale: number | null; relative_error: number | null;

@@ -1,4 +1,4 @@
-"""What checking a compiled model found: errors of stages, of values, and of the program."""
+"""Results of checking a compiled model: errors of stages, of values, and of the program."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from compiler.check.findings import Mark
 
 
 class CheckedOutput(TypedDict):
-    """An output against the yardstick and (`wide_error`, `ulps`) against the model in f64.
+    """Errors of an output against the yardstick; `wide_error` and `ulps`: against the f64 model.
 
-    Errors are relative to the largest magnitude of the output; null where there is no number.
+    Errors are relative to the largest magnitude of the output; null without a number.
     """
 
     name: str
@@ -24,7 +24,7 @@ class CheckedOutput(TypedDict):
 
 
 class CheckedRun(TypedDict):
-    """One way to compute the model; errors are those of its worst output."""
+    """A computation of the model, with the errors of its worst output."""
 
     mark: Mark
     objection: str
@@ -36,10 +36,11 @@ class CheckedRun(TypedDict):
 
 
 class CheckedStage(CheckedRun):
-    """A stage, computed by the reference. `moved`: how far from the stage before, if `has_moved`.
+    """A stage, computed by the reference.
 
-    `n_moved` counts values that are other numbers than the model's own under the same name.
-    `values_stage` is the stage whose values these are, null when no values were kept.
+    `moved` is its distance from the previous stage. `has_moved` tells whether `moved` is known.
+    `n_moved` counts values that differ from the imported model's value of the same name.
+    `values_stage` is the stage that these values belong to, null without stored values.
     """
 
     stage: int
@@ -52,7 +53,7 @@ class CheckedStage(CheckedRun):
 
 
 class WrongRewrite(TypedDict):
-    """A rewrite that is wrong by itself; `step` is its place among the stage's steps, or -1."""
+    """A rewrite that is wrong by itself; `step` is its index in the stage's steps, or -1."""
 
     stage: int
     step: int
@@ -65,7 +66,7 @@ class WrongRewrite(TypedDict):
 
 
 class CheckedRewrites(TypedDict):
-    """Rewrites judged by themselves: equal ones once, as many as time permits."""
+    """Rewrites judged individually, equal ones only once, within the time limit."""
 
     n_applied: int
     n_judged: int
@@ -73,9 +74,9 @@ class CheckedRewrites(TypedDict):
 
 
 class Numerics(Payload):
-    """What a check has found so far.
+    """The findings of a check so far.
 
-    `kinds` are the inputs, `narrow` nodes that have no f64 form (`n_narrow` in all).
+    `kinds` are the kinds of inputs, `narrow` the nodes without an f64 form (`n_narrow` in all).
     """
 
     job: str
@@ -100,10 +101,10 @@ class Numerics(Payload):
 
 
 class CheckedValue(TypedDict):
-    """A value against its f64 form, and whether it is another number than it was at first.
+    """Errors of a value against its f64 form; `moved`: differs from the imported model's value.
 
-    `node` is the id of the node that makes it; `counts` are elements by distance in ULP: at most
-    each of `places`, and more.
+    `node` is the id of its producer. `counts` is a histogram of elements by error in ULP: `places`
+    are the upper ends of its bins, and the last bin is unbounded.
     """
 
     name: str
@@ -116,7 +117,10 @@ class CheckedValue(TypedDict):
 
 
 class CheckedValues(Payload):
-    """The values of a stage that the model has too, in order of computation, of `n_values`."""
+    """The values of a stage that the imported model has too, in evaluation order.
+
+    `n_values` counts all values of the stage.
+    """
 
     stage: int
     tolerance: float

@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """Emit a function of values of one element type (for `select`, the first is a bool)."""
+        """Emit a function of operands of one element type (`select`: a bool, then two of them)."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
@@ -64,7 +64,7 @@ class Arithmetic:
         return self._integer(fn, args)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """Emit `a * b + c` for f32 and f64, rounded once if the target can."""
+        """Emit `a * b + c` for f32 and f64, as a fused multiply-add if the target has one."""
         lanes = max(a.lanes, b.lanes, c.lanes)
         a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
         if self.has_fma:
@@ -92,7 +92,7 @@ class Arithmetic:
         return self.out.op(text, v.dtype, v.lanes, v, n)
 
     def two(self, operation: str, a: Value, b: Value) -> Value:
-        """Emit an LLVM instruction of two operands, such as `fadd`, without rounding halves."""
+        """Emit an LLVM binary instruction such as `fadd`; f16 and bf16 results are not rounded."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def test(self, operation: str, a: Value, b: Value) -> Value:
@@ -158,8 +158,9 @@ class Arithmetic:
     def _extreme(self, fn: str, a: Value, b: Value) -> Value:
         """Emit a max or min that propagates NaN.
 
-        On x86, `a > b ? a : b` is one instruction and gives b if either is NaN. A literal therefore
-        comes first; otherwise a NaN in a is selected afterwards. Other targets have an instruction.
+        On x86, `a > b ? a : b` is one instruction and returns b if either operand is NaN. A literal
+        operand becomes `a`, so `b` is the only possible NaN. Without a literal, a second select
+        returns `a` if it is NaN. Other targets have an instruction that propagates NaN.
         """
         if not self.is_x86:
             return self.intrinsic("maximum" if fn == "max" else "minimum", a, b)
@@ -230,7 +231,7 @@ class Arithmetic:
         return self.out.select(self.test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
 
     def _divide(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Divide as numpy: by 0 gives 0, the smallest number by -1 gives itself."""
+        """Divide as in numpy: x / 0 is 0, and the smallest integer / -1 is the smallest integer."""
         zero, one = _same(a, 0), _same(a, 1)
         by_zero = self.test("icmp eq", b, zero)
         bad = by_zero
@@ -256,7 +257,7 @@ class Arithmetic:
         return remainder if safe is b else self.out.select(by_zero, zero, remainder)
 
     def _shift(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Shift; counts of the width or more give zeros (or copies of the sign)."""
+        """Shift; shift amounts of at least the bit width give 0, or copies of the sign bit."""
         bits = a.dtype.bits
         inside = self.test("icmp ult", b, _same(b, bits))
         if fn == "shr" and signed:
@@ -266,7 +267,7 @@ class Arithmetic:
         return self.out.select(inside, shifted, _same(a, 0))
 
     def _integer_power(self, a: Value, b: Value, signed: bool) -> Value:
-        """Compute a power by squaring; a negative exponent gives 1/a, truncated."""
+        """Exponentiate by squaring; a negative exponent gives the truncated reciprocal."""
         result, base = _same(a, 1), a
         n_bits = a.dtype.bits - (1 if signed else 0)
         for bit in range(n_bits):

@@ -5,8 +5,8 @@
       B                              and B
     }
 
-A thread has a range of units; each shared loop runs over its intersection with this range. Only
-loop bounds change, and innermost loops contain no divisions.
+A thread has a range of units; each shared loop runs over its intersection with this range. The
+share is expressed by loop bounds alone, without divisions in innermost loops.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Shares:
         self.buffers = buffers
 
     def region(self, members: Sequence[Piece], cache: Cache) -> None:
-        """Emit the thread's share of each piece; one thread runs each indivisible piece."""
+        """Emit the thread's share of each piece; an indivisible piece runs on one thread only."""
         thread, team = Value(THREAD, DType.i64), Value(TEAM, DType.i64)
         n_alone = 0
         for piece in members:
@@ -79,11 +79,11 @@ class Shares:
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """Return the units of a shared loop: iterations of the innermost shared loops."""
+        """Return the number of units of a shared loop (iterations of innermost shared loops)."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:
-        """Return the units of one iteration."""
+        """Return the number of units of one iteration."""
         total: Expr = 0
         for piece in self._inside(loop):
             inner = loop_of(piece)
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """Return the pieces of a divisible iteration, else none."""
+        """Return the pieces of a divisible iteration; an empty list for an indivisible one."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):

@@ -33,9 +33,9 @@ def model(
 
         graph = compiler.model(mlp)
 
-    Arguments or annotations give the types of the parameters. Parameters with a default and no
-    type keep it. The function returns a tensor, several, or a dictionary of results by name.
-    Errors: those of operators, E-WRITE-*; their position is the line and column of the call.
+    Arguments or annotations give the types of the parameters. A parameter without a type keeps its
+    default value. The function returns a tensor, several, or a dictionary of results by name.
+    Errors: E-WRITE-*, and the errors of operators, each located at the line and column of the call.
     """
     tracing = Tracing(fn.__name__, limits)
     token = current.set(tracing)
@@ -88,7 +88,7 @@ def _arguments(
             raise CompileError(
                 "E-WRITE-VALUE",
                 f"the parameter {name} of {fn.__name__} has no type",
-                hint=f'give it one, as {name}="f32[N,64]"',
+                hint=f'give it a type, such as {name}="f32[N,64]"',
             )
     return made
 

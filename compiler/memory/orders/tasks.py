@@ -1,4 +1,4 @@
-"""The tasks to order, with their values and the memory that an order needs.
+"""The tasks to order, their values, and the memory requirement of an order.
 
 The bytes equal those of `lifetimes` for the same steps: views use their source's memory, and a
 result may take over the memory of a dying operand.
@@ -14,7 +14,7 @@ from compiler.memory.lifetimes import Step, is_read_besides
 from compiler.memory.views import NO_VIEWS, Views
 
 Groups = tuple[tuple[int, ...], ...]
-"""For each task (or value), related ones by ascending number."""
+"""For each task (or value), the numbers of related tasks or values, ascending."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Tasks:
     ) -> Tasks:
         """Build the tasks of launches, which write each value before they read it.
 
-        `sizes` has the bytes of each written value in the arena. Parts of a joined value count from
-        their writes; memory reserved for parts to come does not. `waits` names additional
+        `sizes` has the bytes of each written value in the arena. A part of a joined value counts
+        from its write; memory reserved for later parts does not count. `waits` names additional
         predecessors of a task.
 
         >>> Tasks.of([Step((), ("a",)), Step(("a",), ("b",))], {"a": 64, "b": 8}).peak_bytes([0, 1])
@@ -98,7 +98,7 @@ class Tasks:
 
     @cached_property
     def defined_bytes(self) -> tuple[int, ...]:
-        """Return the bytes that each task writes and that are still needed when it ends."""
+        """Return the bytes that each task writes and that stay live after it."""
         return tuple(
             sum(self.sizes[v] for v in values if self.readers[v] or v in self.kept)
             for values in self.writes
@@ -110,7 +110,7 @@ class Tasks:
         return sum(self.sizes[v] for v in self.present)
 
     def saved_bytes(self, task: int, dying: Iterable[int]) -> int:
-        """Return the bytes of a task's results that overwrite operands that die with it."""
+        """Return the bytes of a task's results stored in the memory of its dying operands."""
         if not self.over[task]:
             return 0
         free = set(dying)
@@ -139,11 +139,11 @@ class Tasks:
         return found
 
     def peak_bytes(self, order: Sequence[int]) -> int:
-        """Return the most live bytes during one task of an order."""
+        """Return the maximum of the live bytes over all tasks of an order."""
         return max(self.live_bytes(order), default=0)
 
     def is_order(self, order: Sequence[int]) -> bool:
-        """Return whether these are all tasks in a topological order."""
+        """Return whether `order` contains every task once, in a topological order."""
         place = {t: i for i, t in enumerate(order)}
         return len(order) == len(place) == len(self) and all(
             place.get(b, len(self)) < place.get(t, -1)
@@ -153,11 +153,11 @@ class Tasks:
 
     @cached_property
     def least_bytes(self) -> int:
-        """Return the largest need of a single task: a lower bound of all peaks."""
+        """Return the largest memory requirement of one task: a lower bound on every peak."""
         return max(map(self.own_bytes, range(len(self))), default=0)
 
     def own_bytes(self, task: int) -> int:
-        """Return the bytes of a task's operands and results, less possible overwriting."""
+        """Return the bytes of a task's operands and results, minus results stored in place."""
         touched = (*self.reads[task], *self.writes[task])
         total = sum(self.sizes[v] for v in touched) + self.scratch[task]
         over = (v for v, operands in self.over[task] if not self.kept.issuperset(operands))
@@ -166,7 +166,7 @@ class Tasks:
     def part(self, order: Sequence[int], start: int, end: int) -> Tasks:
         """Return the tasks from `start` to before `end` of an order as a separate problem.
 
-        Live values that they neither read nor write are left out.
+        Live values that these tasks neither read nor write are omitted.
         """
         chosen = order[start:end]
         place = {t: i for i, t in enumerate(chosen)}

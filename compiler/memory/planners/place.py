@@ -9,10 +9,10 @@ from typing import Literal
 from compiler.memory.buffer import Block
 
 MANY = 3_000
-"""Number of blocks from which comparing each with all placed ones is too slow."""
+"""Number of blocks above which comparing each block with all placed blocks is too slow."""
 
 VERY_MANY = 150_000
-"""Number of blocks from which even those alive at the same time are too many."""
+"""Number of blocks above which even comparing blocks with overlapping lifetimes is too slow."""
 
 Fit = Literal["first", "best"]
 """`first`: in the lowest gap that holds the block. `best`: in the smallest."""
@@ -21,8 +21,9 @@ Fit = Literal["first", "best"]
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
     """Return offsets for all blocks: pinned ones first, then the others in the given order.
 
-    A gap lies between blocks that are alive at the same time, and has the block's alignment. Very
-    many blocks are placed by halves of time, in the given order in each.
+    A gap lies between placed blocks whose lifetimes overlap the block's, at an aligned offset. More
+    than `VERY_MANY` blocks are placed by recursive halving of time, in the given order within each
+    half.
     """
     if len(blocks) < MANY:
         return place_in_a_list(blocks, order, fit)
@@ -36,7 +37,7 @@ def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
 
 
 def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
-    """Place blocks with one list of all placed ones: fast for up to some thousand blocks."""
+    """Place blocks using one sorted list of all placed blocks: fast for up to some thousand."""
     lying: Lying = []
     offsets = [0] * len(blocks)
     pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]

@@ -1,11 +1,11 @@
-"""Spare memory as blocks, so that each step is full.
+"""Blocks that represent spare memory, so that live bytes equal the capacity at each step.
 
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
-first step and removes them at its end. So changes that sum to zero probably belong together, if few
-sets have such a sum by chance: two changes are a block, three are two blocks. For the rest, blocks
-with another block's lifetime are likely: it lost bytes to them, or both were cut from one. How
-blocks share the steps is unknown, so they are cut at each change of their set: joining (joining.py)
-merges the pieces that fit their neighbours.
+first step and removes them at its end. So changes that sum to zero probably belong to the same
+blocks, if few sets have such a sum by chance. Two such changes are a block, three are two blocks.
+Among the other changes, blocks with the lifetime of an existing block are likely: both may be parts
+of one original block. Offsets of spare blocks are unknown, so each block is cut at each change of
+its set. Then joining.py merges adjacent pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence, Set
 from compiler.memory.buffer import Block
 
 MOST_IN_A_SET = 4
-"""Most changes in a set. Too many larger sets sum to zero by chance."""
+"""Maximum number of changes in a set. Too many larger sets sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
 """Sets of a size are searched if at most this many are expected by chance."""
@@ -56,13 +56,12 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
             break
         taken = _taken(left, n)
         yield from taken
-        # A found set may hide others with its steps.
+        # Removing a set may change the remaining sets of the same size.
         n = n if taken else n + 1
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Remove and return the shortest block that cancels one of two changes and has another block's
-    lifetime."""
+    """Remove and return the shortest block with a given lifetime that cancels a change."""
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])
@@ -111,15 +110,14 @@ def _taken(left: Changes, n: int) -> list[Changes]:
 
 
 def _is_spare(change: Changes) -> bool:
-    """Return whether changes never remove more than there is."""
+    """Return whether the running sum of changes is never negative."""
     return min(itertools.accumulate(change.values()), default=0) >= 0
 
 
 def _filled(change: Changes) -> Iterator[Block]:
-    """Yield blocks with the same changes, each cut at all changes within it.
+    """Yield blocks with these changes, each cut at all steps of `change` within it.
 
-    A block that begins and ends with the same number of bytes is preferred; otherwise, the last
-    spare bytes are used first.
+    A decrease ends an open block of exactly its size if there is one, else the newest open blocks.
     """
     open_since: list[tuple[int, int]] = []
     for step, more in change.items():

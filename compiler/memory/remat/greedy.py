@@ -1,4 +1,4 @@
-"""Greedy rematerialisation: recompute the values that save the most bytes per time."""
+"""Greedy rematerialisation: recompute the values that save the most bytes per unit of time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def recompute(
     """Recompute tasks until live bytes are within a limit, with few extra runs.
 
     `tasks` may already include extra runs. `costs` are the costs of one more run of each task,
-    `allowed` the tasks that may be recomputed. At the fullest task, values that are live but unused
-    are candidates for recomputation after it. The one that saves the most bytes above the limit per
-    cost is chosen, including its dead operands. The result's peak tells whether the limit is met.
+    `allowed` the tasks that may be recomputed. The candidates are the values that are live at the
+    task with the peak memory, but not used by it. Each iteration recomputes the candidate that
+    saves the most bytes above the limit per cost. A candidate's dead operands are recomputed with
+    it. The result may still exceed the limit.
     Source: greedy rematerialization, as in XLA.
 
     >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes
@@ -43,7 +44,7 @@ def recompute(
 
 
 def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Iterator[Repeated]:
-    """Yield ever lower peaks until none is found, each with few extra runs."""
+    """Yield schedules with decreasing peaks and few extra runs, until no lower peak is found."""
     found = Repeated.of(tasks)
     while True:
         lower = recompute(found, costs, found.peak_bytes - 1, allowed)
@@ -53,7 +54,7 @@ def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> 
 
 
 def _candidates(found: Repeated, at: int, allowed: Collection[int]) -> Iterator[Repeated]:
-    """Yield variants in which a value that is unused at a task is recomputed after it."""
+    """Yield variants that recompute a value, unused at task `at`, after this task."""
     tasks = found.tasks
     touched = {*tasks.reads[at], *tasks.writes[at]}
     for t in range(at):
@@ -73,7 +74,7 @@ def _chain(
     allowed: Collection[int],
     length: int,
 ) -> Iterator[Repeated]:
-    """Yield variants that recompute a task, then also the producers of its dead operands."""
+    """Yield variants that recompute a task, then variants that recompute its dead operands too."""
     again = found.with_again(task, readers)
     yield again
     new = readers[0]  # the position of the extra run

@@ -1,4 +1,4 @@
-"""Exchange of an elementwise operator with an operator that moves elements: the common part."""
+"""Code motion of elementwise operators across data movement: shared functions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MOVES = with_trait("aliasing") | {
     *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
     *("concat", "max_pool"),
 }
-"""Operators whose result holds elements of their first operand (of all, for a concatenation)."""
+"""Data movement: each result element is an element of the first operand (of any, for a concat)."""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
-"""Those of `MOVES` whose result leaves elements out."""
+"""The operators of `MOVES` that drop elements."""
 
 
 Exchange = Callable[[Editor, Log, str], bool]
@@ -27,7 +27,7 @@ Exchange = Callable[[Editor, Log, str], bool]
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
-    """Exchange every move with the node before it where possible, then with the node behind it."""
+    """Exchange every move with its producer if possible, otherwise with its reader."""
     ed = Editor(graph)
     n_done = sum(down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
     behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
@@ -50,7 +50,7 @@ def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
 
 
 def only_reader(ed: Editor, value: str, op: str) -> Node | None:
-    """Return the only reader of a value, when it has this operator and reads it as its data."""
+    """Return the only reader of a value, if it is an `op` with the value as data operand."""
     readers = ed.users(value)
     if len(readers) != 1 or readers[0].op != op or ed.is_result(value):
         return None
@@ -71,7 +71,7 @@ def moves_alone(ed: Editor, made: Node) -> bool:
 
 
 def grows(ed: Editor, node: Node) -> bool:
-    """Whether a move may give more elements than it reads."""
+    """Whether the result of a move may have more elements than its operand."""
     t = ed.type(node.inputs[0])
     if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
         return False
@@ -142,7 +142,7 @@ def _exchange(
     last: Node,
     error: float,
 ) -> None:
-    """Replace a root and the nodes that only it reads with two nodes."""
+    """Replace a root and its single-use producers by `first` and `last`, and log the rewrite."""
     cost_before = cost_of([*before, root], ed.type)
     ed.add(first)
     ed.update(root, last)

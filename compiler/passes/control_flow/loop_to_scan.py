@@ -1,4 +1,4 @@
-"""Conversion of loops with a trip count to Scans, which read slices instead of gathering rows."""
+"""Conversion of loops with a trip count to Scans, with scanned slices in place of gathers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 MOST_STEPS = 1 << 20
-"""Limit on iterations for which the iteration numbers are stored as a list."""
+"""Largest trip count for which the iteration numbers are stored as a tensor."""
 
 OPSET = 16
 
@@ -62,8 +62,8 @@ OPSET = 16
 def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.
 
-    The iteration number becomes a slice of a list of numbers. If the trip count is known only at
-    run time, the length of that list is the size of the scan outputs.
+    The iteration number becomes a scanned slice of a tensor of all iteration numbers. If the trip
+    count is known only at run time, the length of this tensor gives the scan outputs their size.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -74,7 +74,7 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A gather that reads a row per iteration: the operand to scan instead, and the direction."""
+    """A gather of one row per iteration, with the scanned operand and direction that replace it."""
 
     gather: Node
     is_list: bool
@@ -103,7 +103,9 @@ class _Slices(Rebuild):
         n_states = len(node.inputs) - 2
         gives_pieces = any(node.outputs[n_states:])
         if not rows and (not gives_pieces or isinstance(length, int)):
-            self.log.declined("loop_to_scan", node.output, "no operand is read row by row", [node])
+            self.log.declined(
+                "loop_to_scan", node.output, "no gather reads one row per iteration", [node]
+            )
             return False
         if not self.log.may("loop_to_scan", node.output):
             return False
@@ -116,7 +118,7 @@ class _Slices(Rebuild):
         return True
 
     def _objection(self, node: Node) -> str:
-        """Return why a loop cannot have a trip count that is known before the first iteration."""
+        """Return the reason that the trip count is unknown before the first iteration, else ""."""
         body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
             return "its body does not match its operands"
@@ -199,7 +201,7 @@ class _Slices(Rebuild):
         return replace(node, op="onnx.Scan", inputs=given, attrs=attrs, regions={"body": region})
 
     def _numbers(self, node: Node, length: Expr | None) -> Operand:
-        """Return the iteration numbers as a list."""
+        """Return a tensor of the iteration numbers."""
         if isinstance(length, int):
             return np.arange(length, dtype=np.int64)
         trip = self.ed.tensor(node.inputs[0])
@@ -215,7 +217,7 @@ class _Slices(Rebuild):
 def _read(
     x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
 ) -> tuple[Operand, bool] | None:
-    """Return the operand with a row per iteration, and whether backwards; None if none is."""
+    """Return the tensor whose rows the iterations read, and whether the Scan runs backwards."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:
@@ -237,7 +239,7 @@ def _read(
 def _slice_of(r: _Rows, nodes: list[Node], at: int, fresh: Callable[[str], str]) -> Value:
     """Replace a gather in the body with a slice; return the slice as an input of the body.
 
-    A gather by a list of a single number gives the row with an axis of size 1.
+    A gather with one index in a tensor of rank 1 keeps the gathered axis, with size 1.
     """
     gather = nodes[at]
     t = gather.tensor

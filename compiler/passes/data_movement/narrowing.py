@@ -1,4 +1,4 @@
-"""Slices of operands that a slice of a result needs: a slice of some, all of others."""
+"""Slice propagation: the operands of a node to slice instead of its result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.ir.types import Dim, TensorType
 from compiler.passes.data_movement.orders import POSITIONAL, REDUCTIONS
 
 Needs = Mapping[int, int]
-"""By the position of an operand: its axis of which only a slice is needed."""
+"""For each operand to slice, by position: the axis of the slice."""
 
 
 def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Return the operands of which a slice of the result needs only a slice; None without any."""
+    """Return the operands to slice instead of the result; None if no operand can be sliced."""
     operator = OPERATORS.get(node.op)
     if operator is None or node.regions or len(node.outputs) != 1:
         return None
@@ -26,7 +26,7 @@ def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def adds_up(node: Node) -> bool:
-    """Whether a node's sums may round differently for another number of sums."""
+    """Whether a node's sums may round differently when it computes fewer of them."""
     return node.op in ("matmul", "layer_norm", "softmax", "log_softmax", *REDUCTIONS)
 
 
@@ -71,7 +71,7 @@ def _matmul(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def _normalised(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Operators along one axis, or from one axis on, and independent along the axes before it."""
+    """Narrow a normalisation along the leading axes, which it does not reduce over."""
     rank = len(node.tensor.dims)
     for value in filter(None, node.inputs[1:]):
         dims = _dims(ed, value)

@@ -1,4 +1,4 @@
-"""Motion of transposes to where they copy least, and cancel."""
+"""Code motion of transposes: fewer bytes are copied, and pairs of transposes cancel."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Reorder the region of a transpose if that pays; `seen` collects its transposes if not."""
+    """Permute the region around a transpose if copies get cheaper, else mark its transposes."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)
@@ -110,13 +110,13 @@ def _declined(log: Log, seed: Node, because: str, told: set[str]) -> bool:
 
 @dataclass(slots=True)
 class _Rewrite:
-    """Creates the reordered nodes, then redirects readers to them, then removes the old nodes."""
+    """Builds the nodes with permuted axes, redirects readers to them, and removes the old nodes."""
 
     ed: Editor
     region: Region
     picked: Sequence[Node]
     primes: dict[str, str] = field(default_factory=dict)
-    """Values in the region's order."""
+    """The values with permuted axes, by their old names."""
 
     def run(self, seed: Node, costs: str, log: Log) -> None:
         ed = self.ed
@@ -157,7 +157,7 @@ class _Rewrite:
         return list(found.values())
 
     def make(self, node: Node) -> None:
-        """Build a node in the other order."""
+        """Build a node with permuted axes."""
         how = self.region.nodes[node.output][1]
         n = max(len(node.inputs), *(i + 1 for i in how.parameters), 1)
         operands: list[Operand] = []
@@ -175,7 +175,7 @@ class _Rewrite:
         self.primes.update({v: p for v, p in zip(node.outputs, names, strict=True) if v})
 
     def prime(self, value: str, perm: Perm) -> str:
-        """Provide a value in an order: computed, read before its transpose, folded, transposed."""
+        """Return a value with its axes permuted, and build it if no node computes it yet."""
         ed, rank = self.ed, len(perm)
         key = value if ed.tensor(value).rank == rank else f"{value} of {rank} axes"
         if key in self.primes:
@@ -199,12 +199,12 @@ class _Rewrite:
         return made
 
     def returned(self, value: str) -> str:
-        """Return an existing transpose into this order."""
+        """Return the output of an existing transpose to these axes, else an empty string."""
         users = self.ed.users(value)
         return next((u.output for u in users if self.region.returned(value, u)), "")
 
     def hand_over(self, value: str, old: dict[str, Node]) -> list[Node]:
-        """Redirect outside readers to the new value, transposed back; return removed transposes."""
+        """Redirect readers outside the region to a transpose back; return removed transposes."""
         ed, perm, prime = self.ed, self.region.orders[value], self.primes[value]
         went: list[Node] = []
         for user in [u for u in ed.users(value) if u.op == "transpose" and u.output not in old]:
@@ -235,7 +235,7 @@ class _Rewrite:
         return went
 
     def absorb(self, value: str, node: Node) -> None:
-        """Give a removed node's origins to the node behind a value."""
+        """Add a removed node's origins to the producer of a value."""
         kept = self.ed.producer(value)
         if kept is not None:
             origins = merge_origins(kept.origins, node.origins)

@@ -1,7 +1,7 @@
 """Groups with one output, grown from anchors and then from elementwise nodes.
 
-No inner value of a group has outside readers. A path therefore cannot leave a group and return:
-groups never close a cycle.
+Only the output of a group has readers outside it. No path leaves a group and returns, so groups
+never create a cycle.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from compiler.passes.fusion.kinds import (
 from compiler.passes.fusion.policy import Group
 
 FEW_ROWS = 32
-"""Limit on the rows of a product for which recomputing weights is cheaper than storing them."""
+"""Maximum rows of a product for which recomputing weights is cheaper than storing them."""
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
     """Whether recomputing weights for each tile of rows is cheaper than storing them.
 
-    It is for few rows, and where packing gathers distant columns.
+    Recomputation is cheaper for few rows, or if packing gathers distant columns.
     """
     if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
         return weights.tensor.rank == 2
@@ -67,8 +67,8 @@ class Grouping:
     def from_anchors(self) -> None:
         """Grow groups around contractions, then around pools and reductions, the last ones first.
 
-        If an addition follows two anchors, the later one takes it: the other's result is in memory
-        by then. Nodes between a contraction and a reduction go to the contraction.
+        If an addition reads two anchors, it joins the later one: the earlier result is already in
+        memory. Nodes between a contraction and a reduction go to the contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:
@@ -83,7 +83,7 @@ class Grouping:
                 self.grow(group, node)
 
     def grow(self, group: Group, anchor: Node) -> None:
-        """Add all nodes that may follow an anchor."""
+        """Add all nodes that can join an anchor's group."""
         while self.add_epilogue(group, anchor):
             pass
         self.add_codes(group, anchor)
@@ -112,7 +112,8 @@ class Grouping:
     def add_weights(self, group: Group, anchor: Node) -> None:
         """Add the dequantization of constant weights of a product.
 
-        Each tile of rows recomputes it in vectors, and loads a byte per weight instead of four.
+        Each tile of rows dequantizes in vector registers, and loads one byte per weight instead of
+        four.
         """
         made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
         if made is None or anchor.op != "matmul" or made.op != "dequantize":
@@ -128,7 +129,7 @@ class Grouping:
             group.add([made])
 
     def add_epilogue(self, group: Group, anchor: Node) -> bool:
-        """Add the elementwise nodes up to the node where all readers of the last one converge."""
+        """Add the elementwise nodes up to the immediate post-dominator of the last node."""
         region: dict[str, Node] = {}
         pending = {n.output: n for n in self.users(group.last)}
         if not pending or self.is_result(group.last):
@@ -183,7 +184,7 @@ class Grouping:
         )
 
     def add_codes(self, group: Group, anchor: Node) -> None:
-        """Add the dequantization of operands behind an anchor, so that the kernel loads bytes."""
+        """Add dequantize nodes that feed the group's epilogue, so the kernel loads bytes."""
         for node in list(group.nodes.values()):
             for value in filter(None, node.inputs):
                 made = self.graph.producers.get(value)
@@ -191,7 +192,7 @@ class Grouping:
                     group.add([made])
 
     def fits_codes(self, group: Group, node: Node) -> bool:
-        """Whether a node dequantizes bytes for elementwise nodes of the group only."""
+        """Whether a node is a dequantize with only elementwise nodes of the group as readers."""
         return (
             node.op == "dequantize"
             and self.is_free(node)
@@ -206,7 +207,7 @@ class Grouping:
     def add_numbers(self, group: Group) -> None:
         """Add scalars that elementwise nodes of the group read, such as scales.
 
-        Each loop computes them once, from operands in place of their results.
+        Each loop computes such a scalar once, from its operands; the scalar itself is never stored.
         """
         pending = [n for n in group.nodes.values() if is_elementwise(n)]
         while pending and len(group.nodes) < self.max_nodes:

@@ -47,7 +47,7 @@ from compiler.runtime.works.select import Work
 from compiler.targets.options import CodeOptions
 
 MAX_PLANS = 64
-"""Number of cached plans, one per set of sizes; least recently used first out."""
+"""Capacity of the cache of plans, one per set of sizes; least recently used plans are evicted."""
 
 Step = OpenPart | HostNode
 
@@ -87,10 +87,10 @@ class Bound:
 
 @dataclass
 class OpenProgram:
-    """Code for open sizes with all that a run needs. Concurrent runs are allowed.
+    """Code for open sizes, with the state of its runs. Concurrent runs are allowed.
 
-    `entries` has the code of each part's groups of launches; `inferred` are symbols that no input
-    determines directly, but type rules derive from the inputs' sizes.
+    `entries` has the code of each part's groups of launches. `inferred` has the symbols that type
+    rules derive from the inputs' sizes.
     """
 
     graph: Graph
@@ -136,7 +136,7 @@ class OpenProgram:
         return part_infos(b.part, b.graph, b.works, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
-        """Return whether rows of results along a size depend on the same rows of inputs only."""
+        """Return whether row i of each result depends on row i of the inputs only, along a size."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
         return is_rowwise(self.graph, self.steps[0].works, symbol)
@@ -248,7 +248,7 @@ class OpenProgram:
 
     @cached_property
     def _fresh(self) -> frozenset[str]:
-        """Return values in new arrays that parts own and that are one result each."""
+        """Return parts' results that are exactly one program result each: their arrays are new."""
         made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
         results = [r.value for r in self.graph.results]
         return frozenset(v for v in made if results.count(v) == 1)

@@ -1,4 +1,4 @@
-"""Selection for open sizes: as `select`, but kernels get their sizes as arguments."""
+"""Implementation selection for open sizes; kernels take sizes as arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compiler.runtime.works.select import (
 
 
 class OpenSelector(Selector):
-    """Selector for nodes whose sizes may be symbols; others are handled as usual."""
+    """Chooses implementations of nodes whose sizes may be symbols."""
 
     def work(self, node: Node) -> Work:
         """Choose the implementation of one node."""
@@ -41,13 +41,13 @@ class OpenSelector(Selector):
             return self._native(node)
         except (NotLowerable, CompileError) as e:
             return FallbackWork(node, f"no code for open sizes: {e}")
-        except Exception as e:  # a facet written for numbers may raise anything on symbols
-            return FallbackWork(node, f"{node.op} needs numbers for its sizes: {e}")
+        except Exception as e:  # a facet may require constant sizes and raise any error for symbols
+            return FallbackWork(node, f"{node.op} does not support open sizes: {e}")
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         strays = _symbols(graph) - _symbols(self.graph)
         if strays:
-            return f"{', '.join(sorted(strays))}: known only when it runs"
+            return f"sizes known only inside the loop or branch: {', '.join(sorted(strays))}"
         return super()._body(graph, captured)
 
     def _unknown(self, name: str, t: TensorType) -> str:
@@ -67,22 +67,24 @@ class OpenSelector(Selector):
         scheduled = self._schedule(lowered)
         strays = set(scheduled.kernel.sizes) - lowered.sizes.keys()
         if strays:
-            return FallbackWork(node, f"its loops depend on {', '.join(sorted(strays))}")
+            return FallbackWork(
+                node, f"loop bounds with unknown sizes: {', '.join(sorted(strays))}"
+            )
         return NativeWork(node, lowered, scheduled)
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """As `view_source`; equal numbers of elements are checked once they are known."""
+    """Return what `view_source` does; element counts are compared at run time."""
     return plain_view(node, graph, is_sized)
 
 
 def is_sized(t: Type | None) -> bool:
-    """Return whether values of a type are bytes of a size that the symbols determine."""
+    """Return whether the symbols determine the size in bytes of values of a type."""
     return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
 
 
 def _symbols(graph: Graph) -> frozenset[str]:
-    """Return all sizes in a graph, except those in its nodes' regions."""
+    """Return all size symbols of a graph, except those only in regions of its nodes."""
     return open_symbols(
         [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     )

@@ -1,10 +1,9 @@
-"""Concurrent launches: independent chains, if running them in parallel is faster.
+"""Concurrent launches: independent chains of kernels, if the cost model favours concurrency.
 
-Nearly all large kernels use all threads, so running two at once gains little. It pays for kernels
-that are too small or unable to use threads: the two directions of a recurrent network, small
-branches. A section is a run of neighbouring launches that splits into chains, each run in order by
-one thread. The memory of a chain's operands and results is kept from other chains until they have
-ended.
+Nearly all large kernels use all threads, so running two at once gains little. Concurrency pays for
+kernels on one thread: small branches, or the two directions of a recurrent network. A section is a
+run of neighbouring launches that splits into chains, each run in order by one thread. No chain
+reuses the memory of another chain's operands and results before both have ended.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ LONGEST = 24
 """Most launches in a section."""
 
 GAIN = 0.9
-"""Largest ratio of parallel to sequential time for a section: both are estimates."""
+"""Upper limit on the estimated parallel time of a section, as a fraction of the sequential time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """Launches `first` to `end` in chains; their sequential and parallel times in half cycles.
 
-    `after` has, by launch, those of the section that wait for it, if chains wait for each other;
-    `order` is the order of listing, if it differs.
+    `after` has, by launch, the launches of other chains that wait for it. `order` lists the
+    launches if their order differs from the program's.
     """
 
     first: int
@@ -48,7 +47,7 @@ class Section:
 
     @property
     def until(self) -> dict[int, int]:
-        """Return, by launch, the last one that may start before it has ended.
+        """Return, by launch, the last launch that may start before this launch has ended.
 
         A launch waits for its predecessor in its chain, and for the launches it is `after`.
         """
@@ -68,7 +67,7 @@ class Section:
         return found
 
     def numbered(self, place: Mapping[int, int]) -> Section:
-        """Return the section with its launches, which stay together, renumbered."""
+        """Return the section with its launches renumbered; they stay neighbours."""
         first = min(place[i] for i in range(self.first, self.end))
         return replace(
             self,
@@ -136,14 +135,14 @@ def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, 
 
 
 class _Chains:
-    """Neighbouring launches, added one by one, in independent chains."""
+    """The partition of a run of launches into independent chains, extended launch by launch."""
 
     def __init__(self, before: Sequence[set[int]]) -> None:
         self.before = before
         self.chains: list[tuple[int, ...]] = []
 
     def add(self, number: int) -> None:
-        """Add the next launch: it joins all chains that it depends on."""
+        """Add the next launch, and merge all chains that it depends on."""
         joined = [c for c in self.chains if not self.before[number].isdisjoint(c)]
         self.chains = [c for c in self.chains if c not in joined]
         self.chains.append((*sorted(i for c in joined for i in c), number))
@@ -151,7 +150,7 @@ class _Chains:
     def section(
         self, alone: Sequence[float], shared: Sequence[float], threads: int
     ) -> Section | None:
-        """Return these chains as a section; None for one chain, or no clear gain."""
+        """Return these chains as a section; None for a single chain, or a ratio above `GAIN`."""
         if len(self.chains) < 2:
             return None
         every = [i for c in self.chains for i in c]

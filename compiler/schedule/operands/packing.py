@@ -1,4 +1,4 @@
-"""Packing: constant operands stored at compile time in the order in which the loops read them."""
+"""Packing: reordering constant operands at compile time into the order of the loops' reads."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from compiler.ir.constant import Array
 from compiler.ir.types import DType
 
 PIECE_BYTES = 1 << 18
-"""Packed elements made at a time: together with their source they fit a cache."""
+"""Bytes packed per piece: a piece and its source fit the cache."""
 
 PRODUCTS = 1 << 18
-"""The most multiplications of a numpy matrix product that one thread computes: for more, numpy
-starts threads that wait for each other on a busy machine."""
+"""Limit on the multiplications of one numpy matrix product: larger products make numpy's BLAS start
+threads, which are slow on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Pad each axis with zeros, split it into factors, and put all factors in a new order.
 
-    `taken` selects a part of each axis: the first element, the step and the count. With a
-    `transform` M, M w M' of the weights w over the last two axes is packed, its elements along a
-    new first axis; it is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32
-    constant are packed along a new first axis: upper parts at 0, lower parts at 1.
+    `taken` selects a part of each axis: the first element, the step and the count. A `transform` M
+    replaces weights w by M w M' over the last two axes, with its elements along a new first axis.
+    The product is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32 constant
+    are packed along a new first axis: upper parts at 0, lower parts at 1.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
     `order` permutes them. The result's shape is `shape`.
     """
@@ -59,7 +59,7 @@ class Packing:
     def write(self, array: Array, packed: Array) -> None:
         """Write the packed elements to contiguous memory of their type and number.
 
-        Padding and transforms are made in pieces that fit the cache.
+        Padding and transforming proceed in pieces that fit the cache.
         """
         if self.parts:
             array = _in_parts(array)[[*self.parts]]
@@ -142,7 +142,7 @@ def _in_parts(array: Array) -> Array:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """Find the packing whose order is that of the loops in `index`, and these loops; else None.
+    """Return the packing for the order of the loops in `index`, with these loops; else None.
 
     `extents` has the loops in order, outermost first.
     """

@@ -1,8 +1,8 @@
-"""Images copied with their padding, so that windows over them need no tests.
+"""Padded copies of images: windows over a copy need no bounds checks.
 
-A window that leaves the image tests every tap. Few tests are decided before a run where sizes are
-open, or where the taps of a large window are a loop. A copy of the image with what lies around it
-tests each element once:
+A window that extends beyond the image checks the bounds of every tap. With open sizes, or with taps
+in a loop over a large window, few checks fold at compile time. A padded copy of the image checks
+each element once:
 
     Y[y, x] = max over ky, kx of inside(X[y+ky-1, x+kx-1])
 
@@ -11,7 +11,7 @@ becomes
     P[py, px] = inside(X[py-1, px-1])
     Y[y, x] = max over ky, kx of P[y+ky, x+kx]
 
-The stages then share their loops over images and channels, so the copy is one image of a channel.
+The stages then share their loops over images and channels: the copy holds one channel of one image.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from compiler.ir.types import TensorType
 from compiler.schedule.policies.reduction import UNROLLED_WINDOW
 
 LEAST_USES = 2
-"""Taps that read an element of the copy: with fewer, testing each tap costs as much."""
+"""Minimum number of reads per copied element; with fewer, bounds checks cost less than the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of the copy: its name and size, and the index of the image that it stands for.
+    """An axis of the copy: its name, its size, and the corresponding image index (`source`).
 
-    `place` is where the window's tap lies in the copy.
+    `place` is the index of a window's tap in the copy.
     """
 
     name: str
@@ -56,7 +56,7 @@ class _Axis:
 
 
 def with_padding(computation: Computation) -> Computation:
-    """The computation with a padded copy before each stage whose windows would be tested."""
+    """Add a padded copy before each stage whose windows need bounds checks at run time."""
     stages: list[Stage | Routine] = []
     tensors = dict(computation.tensors)
     for stage in computation.stages:
@@ -66,7 +66,7 @@ def with_padding(computation: Computation) -> Computation:
 
 
 def _padded(stage: Stage, tensors: dict[str, TensorType]) -> tuple[Stage, Stage] | None:
-    """The copy and the stage that reads it; None where tests are few, decided or of no window."""
+    """Return the copy and the stage that reads it; None if the copy saves too few checks."""
     window = _window(stage, tensors)
     if window is None:
         return None
@@ -89,7 +89,7 @@ def _padded(stage: Stage, tensors: dict[str, TensorType]) -> tuple[Stage, Stage]
 
 
 def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
-    """The tested element that is all a reduction reads, at one index of plain tensors."""
+    """Return the only element that a reduction reads, if it has bounds checks and plain layouts."""
     if stage.reduce is None or not tensors[stage.target].layout.is_plain:
         return None
     found = {s for s in walk(stage.reduce.body) if isinstance(s, Inside)}
@@ -106,7 +106,7 @@ def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
 
 
 def _is_undecided(window: Inside, stage: Stage) -> bool:
-    """Whether only a run decides the tests: of open sizes, or of taps that are not written out."""
+    """Whether bounds checks remain at run time: for open sizes, or taps that are not unrolled."""
     if any(isinstance(s, Fetch | IndexValue | Reduce) for s in walk(window)):
         return False
     n_taps = prod(affine.assumed(stage.extents[a]) for a in stage.reduce_axes)
@@ -114,7 +114,7 @@ def _is_undecided(window: Inside, stage: Stage) -> bool:
 
 
 def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:
-    """The axes of the copy; None where an index is no sum of places and taps."""
+    """Return the axes of the copy; None unless indices are sums of window positions and taps."""
     if len(set(index)) < len(index):
         return None
     found = [_axis(f"p{d}", e, stage) for d, e in enumerate(index)]
@@ -123,7 +123,7 @@ def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:
 
 
 def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
-    """The axis of the copy for an index: of all places that the stage reads along it."""
+    """Return the axis of the copy for an image index, as long as the range that the stage reads."""
     steps = {v: affine.coefficient(e, v) for v in affine.symbols(e) & stage.extents.keys()}
     place: Expr = 0
     last: Expr = 0
@@ -136,14 +136,14 @@ def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
 
 
 def _pays(stage: Stage, axes: list[_Axis]) -> bool:
-    """Whether enough taps read each element of the copy, for sizes as they are assumed."""
+    """Whether the stage reads each copied element often enough, for the assumed sizes."""
     n_taps = prod(affine.assumed(n) for n in stage.extents.values())
     n_copied = prod(max(affine.assumed(a.size), 1) for a in axes)
     return n_taps >= LEAST_USES * n_copied
 
 
 def _at(value: Scalar, moved: Mapping[Expr, Expr]) -> Scalar:
-    """A value with all reads at the places of the copy."""
+    """Replace the indices of all reads in a value by indices of the image."""
 
     def change(s: Scalar) -> Scalar | None:
         return replace(s, index=tuple(moved[e] for e in s.index)) if isinstance(s, Read) else None

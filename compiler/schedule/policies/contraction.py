@@ -1,8 +1,8 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
-One schedule covers all. The target's contiguous axis is vectorised: output channels in a blocked
-layout, columns or pixels in a plain one. A second axis is unrolled as rows. Constants are packed in
-loop order, and the accumulators stay in registers over the whole reduction.
+All contractions share one schedule. It vectorises the contiguous axis of the output: channels in a
+blocked layout, columns or pixels in a plain one. It unrolls a second axis as rows. Constants are
+packed in loop order, and the accumulators stay in registers over the whole reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -33,10 +33,10 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""Rows of the largest tile; also the known rows that are preferred to an open number of rows."""
+"""Rows of the largest tile; and the known number of rows that is preferred to an open size."""
 
 UNROLL = 2
-"""The unroll factor of the reduction; more costs compile time without gain (measured)."""
+"""The unroll factor of the reduction; larger factors increase compile time without a speed-up."""
 
 FAR_STEPS = "each step of the reduction reads another cache line"
 
@@ -107,7 +107,7 @@ def split_blocked_reduction(nest: Nest) -> Nest:
 
 
 def _round_up_blocked(nest: Nest, ctx: Context) -> Nest:
-    """Extend loops over the padding lanes of a blocked target where every operand has padding."""
+    """Extend loops over the padding lanes of a blocked output, if every operand has padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -140,7 +140,7 @@ def _spatial_together(nest: Nest) -> Nest:
 
 
 def _is_channel(nest: Nest, a: Axis) -> bool:
-    """Whether a reduction index is by itself an index of an operand (no window)."""
+    """Whether a reduction variable alone is an index of an operand, as a channel is (no window)."""
     return not any(
         len(affine.symbols(e)) > 1 and a.var in affine.symbols(e) and not _is_split_sum(nest, e)
         for r in nest.reads()
@@ -155,9 +155,9 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """Return the contiguous loop of the target; if short, a loop with a contiguous operand.
+    """Return the output's contiguous loop; if it is short, a loop with a contiguous operand.
 
-    A transposed convolution of stride 2 writes every other pixel: lanes run over these pixels.
+    A transposed convolution of stride 2 writes every other pixel: these pixels are the lanes.
     """
     found = contiguous_axis(nest)
     if found is not None and 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
@@ -176,8 +176,9 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """Return the loop to unroll as rows, on which the vector operand does not depend.
 
-    Where there is none, as in depthwise convolutions, rows share the other operand's scalars.
-    A loop that may run once, as one over a batch, is taken only where no known one has a few rows.
+    Without such a loop, as in depthwise convolutions, rows share the other operand's scalars. A
+    loop of open size, such as the batch loop, is chosen only if no loop of known size has a few
+    rows.
     """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]
@@ -193,7 +194,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
-    """Whether vectors along the reduction are faster: few columns, or columns far apart."""
+    """Whether vectorising the reduction is faster: for few columns, or for distant columns."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along

@@ -1,4 +1,4 @@
-"""Emission of the loops of a nest, with loop peeling for shorter last parts of splits."""
+"""Emission of the loops of a nest; splits with remainders are peeled."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
 from compiler.schedule.policies.tiles import LINE_BYTES
 
 At = Mapping[str, Expr]
-"""Fixed loops: the iteration of an outer loop, or the index of a loop further out."""
+"""Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The lengths of shortened loops; the number of lanes may be known only at run time."""
+"""The lengths of shortened loops. The number of lanes may be known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -26,7 +26,7 @@ Body = Callable[[At, Fixed], tuple[Statement, ...]]
 
 
 MOST_LINES = 64
-"""The most lines prefetched per iteration: prefetched data must fit L1."""
+"""Limit on the cache lines prefetched per iteration: prefetched data must fit L1."""
 
 
 def loops_over(
@@ -36,7 +36,7 @@ def loops_over(
     cut: Fixed,
     body: Body,
 ) -> tuple[Statement, ...]:
-    """Wrap a body in loops over the axes; a loop with a shorter last part becomes two.
+    """Wrap a body in loops over the axes; a loop with a remainder becomes two loops.
 
     `at` holds loops fixed to one iteration, `cut` the lengths of shortened loops.
     """
@@ -101,7 +101,7 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
 
 
 def _iteration_asked(nest: Nest, e: Entry) -> Expr:
-    """Return the iteration whose first line the current iteration prefetches."""
+    """Return the later iteration whose data the current iteration prefetches."""
     here = affine.symbol(e.loop)
     if e.over:
         gone = affine.symbol(e.over) * nest.axis(e.loop).extent
@@ -110,7 +110,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
 
 
 def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:
-    """Prefetch all lines that an iteration reads of a packed constant, if contiguous."""
+    """Prefetch all cache lines of a packed constant that an iteration reads, if contiguous."""
     n_elements = nest.stride_of(e.tensor, e.index, e.loop) or 0
     n_lines = min(-(-n_elements * nbytes // LINE_BYTES), MOST_LINES)
     if e.tensor not in nest.packings or n_lines <= 1:
@@ -132,8 +132,9 @@ def _open_parts(
 ) -> tuple[Statement, ...]:
     """Emit the loop over whole parts of an open length, then the remainder in smaller parts.
 
-    `part` is the split and its length. After whole tiles follow whole vectors of the shorter last
-    tile (or smaller row tiles), then a partial vector or single elements, each with separate code.
+    `part` is the split and its length. The elements beyond the last whole tile form whole vectors
+    or smaller row tiles. The rest is one partial vector, or single elements. Each of these parts
+    has its own code.
     """
     split, length = part
     statements: list[Statement] = []
@@ -176,10 +177,9 @@ def _at_most_one(left: Expr, size: int) -> Expr:
 
 
 def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
-    """Return the row tiles between a whole one and a single row: powers of two.
+    """Return the sizes of row tiles below a whole tile and above one row: powers of two.
 
-    Every remainder takes at most one tile of each size: few passes over the columns for the code
-    size.
+    A remainder needs at most one tile of each size: few passes over the columns, little code.
     """
     a = nest.axis(split.inner)
     if a.kind != "unroll" or a.is_reduction:
@@ -188,12 +188,12 @@ def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
 
 
 def _left(var: str) -> str:
-    """Name the remainder loop, which is outside the position of the loop that it replaces."""
+    """Name the remainder loop of a split; it is emitted further out than the split's own loop."""
     return f"{var}_left"
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether a loop is still to be emitted: not fixed, or fixed to an index defined inside."""
+    """Whether to emit a loop here: its variable is not substituted, or only shifted."""
     return var not in at or var in affine.symbols(at[var])
 
 

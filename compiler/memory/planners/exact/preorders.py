@@ -1,9 +1,9 @@
 """Search orders of blocks with equal lowest offsets: a diverse set.
 
-No order is good for all problems: one finds a packing in a thousand steps where another needs a
-billion. So several searches are interleaved (turns.py). An order is a row of measures, largest
-first, later ones breaking ties. `total` is the load of the fullest section of a block, counting
-unplaced blocks: it is recomputed when the problem splits.
+No order suits all problems: for the same blocks, one order may take a thousand steps and another a
+billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
+measures, largest first; later measures break ties. `total` is the load of a block's fullest
+section, from unplaced blocks. It is recomputed when the problem splits.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ NOISE = 0.15
 
 
 class Preorder(NamedTuple):
-    """Ranks of blocks, least first: `before` precedes the total, `behind` breaks its ties."""
+    """Block ranks, lowest first: `before` is compared before `total`, `behind` breaks its ties."""
 
     before: Any
     behind: Any
 
 
 def measure(blocks: Sequence[Block], sections: Sections) -> dict[str, Any]:
-    """Return measures of blocks other than the total. Units: steps, bytes, byte-steps, sections."""
+    """Return the measures of blocks except `total`. Units: steps, bytes, byte-steps, sections."""
     width = np.array([float(b.end - b.start) for b in blocks])
     size = np.array([float(b.size) for b in blocks])
     return {
@@ -54,7 +54,7 @@ def measure(blocks: Sequence[Block], sections: Sections) -> dict[str, Any]:
 
 
 def preorder(by: Measures, measured: dict[str, Any]) -> Preorder:
-    """Return the order by a row of measures."""
+    """Return the order by a sequence of measures."""
     turn = by.index(TOTAL)
     n = len(measured["size"])
     return Preorder(_ranks(by[:turn], measured, n), _ranks(by[turn + 1 :], measured, n))

@@ -1,9 +1,9 @@
 """Interleaved searches of the same blocks in several orders, with growing time slices.
 
 The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
-at most a constant factor is lost against the best order. Searches by `PREORDERS` resume, so one of
-them ends eventually, with a packing or a proof that there is none. Between them, random orders get
-one slice each.
+the total time is within a constant factor of the best order's. A search by one of `PREORDERS`
+resumes in each round. So at least one finally finds a packing, or proves that none exists. Between
+these searches, random orders get one slice each.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ SLICE_SECONDS = 0.02
 """Time in seconds between checks of the clock, approximately."""
 
 NODES_AT_ONCE = 64
-"""Nodes between the first checks of the clock: short even in slow, interpreted code."""
+"""Nodes before the first check of the clock: little time even in slow, interpreted code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a capacity: a packing, a proof that there is none, or neither.
+    """The verdict on a capacity: a packing, a proof of infeasibility, or neither.
 
     `offsets` are bytes by block; `by` names the order that found them, and `n_nodes` counts the
     partial packings examined by all orders.
@@ -56,7 +56,7 @@ class Verdict:
 
 
 class Pack:
-    """Blocks to be packed into capacities. Blocks have at least one byte."""
+    """A packing problem for several capacities. Blocks have at least one byte."""
 
     def __init__(self, blocks: Sequence[Block], seed: int = 0) -> None:
         self.blocks = blocks
@@ -80,7 +80,7 @@ class Pack:
         return Verdict(None, False, used)
 
     def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
-        """Yield the next search and its number of nodes, without end."""
+        """Yield searches and the number of nodes of their next slice, endlessly."""
         names = [", ".join(by) for by in PREORDERS]
         orders = [preorder(by, self.measured) for by in PREORDERS]
         searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]

@@ -16,8 +16,8 @@ MANNER = Manner(
         Theirs("ZeroDimTensorElimination", line("remove_empty_tensors")),
         Theirs(
             "LSTMFusion, RNNFusion, MultiLayerRNNFusion, BiDirectionalRnn, CPURnnMatFusion",
-            line("recognise", "cells and activations in their primitives"),
-            "we recognise a cell; layers over time remain loops with a body of few kernels",
+            line("recognise", "recurrent cells and activations composed of primitives"),
+            "single cells are recognised; a layer over time remains a loop of a few kernels",
         ),
         Theirs(
             "AlgebraicSimplification",
