@@ -16,7 +16,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 CONTRACTS = (
-    *("documents", "error_codes", "exports", "import_arrows", "operator_traits"),
+    *("error_codes", "exports", "import_arrows", "operator_traits"),
     *("order_methods", "repository", "schedule_document", "words"),
 )
 """Contracts that look at the text of the whole repository, or at each declaration for a moment."""

@@ -320,7 +320,9 @@ def _brought_inside(
     for e, i, n in zip(index, at, shape, strict=True):
         outside = (i < 0) | (i >= n)
         if np.any(outside):
-            assert not np.any(outside & mask), f"{name}[{e}] leaves an axis of size {n}"
+            assert not np.any(outside & mask), (
+                f"{name}[{e}] is out of bounds of an axis of size {n}"
+            )
             i = np.where(outside, 0, i)
         found.append(i)
     return tuple(found)

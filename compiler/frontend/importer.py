@@ -230,7 +230,8 @@ class GraphImporter:
         require(
             fits,
             "E-MODEL-INVALID",
-            f"the function {function.name!r} has {n_in} operands and {n_out} outputs",
+            f"the function {function.name!r} has {n_in} inputs and {n_out} outputs; "
+            f"the call has {len(node.input)} and {len(node.output)}",
         )
         scope = Scope()
         given = [*node.input, *[""] * (n_in - len(node.input))]

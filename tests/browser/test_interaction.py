@@ -139,7 +139,7 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     field = playground.part("shape-fields").locator("input").first
     field.fill("3,64")
     field.press("Tab")
-    expect(playground.part("shape-fields")).to_contain_text("needs 4 sizes, as 1,1,8,8")
+    expect(playground.part("shape-fields")).to_contain_text("needs 4 sizes, such as 1,1,8,8")
     field.fill("3,1,8,8")
     field.press("Tab")
     expect(playground.part("shape-fields")).not_to_contain_text("needs")

@@ -46,7 +46,7 @@ def test_a_schedule_is_edited_mended_and_run(page: Page) -> None:
     assembly = [
         result.locator(f"[data-part={side}] [data-part=code]") for side in ("left", "right")
     ]
-    expect(assembly[0]).to_have_attribute("data-code", "its own asm")
+    expect(assembly[0]).to_have_attribute("data-code", "original asm")
     expect(assembly[1]).to_have_attribute("data-code", "edited asm")
     assert assembly[0].inner_text() != assembly[1].inner_text()
     result.get_by_label("Level").select_option("schedule")

@@ -48,7 +48,7 @@ def test_too_many_of_something_is_refused_with_the_count(name: str) -> None:
     with pytest.raises(CompileError) as e:
         load(make())
     assert e.value.code == "E-MODEL-SIZE"
-    assert "at most" in e.value.message
+    assert "the limit is" in e.value.message
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def too_many_operands() -> bytes:
     return model([node("Relu", ["x", "x"], ["y"])]).SerializeToString()
 
 
-@case("E-MODEL-INVALID", "left out")
+@case("E-MODEL-INVALID", "omitted")
 def required_operand_left_out() -> bytes:
     return model([node("Add", ["x", ""], ["y"])]).SerializeToString()
 
@@ -148,7 +148,7 @@ def function_that_does_not_give_its_output() -> bytes:
     return model([call("f")], functions=[f], domains=["local"]).SerializeToString()
 
 
-@case("E-MODEL-INVALID", "takes 1 operands")
+@case("E-MODEL-INVALID", "has 1 inputs")
 def function_called_with_too_many_operands() -> bytes:
     f = function("f", ["x"], ["y"], [node("Relu", ["x"], ["y"])])
     n = node("f", ["x", "x"], ["y"], domain="local")

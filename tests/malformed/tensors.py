@@ -82,7 +82,7 @@ def sparse_tensor_of_absurd_size() -> bytes:
     return with_sparse([2**20, 2**20], [0])
 
 
-@case("E-MODEL-TENSOR", "outside")
+@case("E-MODEL-TENSOR", "out of bounds")
 def sparse_index_outside_the_tensor() -> bytes:
     return with_sparse([2, 3], [6])
 

@@ -102,7 +102,7 @@ def test_a_loop_as_long_as_a_condition_holds():
         ("vector i in 0..4 { scatter y(index_i64(i)) = f32(1.0) }", "lanes"),
         ("if x[0] { y[0] = x[1] }", "is no bool"),
         ("if gt(x[0], x[1]) { r[0] = x[1] }", "change under a condition"),
-        ("vector i in 0..4 { if gt(x[0], x[1]) { y[i] = x[1] } }", "different ways"),
+        ("vector i in 0..4 { if gt(x[0], x[1]) { y[i] = x[1] } }", "different branches"),
         ("y[0] = fetch(x, i32(1))", "is no i64"),
         ("y[0] = fetch(r, i64(1))", "register"),
     ],

@@ -97,7 +97,7 @@ def test_windows_whose_end_depends_on_an_open_size_stay_whole(attrs: dict[str, A
     graph = _open_graph("MaxPool", "1,2,L", {"kernel_shape": [40], **attrs})
     steps = [s for e in compiler.compile(graph).trace.events for s in e.steps]
     reasons = [s.because for s in steps if s.rule == "max_pool_in_two"]
-    assert reasons == ["where windows end depends on the size of x0, which is open"]
+    assert reasons == ["the end of the windows depends on the open size of x0"]
 
 
 _EFFICIENTNET: dict[str, Any] = {
