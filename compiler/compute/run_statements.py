@@ -1,8 +1,8 @@
 """The statement interpreter: the slow oracle for routines, schedules and machine code.
 
-Slow. Only a vector loop is run at once, with an array per index: it promises that its iterations do
-not depend on each other, and lanes that store to one place are an error. Each statement becomes a
-Python function first, so that no iteration has to look at it anew.
+Only vector loops run all iterations at once, with an array per index: their iterations must be
+independent, and lanes that store to the same place are an error. Each statement is compiled to a
+Python function once, for all iterations.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from compiler.ir.types import DType
 
 Act = Callable[[], None]
 Value = Callable[[Any], Any]
-"""A value for every lane; where the mask is false it does not matter. True is everywhere."""
+"""Evaluates a scalar for every lane under a mask; where the mask is false, it is unspecified."""
 Place = Callable[[Any], tuple[Any, ...]]
-"""Where an index lies in its array: inside of it also where the mask is false."""
+"""Evaluates the position of an element under a mask; always within the bounds of its array."""
 
 
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
@@ -47,12 +47,12 @@ def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> No
 
 
 def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
-    """The value of an index expression, or its values, for those of its symbols."""
+    """Evaluate an index expression, for one or many values of its symbols."""
     return calculation((e,), env)()[0]
 
 
 class _Maker:
-    """Makes functions; `lane` is the index of the vector loop that is open, if there is one."""
+    """Compiles statements to functions; `lane` is the index of the open vector loop, if any."""
 
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory
@@ -63,7 +63,7 @@ class _Maker:
     # Statements
 
     def block(self, body: Iterable[Statement]) -> Act:
-        """Statements one after the other."""
+        """Compile statements to run in order."""
         acts = [self._statement(s) for s in body]
         if len(acts) == 1:
             return acts[0]
@@ -164,7 +164,7 @@ class _Maker:
         return run if self.lane is None else run_lanes
 
     def _are_apart(self, at: tuple[Any, ...], target: Array) -> bool:
-        """Whether each lane stores to a place of its own."""
+        """Whether the lanes store to distinct positions."""
         if any(isinstance(i, slice) for i in at):
             return True
         if not any(isinstance(i, np.ndarray) for i in at):
@@ -189,7 +189,7 @@ class _Maker:
         return self._slice_of_lanes(name, index, varies[0], step)
 
     def _same_place(self, name: str, index: tuple[Expr, ...]) -> Place:
-        """One place, for all lanes if there are any."""
+        """Return the position that all lanes share."""
         shape, calculate = self.memory[name].shape, self._index(index)
 
         def place(mask: Any) -> tuple[Any, ...]:
@@ -202,7 +202,7 @@ class _Maker:
         return place
 
     def _slice_of_lanes(self, name: str, index: tuple[Expr, ...], axis: int, step: int) -> Place:
-        """Equally far apart along one axis: no number per lane is needed."""
+        """Return a slice: the lanes are equally spaced along an axis."""
         assert self.lane is not None, "there are lanes"
         shape, anywhere = self.memory[name].shape, self._places_of_lanes(name, index)
         rest = index[axis] - step * affine.symbol(self.lane)
@@ -223,7 +223,7 @@ class _Maker:
         return place
 
     def _places_of_lanes(self, name: str, index: tuple[Expr, ...]) -> Place:
-        """A place per lane."""
+        """Return a position per lane."""
         shape, calculate = self.memory[name].shape, self._index(index)
         return lambda mask: tuple(
             np.broadcast_arrays(*_brought_inside(name, index, calculate(), shape, mask))
@@ -232,7 +232,7 @@ class _Maker:
     # Values
 
     def scalar(self, s: Scalar) -> Value:
-        """What computes a scalar."""
+        """Compile a scalar."""
         match s:
             case Read():
                 return self._read(s)
@@ -303,7 +303,7 @@ class _Maker:
 
 
 def _typed(dtype: DType) -> Callable[[Array], Array]:
-    """Numbers as elements of a type."""
+    """Return a conversion of numbers to an element type."""
     kind = np.dtype(dtype.numpy)
     return lambda made: made if made.dtype == kind else made.astype(kind)
 
@@ -315,7 +315,7 @@ def _brought_inside(
     shape: Sequence[int],
     mask: Any,
 ) -> tuple[Index, ...]:
-    """The first element of an axis where an index leaves it, which it may outside of the mask."""
+    """Replace indices that are out of bounds, allowed where the mask is false, by 0."""
     found: list[Index] = []
     for e, i, n in zip(index, at, shape, strict=True):
         outside = (i < 0) | (i >= n)

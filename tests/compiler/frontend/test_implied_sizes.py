@@ -68,6 +68,23 @@ def test_two_operators_that_disagree_decide_nothing() -> None:
     assert shapes(model) == ["f32[N,K]"]
 
 
+def test_a_branch_that_does_not_accept_a_decided_size_runs_only_when_taken() -> None:
+    product = helper.make_graph([node("MatMul", ["x", "v"], ["p"])], "then", [], [value("p", None)])
+    other = helper.make_graph([node("MatMul", ["x", "w"], ["q"])], "else", [], [value("q", None)])
+    chosen = node("If", ["c"], ["b"], then_branch=product, else_branch=other)
+    nodes = [chosen, node("MatMul", ["x", "w"], ["a"]), node("Add", ["a", "b"], ["y"])]
+    inputs = [value("x", ["N", "K"]), value("c", [], TensorProto.BOOL)]
+    weights = {"w": WEIGHTS[:, :, 0, 0], "v": np.ones((4, 5), "f4")}
+    model = saved(nodes, inputs, weights)
+    assert shapes(model) == ["f32[N,6]", "bool[]"]
+    program = compiler.compile(model)
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    found = program.run({"x": x, "c": np.array(False)})["y"]
+    np.testing.assert_allclose(found, 2 * x @ weights["w"], rtol=1e-4, atol=1e-5)
+    with pytest.raises(CompileError):
+        program.run({"x": x, "c": np.array(True)})
+
+
 def test_a_branch_that_may_never_run_decides_nothing() -> None:
     product = helper.make_graph([node("MatMul", ["x", "w"], ["p"])], "then", [], [value("p", None)])
     same = helper.make_graph([node("Identity", ["x"], ["q"])], "else", [], [value("q", None)])
