@@ -48,11 +48,13 @@ def conv_integer(
         fits = zero is None or zero.dtype is t.dtype
         require(fits, "E-OP-DTYPE", f"the zero points of {what} are not {t.dtype}")
     dims = convolved_dims("conv_integer", x, w, strides, pads, dilations, groups, auto_pad)
-    for zero, lines in ((x_zero, 1), (w_zero, w.shape[0] if dims else 1)):
+    n_channels = w.shape[0] if w.type.shape else None
+    for zero, lines in ((x_zero, 1), (w_zero, n_channels)):
         if zero is not None and zero.type.shape is not None and zero.shape not in ((), (1,)):
             fits = zero.rank == 1
             require(fits, "E-OP-SHAPE", f"conv_integer takes no zero points {zero.type}")
-            require_size("conv_integer", "zero points", zero.shape[0], lines)
+            if lines is not None:
+                require_size("conv_integer", "zero points", zero.shape[0], lines)
     return TensorType(DType.i32, dims)
 
 

@@ -158,7 +158,7 @@ def scatter_nd(
     require_positions("scatter_nd", indices)
     require(indices.rank > 0, "E-OP-SHAPE", "scatter_nd takes no single number as indices")
     length = indices.shape[-1]
-    if not isinstance(length, int) or updates.type.shape is None:
+    if not isinstance(length, int) or None in (x.type.shape, updates.type.shape):
         return x.type
     require(1 <= length <= x.rank, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
     needed = (*indices.shape[:-1], *x.shape[length:])
