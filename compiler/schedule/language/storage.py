@@ -176,7 +176,6 @@ class Storage(Checked):
         inside = self.axes[self.position(loop) + 1 :]
         axes = [a for a in inside if any(_uses(e, a.var) for e in read.index)]
         require_legal(bool(axes), f"{tensor} does not depend on the loops inside {loop}")
-        require_legal(not self._is_open(loop), f"the length of {loop} is known only at run time")
         extents = [a.extent for a in axes if isinstance(a.extent, int)]
         require_legal(
             len(extents) == len(axes), "the length of an inner loop is known only at run time"

@@ -11,6 +11,8 @@ from math import prod
 from compiler.compute.scalar import Read
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.affine import Expr
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.context import Context, depends, operands
 from compiler.schedule.policies.tiles import (
@@ -115,6 +117,8 @@ def row_block(
     and several images fit a block, else the rows are. Rows are copied into panels where each
     reduction step reads another line of them.
     """
+    if not isinstance(rows.extent, int):
+        return _open_block(nest, vector, rows, around, tile, ctx)
     found = _rows_and_columns(nest, vector, around)
     if found is None:
         return None
@@ -143,6 +147,32 @@ def row_block(
     if saved - cycles_again(nest, vector, block, images, ctx) < LEAST_GAIN * computing:
         return None
     return block
+
+
+def _open_block(
+    nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
+) -> Block | None:
+    """Choose the block of an open number of rows: a copied one, which pays for any number."""
+    found = _rows_and_columns(nest, vector, [*around, rows.var])
+    if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
+        return None
+    read = found[0]
+    n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
+    if n_tiles * _share_of_own(nest, read, rows) < LEAST_TILES:
+        return None
+    panel_bytes = depth_of(nest) * read.dtype.nbytes
+    size = int(_free_bytes(nest, tile, ctx) / panel_bytes) // tile.rows * tile.rows
+    return Block(rows.var, size, read.tensor) if size > 0 else None
+
+
+def _share_of_own(nest: Nest, read: Read, rows: Axis) -> float:
+    """Return the share of a row's window that the row before does not read."""
+    step = nest.stride_of(read.tensor, read.index, rows.var)
+    along = {a: nest.stride_of(read.tensor, read.index, a.var) for a in nest.reduced}
+    if not step:
+        return 1
+    window = prod(a.size for a, s in along.items() if s is not None and abs(s) <= abs(step))
+    return min(abs(step) / window, 1)
 
 
 def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context) -> Block | None:
@@ -220,6 +250,14 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
     return RUN_CYCLES if run >= PAGE_BYTES else LINE_CYCLES
 
 
+def _fewest_tiles(extent: Expr) -> int:
+    """Return the number of iterations, or for open sizes `MOST_PARTS` if sizes of 1 give fewer."""
+    if isinstance(extent, int):
+        return extent
+    least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
+    return max(least if isinstance(least, int) else 0, MOST_PARTS)
+
+
 def _is_counted(a: Axis) -> bool:
     return isinstance(a.extent, int) and a.extent > 0
 
@@ -246,7 +284,8 @@ def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
 def _is_apart(nest: Nest, read: Read) -> bool:
     """Whether reduction steps read an operand in more lines than L1 holds."""
     for a in nest.reduced:
-        step_bytes = abs(nest.stride_of(read.tensor, read.index, a.var) or 0) * read.dtype.nbytes
+        step = nest.stride_of(read.tensor, read.index, a.var)
+        step_bytes = LINE_BYTES if step is None else abs(step) * read.dtype.nbytes
         if step_bytes >= LINE_BYTES and a.size > lines_kept(step_bytes):
             return True
     return False
@@ -257,7 +296,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
 
     `rows` is the loop over tiles of rows. With few registers a step takes a few cycles, and the
     hardware prefetcher follows its lines. But the first tile waits for each strip of columns.
-    With few other tiles to hide that, all tiles prefetch a part of the next strip.
+    With few other tiles to hide that, all tiles prefetch a part of the next strip. An open number
+    of tiles counts as few, unless sizes of 1 already give many.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
@@ -265,10 +305,10 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         return nest
     ahead_bytes, loop, over, share = AHEAD_BYTES, steps[-1].var, "", 1
     if ctx.target.n_vector_registers <= FEW_REGISTERS:
-        if not rows or not _is_counted(nest.axis(rows)):
+        if not rows:
             return nest
-        n_tiles = nest.axis(rows).size
-        if n_tiles > MOST_TILES_ASKING:
+        n_tiles = _fewest_tiles(nest.axis(rows).extent)
+        if not 0 < n_tiles <= MOST_TILES_ASKING:
             return nest
         ahead_bytes, share = strip_bytes, min(1 << (n_tiles.bit_length() - 1), MOST_PARTS)
         over = rows if share > 1 else ""

@@ -50,7 +50,7 @@ def loops_over(
     if split is not None:
         length = cut.get(split.var, split.length)
         if not isinstance(length, int):
-            return _open_parts(nest, rest, at, cut, body, (split, length))
+            return _open_parts(nest, a, rest, at, cut, body, (split, length))
         extent, tail = -(-length // split.factor), length % split.factor
     n_full = extent - 1 if tail else extent
     statements: list[Statement] = []
@@ -104,8 +104,10 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
     """Return the later iteration whose data the current iteration prefetches."""
     here = affine.symbol(e.loop)
     if e.over:
-        gone = affine.symbol(e.over) * nest.axis(e.loop).extent
-        return affine.floordiv(here + gone, e.share) + e.distance
+        turn: Expr = affine.symbol(e.over)
+        if not isinstance(nest.axis(e.over).extent, int):
+            turn = affine.mod(turn, e.share)  # any number of iterations may follow
+        return affine.floordiv(here + turn * nest.axis(e.loop).extent, e.share) + e.distance
     return here + e.distance
 
 
@@ -123,6 +125,7 @@ def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple
 
 def _open_parts(
     nest: Nest,
+    opened: Axis,
     rest: Sequence[Axis],
     at: At,
     cut: Fixed,
@@ -134,7 +137,7 @@ def _open_parts(
 
     `part` is the split and its length. The elements beyond the last whole tile form whole vectors
     or smaller row tiles. The rest is one partial vector, or single elements. Each of these parts
-    has its own code.
+    has its own code, and its own copies of what the loop `opened` copies.
     """
     split, length = part
     statements: list[Statement] = []
@@ -142,10 +145,10 @@ def _open_parts(
     if is_left_over:
         # The tile's loop is emitted out here; its index in registers is 0.
         cut, counter = {**cut, split.outer: 1}, _left(split.outer)
-        whole = loops_over(nest, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
+        whole = _entered(nest, opened, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
     else:
         counter = split.outer
-        whole = loops_over(nest, rest, at, cut, body)
+        whole = _entered(nest, opened, rest, at, cut, body)
     if n_parts != 0:
         statements.append(Loop(counter, 0, n_parts, whole))
     left = affine.mod(length, split.factor)
@@ -154,20 +157,23 @@ def _open_parts(
     behind: dict[str, Expr] = {**at, split.outer: n_parts}
     inner = next((s for s in nest.splits.values() if s.var == split.inner), None)
     if inner is not None:
-        return (*statements, *_open_parts(nest, rest, behind, cut, body, (inner, left), True))
+        return (
+            *statements,
+            *_open_parts(nest, opened, rest, behind, cut, body, (inner, left), True),
+        )
     done: Expr = 0
     for size in _smaller_tiles(nest, split):
         counter = f"{split.inner}_by{size}"
         first = done + affine.symbol(counter) * size
         moved = {**behind, split.inner: affine.symbol(split.inner) + first}
-        tile = loops_over(nest, rest, moved, {**cut, split.inner: size}, body)
+        tile = _entered(nest, opened, rest, moved, {**cut, split.inner: size}, body)
         statements.append(Loop(counter, 0, affine.floordiv(left, size), tile))
         done, left = done + affine.floordiv(left, size) * size, affine.mod(left, size)
     if nest.axis(split.inner).kind == "vector":
-        lanes = loops_over(nest, rest, behind, {**cut, split.inner: left}, body)
+        lanes = _entered(nest, opened, rest, behind, {**cut, split.inner: left}, body)
         return (*statements, Loop(_left(split.inner), 0, _at_most_one(left, split.factor), lanes))
     behind[split.inner] = affine.symbol(_left(split.inner)) + done
-    single = loops_over(nest, rest, behind, {**cut, split.inner: 1}, body)
+    single = _entered(nest, opened, rest, behind, {**cut, split.inner: 1}, body)
     return (*statements, Loop(_left(split.inner), 0, left, single))
 
 
