@@ -30,8 +30,10 @@ def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = No
     A uniform constant becomes a splat. Raises Objection for a constant that varies along other
     axes, and when the tensor x itself lacks these channels.
     """
-    if x is not None and (x.type.shape is None or x.rank != rank or x.shape[axis] != n):
-        raise Objection(f"{x.name} is {x.type}, smaller than the scaled tensor")
+    if x is not None:
+        sizes = x.type.shape or ()
+        if len(sizes) != rank or not rank or sizes[axis] != n:
+            raise Objection(f"{x.name} is {x.type}, smaller than the scaled tensor")
     shape = (1,) * (rank - c.rank) + c.stored.type.static_shape
     if len(shape) > rank:
         raise Objection(f"{c.name} has more axes than the result")

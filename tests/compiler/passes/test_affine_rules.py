@@ -168,6 +168,29 @@ def test_a_scale_that_is_not_one_of_the_weights_is_declined(
 
 
 @pytest.mark.parametrize(
+    ("op", "operands", "w"),
+    [("mul", "y, w", "3,2"), ("add", "y, w", "3,2"), ("mul", "w, y", "2,3")],
+)
+def test_a_number_scaled_to_a_matrix_has_no_channels(op: str, operands: str, w: str) -> None:
+    g = randomised(
+        graph(
+            f"""
+            graph g(x: f32[]) {{
+              const c: f32[3,3] = splat(0.5)
+              const w: f32[{w}] = splat(1.75)
+              y: f32[3,3] = {op}(x, c)
+              z: f32[{w}] = matmul({operands})
+              return z
+            }}
+            """
+        )
+    )
+    after, log = fold(g)
+    assert after is g
+    assert any("smaller than the scaled tensor" in s.because for s in log.steps)
+
+
+@pytest.mark.parametrize(
     ("w", "c", "dtype", "says"),
     [
         ("1000.0,2.0", "100.0,1.0", "f16", "overflow f16"),
