@@ -13,6 +13,7 @@ from tests.outside.exceptions import NOT_DRAWN
 from tests.outside.families.quantization import QDQ
 from tests.outside.family import DRAWN
 from tests.outside.judge import Judge
+from tests.outside.peer import assembled
 from tests.outside.reduce import reduced
 from tests.outside.sweep import sweep
 from tests.outside.trial import Outcome, try_case
@@ -23,6 +24,10 @@ QUICK = [(11, k) for k in range(8)]
 
 def schemas() -> set[str]:
     return {s.name for s in onnx.defs.get_all_schemas() if s.domain == "" and not s.deprecated}
+
+
+def value_info(name: str, shape: list[int]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
 
 
 def test_every_operator_is_drawn_or_has_a_reason() -> None:
@@ -78,6 +83,29 @@ def test_judge_takes_cancellation_for_rounding() -> None:
     feeds = {"a": x, "b": np.nextafter(x, np.float32(2000))}
     judge = Judge(sum_model(minus=True), feeds, {"y": np.tanh(feeds["a"] - feeds["b"])})
     assert judge.objection({"y": np.zeros((2, 3), np.float32)}) is None
+
+
+def test_judge_allows_the_rounding_of_a_narrow_type_in_a_branch() -> None:
+    """ONNX Runtime divides in f32, and leaves out the casts to f16 and back."""
+
+    def body(name: str, last: float) -> onnx.GraphProto:
+        divisor = helper.make_tensor(f"{name}_by", onnx.TensorProto.FLOAT16, [1], [last])
+        nodes = [
+            helper.make_node("Cast", ["x"], [f"{name}_narrow"], to=onnx.TensorProto.FLOAT16),
+            helper.make_node("Div", [f"{name}_narrow", f"{name}_by"], [f"{name}_part"]),
+            helper.make_node("Cast", [f"{name}_part"], [name], to=onnx.TensorProto.FLOAT),
+        ]
+        return helper.make_graph(nodes, name, [], [value_info(name, [1])], [divisor])
+
+    node = helper.make_node(
+        "If", ["c"], ["y"], then_branch=body("a", 7.0), else_branch=body("b", 9.0)
+    )
+    inputs = [value_info("x", [1]), helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [])]
+    model = assembled([node], inputs, ["y"], 21)
+    feeds = {"x": np.ones(1, np.float32), "c": np.array(True)}
+    judge = Judge(model, feeds, {"y": np.array([1 / 7], np.float32)})
+    assert judge.objection({"y": np.array([0.142822265625], np.float32)}) is None
+    assert judge.objection({"y": np.array([0.1455], np.float32)})
 
 
 @pytest.mark.parametrize(
