@@ -1,21 +1,21 @@
 // Entry point of an embedded view: the state of a short link, read-only.
-import { api } from "./api.js";
-import { createCompiler } from "./compile.js";
-import { part } from "./dom.js";
+import { api } from "./server/api.js";
+import { createCompiler } from "./jobs/compile.js";
+import { part } from "./elements/dom.js";
 import { createLayouter } from "./graph/layout.js";
-import { keepGraphs, keepNeighbours } from "./loader.js";
-import { keepProfile } from "./measuring.js";
-import { EMPTY } from "./page.js";
-import { mountEmbed } from "./panes/embed.js";
-import { mountWait } from "./panes/walk.js";
-import { openedLink } from "./shared.js";
-import { createState } from "./state.js";
-import { fromFragment } from "./url.js";
-import { work } from "./work.js";
+import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
+import { keepProfile } from "./jobs/measuring.js";
+import { EMPTY } from "./state/page.js";
+import { mountEmbed } from "./panes/shell/embed.js";
+import { mountWait } from "./panes/passes/walk.js";
+import { openedLink } from "./state/shared.js";
+import { createState } from "./state/state.js";
+import { fromFragment } from "./state/url.js";
+import { work } from "./server/work.js";
 
 const { link, problem } = openedLink(document);
 const place = fromFragment(link?.fragment ?? "");
-/** @type {import("./page.js").Page} */
+/** @type {import("./state/page.js").Page} */
 const page = { ...EMPTY, ...place, screen: "walk", problem };
 const state = createState(page);
 const main = part(document, "main");
@@ -26,7 +26,7 @@ let stop = () => {};
 let isWalking = false;
 
 // Findings of other jobs are shown while the server keeps them.
-/** @type {import("./api.js").Parts | null} */
+/** @type {import("./server/api.js").Parts | null} */
 let asked = null;
 let isKnown = false;
 state.watch(["parts"], async ({ parts }) => {

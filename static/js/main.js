@@ -1,29 +1,29 @@
 // Entry point of the page: derives the state from the URL, synchronises both, and mounts screens.
-import { api } from "./api.js";
-import { checkerOf } from "./checking.js";
-import { asProblem, createCompiler, submitLinked } from "./compile.js";
-import { listen, part } from "./dom.js";
+import { api } from "./server/api.js";
+import { checkerOf } from "./jobs/checking.js";
+import { asProblem, createCompiler, submitLinked } from "./jobs/compile.js";
+import { listen, part } from "./elements/dom.js";
 import { createLayouter } from "./graph/layout.js";
 import { warmFonts } from "./graph/pen.js";
-import { headline } from "./headline.js";
-import { bindKeys } from "./keys.js";
-import { keepGraphs, keepNeighbours } from "./loader.js";
-import { keepProfile } from "./measuring.js";
-import { EMPTY, NO_RESULT } from "./page.js";
-import { openHelp } from "./panes/help.js";
-import { showProblem } from "./panes/problem.js";
-import { noteLink, noteVersion, openShare } from "./panes/share.js";
-import { mountStart, nameOf } from "./panes/start.js";
-import { mountWait, mountWalk } from "./panes/walk.js";
-import { warmReader } from "./reading.js";
-import { isOfAnotherVersion, openedLink } from "./shared.js";
-import { createState } from "./state.js";
-import { colors, startTheme, toggleTheme } from "./theme.js";
-import { inOwnTask, whenIdle } from "./scheduling.js";
-import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
-import { word } from "./words.js";
-import { canCompile } from "./writing.js";
-import { work } from "./work.js";
+import { headline } from "./text/headline.js";
+import { bindKeys } from "./elements/keys.js";
+import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
+import { keepProfile } from "./jobs/measuring.js";
+import { EMPTY, NO_RESULT } from "./state/page.js";
+import { openHelp } from "./panes/shell/help.js";
+import { showProblem } from "./panes/shell/problem.js";
+import { noteLink, noteVersion, openShare } from "./panes/shell/share.js";
+import { mountStart, nameOf } from "./panes/models/start.js";
+import { mountWait, mountWalk } from "./panes/passes/walk.js";
+import { warmReader } from "./server/reading.js";
+import { isOfAnotherVersion, openedLink } from "./state/shared.js";
+import { createState } from "./state/state.js";
+import { colors, startTheme, toggleTheme } from "./elements/theme.js";
+import { inOwnTask, whenIdle } from "./elements/scheduling.js";
+import { PLACE_KEYS, fromFragment, toFragment } from "./state/url.js";
+import { word } from "./text/words.js";
+import { canCompile } from "./text/writing.js";
+import { work } from "./server/work.js";
 
 const WRITE_AFTER_MS = 120;
 
@@ -31,7 +31,7 @@ startTheme();
 // A link gives the initial state; after navigation, a reload keeps the later state.
 const { link, problem: noLink } = openedLink(document);
 const place = fromFragment(location.hash || !link ? location.hash : link.fragment);
-/** @type {import("./page.js").Page} */
+/** @type {import("./state/page.js").Page} */
 const page = { ...EMPTY, ...place, work, problem: noLink };
 const state = createState(page);
 const compiler = createCompiler(state, work.submit, noteLink);

@@ -1,23 +1,23 @@
 // Entry point of a report: the walk over answers embedded in the file, without a server.
-import { createParts, keepAnswers } from "./api.js";
-import { LINKED } from "./beside.js";
-import { asProblem } from "./compile.js";
-import { el, listen, part } from "./dom.js";
+import { createParts, keepAnswers } from "./server/api.js";
+import { LINKED } from "./jobs/beside.js";
+import { asProblem } from "./jobs/compile.js";
+import { el, listen, part } from "./elements/dom.js";
 import { createLayouter } from "./graph/layout.js";
-import { headline } from "./headline.js";
-import { bindKeys } from "./keys.js";
-import { keepGraphs } from "./loader.js";
-import { keepProfile } from "./measuring.js";
-import { EMPTY } from "./page.js";
-import { openAbout } from "./panes/about_report.js";
-import { openHelp } from "./panes/help.js";
-import { showProblem } from "./panes/problem.js";
-import { mountWalk } from "./panes/walk.js";
-import { clampStage } from "./stages.js";
-import { createState } from "./state.js";
-import { startTheme, toggleTheme } from "./theme.js";
-import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
-import { word } from "./words.js";
+import { headline } from "./text/headline.js";
+import { bindKeys } from "./elements/keys.js";
+import { keepGraphs } from "./jobs/loader.js";
+import { keepProfile } from "./jobs/measuring.js";
+import { EMPTY } from "./state/page.js";
+import { openAbout } from "./panes/shell/about_report.js";
+import { openHelp } from "./panes/shell/help.js";
+import { showProblem } from "./panes/shell/problem.js";
+import { mountWalk } from "./panes/passes/walk.js";
+import { clampStage } from "./results/stages.js";
+import { createState } from "./state/state.js";
+import { startTheme, toggleTheme } from "./elements/theme.js";
+import { PLACE_KEYS, fromFragment, toFragment } from "./state/url.js";
+import { word } from "./text/words.js";
 
 const JOB = "report";
 
@@ -53,7 +53,7 @@ async function open() {
   const place = fromFragment(location.hash || about.fragment);
   /** @type {import("./wire.js").Job[]} */
   const beside = answers.beside?.jobs ?? [];
-  /** @type {import("./page.js").Page} */
+  /** @type {import("./state/page.js").Page} */
   const page = {
     ...EMPTY,
     ...place,

@@ -14,7 +14,7 @@ from tests.browser.serving import REPOSITORY
 
 def declared() -> set[str]:
     """What a fragment may say, as the page's table of fields has it."""
-    text = (REPOSITORY / "static" / "js" / "url.js").read_text(encoding="utf-8")
+    text = (REPOSITORY / "static" / "js" / "state" / "url.js").read_text(encoding="utf-8")
     table = text[text.index("const FIELDS = {") :]
     rows = re.findall(r"^  (\w+): (.*)$", table[: table.index("\n};")], re.MULTILINE)
     kinds = ((name, re.match(r'(?:several|named)\("(\w+)"', kind)) for name, kind in rows)

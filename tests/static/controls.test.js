@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 import test from "node:test";
-import { PLACE_KEYS, SWITCHES, TABLES } from "../../static/js/url.js";
+import { PLACE_KEYS, SWITCHES, TABLES } from "../../static/js/state/url.js";
 
 /** Of a control that sets nothing which somebody who opens a link would miss. */
 const NO_STATE = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readAnswer } from "../../static/js/reading.js";
+import { readAnswer } from "../../static/js/server/reading.js";
 
 /** Workers that are started and then stop, as one whose script cannot be had. */
 class Stopping {

@@ -3,22 +3,22 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
-import { applyDelta } from "../../static/js/deltas.js";
+import { applyDelta } from "../../static/js/results/deltas.js";
 import { readLayout } from "../../static/js/graph/dot_layout.js";
 import { layoutNested, openGroups, piecesOf } from "../../static/js/graph/nesting.js";
-import { FAMILIES } from "../../static/js/graph/families.js";
+import { FAMILIES } from "../../static/js/elements/families.js";
 import { placeUnion } from "../../static/js/graph/places.js";
 import { buildScene } from "../../static/js/graph/scene.js";
-import { layoutMemory } from "../../static/js/memory_map.js";
-import { enabledPipeline, parsePipeline } from "../../static/js/pipeline_text.js";
+import { layoutMemory } from "../../static/js/charts/memory_map.js";
+import { enabledPipeline, parsePipeline } from "../../static/js/text/pipeline_text.js";
 import {
   selectNode,
   selectedBuffers,
   selectedIds,
   selectedKernels,
   shownKernel,
-} from "../../static/js/selection.js";
-import { ownGraphs } from "../../static/js/stages.js";
+} from "../../static/js/state/selection.js";
+import { ownGraphs } from "../../static/js/results/stages.js";
 
 /** @param {string} name */
 const golden = (name) =>
@@ -41,7 +41,7 @@ const layouts = await layoutNested(union, open, async (dots) =>
 );
 const places = placeUnion(union, open, layouts);
 
-/** @param {number} stage @param {import("../../static/js/url.js").View} view */
+/** @param {number} stage @param {import("../../static/js/state/url.js").View} view */
 function sceneOf(stage, view) {
   const row = result.stages[stage];
   const after = graphs.get(row.graph_stage);

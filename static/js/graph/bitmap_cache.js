@@ -174,7 +174,7 @@ function put(context, picture, camera, size) {
 
 /**
  * @param {import("./scene.js").Scene} scene
- * @param {import("../theme.js").Colors} colors
+ * @param {import("../elements/theme.js").Colors} colors
  * @param {Emphasis} emphasis
  * @returns {Paint} the steps that paint a scene without highlights
  */

@@ -12,7 +12,7 @@ const MARGIN_PX = 9;
 /**
  * The keys of the nodes highlighted by other panes.
  * @param {import("./scene.js").Scene | null} scene
- * @param {import("../page.js").Page} page
+ * @param {import("../state/page.js").Page} page
  * @returns {Pointed}
  */
 export function pointedAt(scene, { graph, before, preview, boxed }) {
@@ -35,7 +35,7 @@ export function pointedAt(scene, { graph, before, preview, boxed }) {
  * @param {import("./scene.js").Scene} scene
  * @param {import("./camera.js").Camera} camera
  * @param {import("./camera.js").Size} size
- * @param {import("../theme.js").Colors} colors
+ * @param {import("../elements/theme.js").Colors} colors
  * @param {Pointed} pointed
  */
 export function drawPointed(context, scene, camera, size, colors, { preview, boxed }) {

@@ -1,7 +1,7 @@
 // The camera: the drawing's point at the centre of the canvas, and pixels per unit.
 
 /**
- * @typedef {import("../url.js").Camera} Camera
+ * @typedef {import("../state/url.js").Camera} Camera
  * @typedef {{width: number, height: number}} Size in CSS pixels
  * @typedef {{x: number, y: number, w: number, h: number}} Box centre and size in drawing units
  */

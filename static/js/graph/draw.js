@@ -12,7 +12,7 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @typedef {import("./scene.js").Scene} Scene
  * @typedef {import("./scene.js").SceneNode} SceneNode
  * @typedef {import("./hit.js").Visible} Visible
- * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("../elements/theme.js").Colors} Colors
  *
  * @typedef {object} Emphasis
  * @property {Set<string>} selected keys of nodes

@@ -5,7 +5,7 @@ import { viewBox } from "./hit.js";
 /**
  * @typedef {import("./scene.js").Scene} Scene
  * @typedef {import("./scene.js").SceneEdge} SceneEdge
- * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("../elements/theme.js").Colors} Colors
  * @typedef {import("./draw.js").Emphasis} Emphasis
  * @typedef {{color: string, alpha: number, width: number, dash: number[], arrow: number}} Look
  */

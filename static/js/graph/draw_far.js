@@ -4,7 +4,7 @@
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
  * @typedef {import("./scene.js").SceneEdge} SceneEdge
- * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("../elements/theme.js").Colors} Colors
  */
 
 /** A marked node is never smaller than this, in pixels. */

@@ -4,7 +4,7 @@ import { SIGNS, clip, outline } from "./pen.js";
 
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
- * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("../elements/theme.js").Colors} Colors
  */
 
 /** Height in pixels of a frame's header below which the frame has no text. */

@@ -1,5 +1,5 @@
 // An index of the edges at each node, built once per graph.
-import { synchronously } from "../scheduling.js";
+import { synchronously } from "../elements/scheduling.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph

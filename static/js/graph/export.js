@@ -4,7 +4,7 @@ import { SIGNS } from "./pen.js";
 /**
  * @typedef {import("./scene.js").Scene} Scene
  * @typedef {import("./scene.js").SceneNode} SceneNode
- * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("../elements/theme.js").Colors} Colors
  * @typedef {import("./draw.js").Paint} Paint
  */
 

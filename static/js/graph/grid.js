@@ -1,5 +1,5 @@
 // A uniform grid over boxes, to find those in view or under the pointer without a linear scan.
-import { synchronously } from "../scheduling.js";
+import { synchronously } from "../elements/scheduling.js";
 
 /** @typedef {readonly [left: number, top: number, right: number, bottom: number]} Bounds */
 

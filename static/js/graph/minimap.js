@@ -45,7 +45,7 @@ export function createMap() {
      * @param {Size} size
      * @param {Camera} camera
      * @param {Size} viewSize
-     * @param {import("../theme.js").Colors} colors
+     * @param {import("../elements/theme.js").Colors} colors
      * @param {Set<string>} selected
      */
     draw(context, scene, size, camera, viewSize, colors, selected) {
@@ -69,7 +69,7 @@ export function createMap() {
  * @param {CanvasRenderingContext2D} context
  * @param {Scene} scene
  * @param {Size} size
- * @param {import("../theme.js").Colors} colors
+ * @param {import("../elements/theme.js").Colors} colors
  * @param {Set<string>} selected
  */
 function drawNodes(context, scene, size, colors, selected) {
@@ -98,7 +98,7 @@ function drawNodes(context, scene, size, colors, selected) {
  * @param {Size} size
  * @param {Camera} camera
  * @param {Size} viewSize
- * @param {import("../theme.js").Colors} colors
+ * @param {import("../elements/theme.js").Colors} colors
  */
 function drawView(context, scene, size, camera, viewSize, colors) {
   const { sx, sy, dx, dy } = placement(scene, size);

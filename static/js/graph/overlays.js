@@ -1,7 +1,7 @@
 // Colour overlays of nodes, instead of their family: cost of their kernels, or type, layout, error or
 // device. Pure; the theme defines the colours of classes.
-import { formatError } from "../errors_axis.js";
-import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+import { formatError } from "../charts/errors_axis.js";
+import { formatBytes, formatFlops, formatSeconds } from "../text/format.js";
 
 /**
  * @typedef {import("../wire.js").GraphNode} GraphNode

@@ -1,5 +1,5 @@
 // The places of a union's nodes: the layouts of its open groups nested into each other, once for all stages.
-import { synchronously } from "../scheduling.js";
+import { synchronously } from "../elements/scheduling.js";
 import { gridSteps } from "./grid.js";
 import { nest } from "./nesting.js";
 

@@ -1,5 +1,5 @@
 // The pointer on the drawing: drag to pan, wheel or two fingers to zoom, click to choose.
-import { listen } from "../dom.js";
+import { listen } from "../elements/dom.js";
 import { zoomAt } from "./camera.js";
 
 /**

@@ -1,16 +1,16 @@
 // Builds the scene from the places of the union and the graphs of two stages: every node keeps its
 // place of the union, with its presence and the change by the pass.
-import { marksOf } from "../snapshots.js";
-import { synchronously } from "../scheduling.js";
+import { marksOf } from "../results/snapshots.js";
+import { synchronously } from "../elements/scheduling.js";
 import { edgeIndexSteps } from "./edge_index.js";
-import { asFamily } from "./families.js";
+import { asFamily } from "../elements/families.js";
 import { labelOf, operatorsOf, subOf } from "./labels.js";
 import { pieceSteps } from "./pieces.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
  * @typedef {import("../wire.js").GraphNode} GraphNode
- * @typedef {import("./families.js").Family} Family
+ * @typedef {import("../elements/families.js").Family} Family
  * @typedef {import("./places.js").Place} Place
  * @typedef {import("./places.js").Places} Places
  * @typedef {"same" | "added" | "removed" | "changed"} Status
@@ -64,7 +64,7 @@ const PER_STEP = 512;
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after
- * @param {import("../url.js").View} view
+ * @param {import("../state/url.js").View} view
  * @param {boolean} changed whether the pass changed anything
  * @returns {Scene}
  */
@@ -77,7 +77,7 @@ export function buildScene(places, before, after, view, changed) {
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after
- * @param {import("../url.js").View} view
+ * @param {import("../state/url.js").View} view
  * @param {boolean} changed
  * @returns {Generator<void, Scene>}
  */
@@ -107,7 +107,7 @@ export function* sceneSteps(places, before, after, view, changed) {
 
 /**
  * @param {Pass} pass
- * @param {import("../url.js").View} view
+ * @param {import("../state/url.js").View} view
  * @returns {NodeStates}
  */
 export function statesOfNodes(pass, view) {
@@ -116,7 +116,7 @@ export function statesOfNodes(pass, view) {
 
 /**
  * @param {Pass} pass
- * @param {import("../url.js").View} view
+ * @param {import("../state/url.js").View} view
  * @returns {Generator<void, NodeStates>}
  */
 function* stateSteps({ before, after }, view) {
@@ -221,7 +221,7 @@ function statusOfGroup({ added, removed, changed }, n) {
 /**
  * @param {Places} places
  * @param {Pass} pass
- * @param {import("../url.js").View} view
+ * @param {import("../state/url.js").View} view
  * @returns {Generator<void, SceneEdge[]>}
  */
 function* edgeSteps(places, { before, after }, view) {

@@ -1,28 +1,28 @@
 // The panes next to the graph, in tab order; a `group` is a row of tabs.
-import { keptFindings } from "../beside.js";
-import { codePane } from "./code.js";
-import { mountCompare } from "./compare.js";
-import { mountDevices } from "./devices.js";
-import { mountKernels } from "./kernels.js";
+import { keptFindings } from "../jobs/beside.js";
+import { codePane } from "./kernels/code.js";
+import { mountCompare } from "./compare/compare.js";
+import { mountDevices } from "./devices/devices.js";
+import { mountKernels } from "./kernels/kernels.js";
 import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
-import { mountNumerics } from "./numerics.js";
-import { mountProfile } from "./profile.js";
-import { mountRoofline } from "./roofline.js";
-import { mountStack } from "./stack.js";
-import { mountSteps } from "./steps.js";
-import { mountTargets } from "./targets.js";
-import { mountText } from "./text.js";
-import { mountTiming } from "./timing.js";
-import { mountTuning } from "./tuning.js";
+import { mountNumerics } from "./numerics/numerics.js";
+import { mountProfile } from "./times/profile.js";
+import { mountRoofline } from "./times/roofline.js";
+import { mountStack } from "./shell/stack.js";
+import { mountSteps } from "./passes/steps.js";
+import { mountTargets } from "./kernels/targets.js";
+import { mountText } from "./passes/text.js";
+import { mountTiming } from "./times/timing.js";
+import { mountTuning } from "./tuning/tuning.js";
 
 /**
- * @typedef {import("../page.js").PageState} PageState
+ * @typedef {import("../state/page.js").PageState} PageState
  * @typedef {{id: string, group: string}} Named `pane.ID` and `pane-group.GROUP` are words (templates/words/panes.html)
  * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows results of a job
- * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../work.js").Work) => () => void}} Working
+ * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../server/work.js").Work) => () => void}} Working
  *   is nothing without asking the server for work
- * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../beside.js").Findings) => () => void, kind: string}} Finding
+ * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../jobs/beside.js").Findings) => () => void, kind: string}} Finding
  *   shows findings of a job of this kind; in read-only views, only if such a job is kept
  * @typedef {Reading | Working | Finding} Pane
  */
@@ -52,7 +52,7 @@ export const PANES = [
 
 /**
  * The panes of a page; in read-only views, those that only read and those with kept findings.
- * @param {import("../page.js").Page} page
+ * @param {import("../state/page.js").Page} page
  */
 export const panesOf = ({ work, beside }) =>
   PANES.filter(

@@ -1,18 +1,18 @@
 // The memory plan of the arena: every buffer, by lifetime and offset.
-import { clone, el, listen, part, partOf } from "../dom.js";
-import { drawMemory } from "../draw_memory.js";
-import { bar, figure } from "../figures.js";
-import { formatBytes, formatCount, formatPercent } from "../format.js";
+import { clone, el, listen, part, partOf } from "../elements/dom.js";
+import { drawMemory } from "../charts/draw_memory.js";
+import { bar, figure } from "../elements/figures.js";
+import { formatBytes, formatCount, formatPercent } from "../text/format.js";
 import { createPainter } from "../graph/canvas.js";
-import { atFullest, idleShare, layoutMemory, liveBytes, nextBuffer, rectAt } from "../memory_map.js";
-import { selectValues, selectedBuffers } from "../selection.js";
-import { together } from "../state.js";
-import { colors } from "../theme.js";
-import { word } from "../words.js";
-import { mountLaunchOrder } from "./launch_order.js";
-import { arrowOf, pointOn } from "./pointing.js";
-import { mountPreview } from "./preview.js";
-import { mountTable } from "./table.js";
+import { atFullest, idleShare, layoutMemory, liveBytes, nextBuffer, rectAt } from "../charts/memory_map.js";
+import { selectValues, selectedBuffers } from "../state/selection.js";
+import { together } from "../state/state.js";
+import { colors } from "../elements/theme.js";
+import { word } from "../text/words.js";
+import { mountLaunchOrder } from "./kernels/launch_order.js";
+import { arrowOf, pointOn } from "./graph/pointing.js";
+import { mountPreview } from "./passes/preview.js";
+import { mountTable } from "./shell/table.js";
 
 /**
  * @typedef {import("../wire.js").Buffer} Buffer
@@ -24,7 +24,7 @@ const MOST_CULPRITS = 8;
 
 /**
  * @param {HTMLElement} root
- * @param {import("../page.js").PageState} state
+ * @param {import("../state/page.js").PageState} state
  * @returns {() => void}
  */
 export function mountMemory(root, state) {

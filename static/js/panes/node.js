@@ -1,20 +1,20 @@
 // The selected node: definition, origin, and products.
-import { foldOf } from "../bindings.js";
-import { clone, closest, el, listen, part } from "../dom.js";
-import { formatBytes } from "../format.js";
-import { asFamily } from "../graph/families.js";
-import { paragraphs, prose } from "../prose.js";
-import { fallbackNodes } from "../running.js";
-import { selectKernel, selectNode, selectedIds } from "../selection.js";
-import { marksOf } from "../snapshots.js";
-import { ownGraphs } from "../stages.js";
-import { together } from "../state.js";
-import { word } from "../words.js";
-import { madeOf } from "./made_of.js";
-import { verdictsSection } from "./verdicts.js";
+import { foldOf } from "../state/bindings.js";
+import { clone, closest, el, listen, part } from "../elements/dom.js";
+import { formatBytes } from "../text/format.js";
+import { asFamily } from "../elements/families.js";
+import { paragraphs, prose } from "../elements/prose.js";
+import { fallbackNodes } from "../results/running.js";
+import { selectKernel, selectNode, selectedIds } from "../state/selection.js";
+import { marksOf } from "../results/snapshots.js";
+import { ownGraphs } from "../results/stages.js";
+import { together } from "../state/state.js";
+import { word } from "../text/words.js";
+import { madeOf } from "./passes/made_of.js";
+import { verdictsSection } from "./passes/verdicts.js";
 
 /**
- * @typedef {import("../page.js").Page} Page
+ * @typedef {import("../state/page.js").Page} Page
  * @typedef {import("../wire.js").GraphNode} GraphNode
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
@@ -24,7 +24,7 @@ const STEPS_ASKED = 5000;
 
 /**
  * @param {HTMLElement} root
- * @param {import("../page.js").PageState} state
+ * @param {import("../state/page.js").PageState} state
  * @returns {() => void}
  */
 export function mountNode(root, state) {
@@ -77,7 +77,7 @@ export function mountNode(root, state) {
 
 /**
  * Open the step of a verdict.
- * @param {import("../page.js").PageState} state
+ * @param {import("../state/page.js").PageState} state
  * @param {DOMStringMap} data
  */
 async function goToStep(state, { stage, rule, ledgerAt, outcome }) {
@@ -110,7 +110,7 @@ function selectedNodes(page) {
 /**
  * @param {GraphNode} node
  * @param {StageGraph} graph
- * @param {import("../page.js").PageState} state
+ * @param {import("../state/page.js").PageState} state
  */
 function sectionOf(node, graph, state) {
   const page = state.get();

@@ -11,7 +11,7 @@ import {
   piecesOf,
   toggle,
 } from "../../../static/js/graph/nesting.js";
-import { synchronously } from "../../../static/js/scheduling.js";
+import { synchronously } from "../../../static/js/elements/scheduling.js";
 
 // x -> [ a -> ( b -> c ) ] -> y, and x -> y; the inner group is g1.
 const group = { label: "layer", times: 1, kind: /** @type {const} */ ("scope"), width: 176, height: 48 };

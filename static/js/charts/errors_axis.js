@@ -1,0 +1,104 @@
+// Errors on a logarithmic axis, and their text. Pure.
+
+/**
+ * @typedef {import("../wire.js").CheckedStage} CheckedStage
+ * @typedef {import("../wire.js").Numerics} Numerics
+ *
+ * @typedef {object} Axis
+ * @property {number} least power of ten at which the axis begins
+ * @property {number} most power of ten at which it ends
+ */
+
+/** Width reserved before the axis for an error of 0. */
+const BEFORE = 0.07;
+
+/**
+ * The powers of ten around all errors and the tolerance.
+ * @param {Numerics} found
+ * @returns {Axis}
+ */
+export function axisOf({ rows, program, allowed }) {
+  const runs = program ? [...rows, program] : rows;
+  const errors = runs.flatMap((each) => [each.relative_error, each.wide_error]);
+  const positive = errors.filter((each) => each !== null && each > 0);
+  const all = [...positive, allowed].map((each) => Math.log10(Number(each)));
+  return { least: Math.floor(Math.min(...all) - 0.3), most: Math.ceil(Math.max(...all) + 0.3) };
+}
+
+/**
+ * The position of an error, between 0 and 1; NaN at the end.
+ * @param {Axis} axis
+ * @param {number | null} error
+ */
+export function shareOf({ least, most }, error) {
+  if (error === null) return 1;
+  if (error <= 0) return 0;
+  const share = (Math.log10(error) - least) / (most - least);
+  return BEFORE + (1 - BEFORE) * Math.min(Math.max(share, 0), 1);
+}
+
+/**
+ * Powers of ten to label on the axis, at most `most`.
+ * @param {Axis} axis
+ * @param {number} most
+ */
+export function ticksOf({ least, most: end }, most = 6) {
+  const every = Math.max(1, Math.ceil((end - least) / most));
+  return Array.from({ length: Math.floor((end - least) / every) + 1 }, (_, i) => least + i * every);
+}
+
+/**
+ * The stages to plot: those whose pass changed the graph, and the current one.
+ * @param {CheckedStage[]} rows
+ * @param {number} stage
+ */
+export function shownStages(rows, stage) {
+  return rows.filter((each) => each.changed || each.stage === stage || each.mark === "wrong");
+}
+
+/**
+ * Format an error: "2.1e-7".
+ * @param {number | null} error
+ * @param {number} digits after the point
+ */
+export function formatError(error, digits = 1) {
+  if (error === null) return "∞";
+  if (error === 0) return "0";
+  const text = error.toExponential(digits).replace("e+", "e");
+  return text.replace(/\.0+e/, "e").replace(/e0$/, "");
+}
+
+/**
+ * Round an error up to one digit: "3e-7" for 2.1e-7.
+ * @param {number} error
+ */
+export function atMost(error) {
+  if (error === 0) return "0";
+  const power = Math.floor(Math.log10(error));
+  const digit = Math.ceil(error / 10 ** power - 1e-9);
+  return formatError(digit * 10 ** power, 0);
+}
+
+/**
+ * Sort values by decreasing error, NaN first.
+ * @param {import("../wire.js").CheckedValue[]} values
+ */
+export function worstFirst(values) {
+  const size = (/** @type {number | null} */ error) => error ?? Infinity;
+  return [...values].sort((a, b) => {
+    const [x, y] = [size(a.relative_error), size(b.relative_error)];
+    return x === y ? 0 : y - x;
+  });
+}
+
+const FLOPS_AT_ONCE = 2e7;
+const NODES_AT_ONCE = 100;
+
+/**
+ * Whether a check takes about 1 s, short enough to start without a click.
+ * @param {import("../wire.js").Result} result
+ */
+export function isQuick({ complete, kernels, model }) {
+  const flops = kernels.reduce((sum, each) => sum + each.flops, 0);
+  return complete && flops <= FLOPS_AT_ONCE && model.n_nodes <= NODES_AT_ONCE;
+}

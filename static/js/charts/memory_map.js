@@ -1,0 +1,197 @@
+// Layout of the memory plan: steps to the right, offsets upwards; below, the live bytes of each step.
+
+/**
+ * @typedef {import("../wire.js").Memory} Memory
+ * @typedef {import("../wire.js").Buffer} Buffer
+ * @typedef {{buffer: Buffer, x: number, y: number, w: number, h: number}} Rect
+ * @typedef {{before: number, after: number, x1: number, x2: number, y: number}} Edge from the end of
+ *   a buffer to the start of its successor in the same memory
+ * @typedef {{left: number, top: number, right: number, bottom: number}} Box
+ * @typedef {{x: number, y: number}} Point
+ *
+ * @typedef {object} MemoryMap
+ * @property {Rect[]} rects
+ * @property {Edge[]} edges
+ * @property {Box} plot
+ * @property {Box} below area of the curves
+ * @property {Point[]} live corners of the curve of live bytes
+ * @property {Point[]} used corners of the curve of bytes occupied
+ * @property {{x: number, y: number}} fullest the middle of the step with most live bytes
+ * @property {number} peakY
+ * @property {number} boundY
+ * @property {{y: number, bytes: number}[]} byteTicks
+ * @property {{x: number, step: number}[]} stepTicks
+ */
+
+const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
+/** Share of the height for the curves, and their distance from the map in pixels. */
+const CURVES = { share: 0.24, apart: 16 };
+
+/**
+ * @param {Memory} memory
+ * @param {{width: number, height: number}} size in pixels
+ * @returns {MemoryMap}
+ */
+export function layoutMemory(memory, size) {
+  const right = Math.max(MARGIN.left + 1, size.width - MARGIN.right);
+  const bottom = Math.max(MARGIN.top + 1, size.height - MARGIN.bottom);
+  const high = (bottom - MARGIN.top) * CURVES.share;
+  const apart = Math.min(CURVES.apart, high / 2);
+  const below = { left: MARGIN.left, top: bottom - high + apart, right, bottom };
+  const plot = { left: MARGIN.left, top: MARGIN.top, right, bottom: bottom - high };
+  const nSteps = Math.max(1, memory.n_steps, ...memory.buffers.map((b) => b.end));
+  const top = Math.max(1, memory.peak_bytes, memory.lower_bound_bytes);
+  const x = (/** @type {number} */ step) => plot.left + ((plot.right - plot.left) * step) / nSteps;
+  const over = (/** @type {Box} */ box) => (/** @type {number} */ bytes) =>
+    box.bottom - ((box.bottom - box.top) * bytes) / top;
+  const [y, yBelow] = [over(plot), over(below)];
+  const byNumber = new Map(memory.buffers.map((buffer) => [buffer.buffer, buffer]));
+  return {
+    plot,
+    below,
+    rects: memory.buffers.map((buffer) => ({
+      buffer,
+      x: x(buffer.start),
+      y: y(buffer.offset + buffer.size),
+      w: x(buffer.end) - x(buffer.start),
+      h: y(buffer.offset) - y(buffer.offset + buffer.size),
+    })),
+    edges: memory.handovers.flatMap(({ before, after }) => {
+      const [from, to] = [byNumber.get(before), byNumber.get(after)];
+      return from && to
+        ? [{ before, after, x1: x(from.end), x2: x(to.start), y: y(sharedMiddle(from, to)) }]
+        : [];
+    }),
+    live: corners(memory.live_bytes, x, yBelow),
+    used: corners(memory.used_bytes, x, yBelow),
+    fullest: {
+      x: x(memory.fullest_step + 0.5),
+      y: yBelow(liveBytes(memory)),
+    },
+    peakY: y(memory.peak_bytes),
+    boundY: y(memory.lower_bound_bytes),
+    byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48)), 1024).map(
+      (bytes) => ({ y: y(bytes), bytes }),
+    ),
+    stepTicks: niceTicks(nSteps, Math.max(2, Math.floor((plot.right - plot.left) / 70)), 10).map(
+      (step) => ({ x: x(step), step }),
+    ),
+  };
+}
+
+/**
+ * The middle byte of the overlap of two buffers.
+ * @param {Buffer} a
+ * @param {Buffer} b
+ * @returns {number}
+ */
+function sharedMiddle(a, b) {
+  return (Math.max(a.offset, b.offset) + Math.min(a.offset + a.size, b.offset + b.size)) / 2;
+}
+
+/**
+ * The corners of a step curve.
+ * @param {number[]} bytes by step
+ * @param {(step: number) => number} x
+ * @param {(bytes: number) => number} y
+ * @returns {Point[]}
+ */
+function corners(bytes, x, y) {
+  return bytes.flatMap((each, step) => [
+    { x: x(step), y: y(each) },
+    { x: x(step + 1), y: y(each) },
+  ]);
+}
+
+/**
+ * Round tick values from 0 to a limit, in at most `n` intervals.
+ * @param {number} limit
+ * @param {number} n
+ * @param {number} base 10, or 1024 for bytes
+ * @returns {number[]}
+ */
+export function niceTicks(limit, n, base) {
+  const unit = base === 10 ? 1 : base ** Math.max(0, Math.floor(Math.log(limit) / Math.log(base)));
+  const fine = [
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 250,
+    500, 1000, 2000, 5000, 10000,
+  ];
+  const steps =
+    base === 10
+      ? fine.filter((each) => each >= 1 && Number.isInteger(each))
+      : fine.map((each) => each * unit);
+  const step = steps.find((each) => limit / each <= n) ?? limit;
+  const ticks = [];
+  for (let at = 0; at <= limit * 1.0001; at += step) ticks.push(at);
+  return ticks;
+}
+
+/**
+ * The smallest rectangle at a point; zero-sized buffers are never hit.
+ * @param {Rect[]} rects
+ * @param {{x: number, y: number}} point
+ * @returns {Rect | null}
+ */
+export function rectAt(rects, point) {
+  let best = null;
+  for (const rect of rects) {
+    const inside =
+      point.x >= rect.x &&
+      point.x < rect.x + rect.w &&
+      point.y >= rect.y &&
+      point.y < rect.y + rect.h;
+    if (inside && (!best || rect.w * rect.h < best.w * best.h)) best = rect;
+  }
+  return best;
+}
+
+/**
+ * The target of an arrow key: left and right in time, up and down among live buffers.
+ * @param {Memory} memory
+ * @param {number} from index of a buffer, -1 for none
+ * @param {"left" | "right" | "up" | "down"} direction
+ * @returns {number}
+ */
+export function nextBuffer({ buffers }, from, direction) {
+  const here = buffers.find((each) => each.buffer === from);
+  const inTime = [...buffers].sort((a, b) => a.start - b.start || a.offset - b.offset);
+  if (!here) return inTime[0]?.buffer ?? -1;
+  if (direction === "left" || direction === "right") {
+    const at = inTime.indexOf(here) + (direction === "right" ? 1 : -1);
+    return inTime[at]?.buffer ?? from;
+  }
+  const alive = buffers
+    .filter((each) => each.start < here.end && here.start < each.end)
+    .sort((a, b) => a.offset - b.offset);
+  return alive[alive.indexOf(here) + (direction === "up" ? 1 : -1)]?.buffer ?? from;
+}
+
+/**
+ * The live buffers of the peak step, largest first.
+ * @param {Memory} memory
+ * @returns {Buffer[]}
+ */
+export function atFullest({ buffers, fullest_step }) {
+  return buffers
+    .filter((each) => each.size > 0 && each.start <= fullest_step && fullest_step < each.end)
+    .sort((a, b) => b.size - a.size || a.buffer - b.buffer);
+}
+
+/**
+ * The peak of live bytes.
+ * @param {Memory} memory
+ * @returns {number}
+ */
+export function liveBytes({ live_bytes, fullest_step }) {
+  return live_bytes[fullest_step] ?? 0;
+}
+
+/**
+ * The share of occupied bytes that are not live, over all steps: holes below the highest buffer.
+ * @param {Memory} memory
+ * @returns {number}
+ */
+export function idleShare({ live_bytes, used_bytes }) {
+  const sum = (/** @type {number[]} */ bytes) => bytes.reduce((total, each) => total + each, 0);
+  return sum(used_bytes) ? 1 - sum(live_bytes) / sum(used_bytes) : 0;
+}

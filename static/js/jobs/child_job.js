@@ -1,0 +1,53 @@
+// A job that a pane starts about the compilation: submitted, followed to its end, cancelled.
+import { ApiError, api, follow } from "../server/api.js";
+
+/** @typedef {import("../wire.js").Job} Job */
+
+const AGAIN_MS = 1000;
+
+/**
+ * @param {() => Promise<Job>} submit
+ * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal one
+ * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` resolves on success or cancellation
+ */
+export function childJob(submit, onEvent) {
+  let unfollow = () => {};
+  let over = false;
+
+  /** @param {Job} job @returns {Promise<Job>} */
+  function ended(job) {
+    return new Promise((resolve, reject) => {
+      const ask = () => api.job(job.id).then(settle, reject);
+      /** @param {Job} now */
+      function settle(now) {
+        if (now.state === "failed" && now.error) reject(new ApiError(200, now.error));
+        else if (now.state === "succeeded" || now.state === "cancelled") resolve(now);
+        else setTimeout(listenTo, AGAIN_MS); // the server has no stream free
+      }
+      function listenTo() {
+        unfollow = follow(job.id, (name, data) => {
+          if (["finished", "failed", "cancelled", "lost"].includes(name)) void ask();
+          else onEvent(name, data, job.id);
+        });
+      }
+      if (job.state === "succeeded") resolve(job);
+      else listenTo();
+    });
+  }
+
+  const submitted = submit();
+  const id = submitted.then((job) => job.id);
+  id.catch(() => {}); // `done` carries the reason of a refusal
+  return {
+    id,
+    done: submitted.then(ended).finally(() => {
+      over = true;
+      unfollow();
+    }),
+    /** Stop listening; the job continues. */
+    leave: () => unfollow(),
+    cancel() {
+      if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// Opens and closes groups of the drawing: by click, by key, for search results.
+import { listen, part } from "../../elements/dom.js";
+import { openGroups, pathsOf, toggle } from "../../graph/nesting.js";
+import { together } from "../../state/state.js";
+
+/**
+ * @typedef {import("../../wire.js").Union} Union
+ * @typedef {import("../../graph/scene.js").SceneNode} SceneNode
+ *
+ * @typedef {object} Groups
+ * @property {(group: SceneNode) => void} toggle
+ * @property {(box: SceneNode | null) => void} toggleAt the group itself, or the one around a node
+ * @property {(id: string) => string[]} toggledFor toggles that make a node visible
+ * @property {() => void} openAll
+ * @property {() => void} closeAll
+ * @property {() => void} show updates the buttons
+ * @property {() => void} stop
+ */
+
+/**
+ * @param {HTMLElement} root of the graph
+ * @param {import("../../state/page.js").PageState} state
+ * @param {{union: () => Union | null, frame: (key: string) => SceneNode | null, hold: (key: string) => void}} hooks
+ *   `hold`: fix the group's place on the screen
+ * @returns {Groups}
+ */
+export function mountGroups(root, state, { union, frame, hold }) {
+  const set = (/** @type {string[]} */ keys, /** @type {boolean} */ open) => {
+    const drawn = union();
+    if (drawn) state.set({ open: toggle(drawn, state.get().open, keys, open) });
+  };
+  const all = (/** @type {boolean} */ open) => () =>
+    set((union()?.groups ?? []).map(({ key }) => key), open);
+
+  /** Toggle a group relative to the last request, possibly not drawn yet. */
+  function toggleGroup(/** @type {SceneNode} */ { key }) {
+    const drawn = union();
+    if (!drawn) return;
+    hold(key);
+    set([key], !openGroups(drawn, state.get().open).has(key));
+  }
+
+  function toggledFor(/** @type {string} */ id) {
+    const drawn = union();
+    const node = drawn?.nodes.find((each) => each.id === id);
+    const around = (drawn && node && pathsOf(drawn).get(node.group)) ?? [];
+    return drawn ? toggle(drawn, state.get().open, around, true) : state.get().open;
+  }
+
+  /** Show the buttons only if there are groups. */
+  function show() {
+    const drawn = union();
+    const n = drawn?.groups.length ?? 0;
+    const open = drawn ? openGroups(drawn, state.get().open).size : 0;
+    part(root, "groups").hidden = n === 0;
+    part(root, "open-groups").toggleAttribute("disabled", open === n);
+    part(root, "close-groups").toggleAttribute("disabled", open === 0);
+    part(root, "stage").dataset.groups = `${open}/${n}`;
+  }
+
+  const [openAll, closeAll] = [all(true), all(false)];
+  const stop = together(
+    listen(part(root, "open-groups"), { click: openAll }),
+    listen(part(root, "close-groups"), { click: closeAll }),
+    state.watch(["open"], show),
+  );
+  return {
+    toggle: toggleGroup,
+    toggleAt(box) {
+      const group = box && box.node === null ? box : frame(box?.around.at(-1) ?? "");
+      if (group) toggleGroup(group);
+    },
+    toggledFor,
+    openAll,
+    closeAll,
+    show,
+    stop,
+  };
+}

@@ -1,0 +1,226 @@
+// Findings of a check as sentences and tables: the pass that changed the numbers, the program, rewrites.
+import { el } from "../../elements/dom.js";
+import { formatError } from "../../charts/errors_axis.js";
+import { figure } from "../../elements/figures.js";
+import { formatCount, formatSeconds } from "../../text/format.js";
+import { word } from "../../text/words.js";
+
+/**
+ * @typedef {import("../../wire.js").Numerics} Numerics
+ * @typedef {import("../../wire.js").CheckedStage} CheckedStage
+ */
+
+/** Factor over the first change above which the largest change is also reported. */
+const MUCH_MORE = 10;
+
+/**
+ * The first pass that changed a number, and the first beyond the tolerance.
+ * @param {Numerics} found
+ * @param {import("../../state/page.js").Checking["state"]} how state of the check
+ * @returns {HTMLElement[]}
+ */
+export function leadOf({ rows, first_moved, first_wrong, allowed, broken, program }, how) {
+  const row = (/** @type {number | null} */ stage) => rows.find((each) => each.stage === stage);
+  const [moved, wrong] = [row(first_moved), row(first_wrong)];
+  const lines = [];
+  if (broken) lines.push(el("p", { class: "numerics-wrong" }, word("numerics.broken", { why: broken })));
+  if (wrong)
+    lines.push(
+      el(
+        "p",
+        { class: "numerics-wrong" },
+        "⚠ ",
+        ...(wrong.stage === 0
+          ? [word("numerics.imported-wrong")]
+          : [word("numerics.first-wrong"), " ", link(wrong)]),
+        ": ",
+        wrong.objection || word("numerics.off-by", { error: formatError(wrong.relative_error), allowed: formatError(allowed) }),
+      ),
+    );
+  if (program?.mark === "wrong")
+    lines.push(el("p", { class: "numerics-wrong" }, "⚠ ", word("numerics.program-wrong", { error: formatError(program.relative_error), allowed: formatError(allowed) })));
+  if (moved)
+    lines.push(
+      el(
+        "p",
+        {},
+        word("numerics.first-moved"),
+        " ",
+        link(moved),
+        ": ",
+        word("numerics.moved-by", { moved: formatError(moved.moved), allowed: formatError(allowed) }),
+      ),
+    );
+  const most = rows.reduce((a, b) => ((b.moved ?? 0) > (a.moved ?? 0) ? b : a), rows[0]);
+  if (moved && (most.moved ?? 0) > MUCH_MORE * (moved.moved ?? Infinity))
+    lines.push(
+      el(
+        "p",
+        {},
+        word("numerics.most-moved"),
+        " ",
+        link(most),
+        ": ",
+        word("numerics.most-moved-by", { moved: formatError(most.moved) }),
+      ),
+    );
+  if (!moved && how === "done" && !broken) lines.push(el("p", {}, word("numerics.never-moved")));
+  return lines;
+}
+
+/** @param {CheckedStage} row */
+function link({ stage, name }) {
+  const button = el("button", { type: "button", class: "link-button mono" }, `${stage} ${name}`);
+  button.dataset.stage = String(stage);
+  return button;
+}
+
+/**
+ * @param {Numerics} found
+ * @returns {HTMLElement[]}
+ */
+export function programOf({ program, no_program, yardstick }) {
+  if (!program)
+    return no_program ? [el("p", { class: "muted" }, word("numerics.no-program", { why: no_program }))] : [];
+  return [
+    el("h3", {}, word("numerics.program-title")),
+    el(
+      "dl",
+      { class: "memory-figures" },
+      figure(yardstick === "reference" ? "numerics.against-ours" : "numerics.against-onnx", formatError(program.relative_error)),
+      figure("numerics.against-f64", program.wide_error === null ? "–" : formatError(program.wide_error)),
+      figure("numerics.ulps", program.ulps === null ? "–" : formatUlps(program.ulps)),
+    ),
+    ...(program.outputs.length > 1
+      ? [
+          el(
+            "table",
+            { class: "table" },
+            el("caption", { class: "visually-hidden" }, word("numerics.outputs")),
+            el("thead", {}, el("tr", {}, ...["output", "error", "wide", "ulps"].map((key, i) =>
+              el("th", { scope: "col", class: i ? "number" : "" }, word(`numerics-column.${key}`))))),
+            el("tbody", {}, ...program.outputs.map((each) =>
+              el("tr", {},
+                el("td", { class: "mono wrap" }, each.name, each.note ? ` (${each.note})` : ""),
+                el("td", { class: "number" }, formatError(each.relative_error)),
+                el("td", { class: "number" }, each.wide_error === null ? "–" : formatError(each.wide_error)),
+                el("td", { class: "number" }, each.ulps === null ? "–" : formatUlps(each.ulps))))),
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** @param {number} ulps */
+export function formatUlps(ulps) {
+  return ulps < 1e4 ? formatCount(Number(ulps.toPrecision(3))) : formatError(ulps);
+}
+
+/**
+ * @param {Numerics} found
+ * @returns {HTMLElement[]}
+ */
+export function rewritesOf({ rewrites, bisect_command, first_wrong, broken }) {
+  const bisect = [
+    el("p", {}, word("numerics.bisect")),
+    el("pre", { class: "code wrap" }, el("code", {}, bisect_command)),
+  ];
+  const broke = first_wrong !== null || broken !== "";
+  if (!rewrites) return broke ? bisect : [];
+  const { n_applied, n_judged, wrong } = rewrites;
+  const says = wrong.length ? "numerics.rewrites-wrong" : "numerics.rewrites";
+  return [
+    el("h3", {}, word("numerics.rewrites-title")),
+    el("p", {}, word(says, { n: wrong.length, applied: formatCount(n_applied), judged: formatCount(n_judged) })),
+    ...(wrong.length
+      ? [
+          el(
+            "ul",
+            { class: "numerics-rewrites" },
+            ...wrong.map((each) => {
+              const button = el("button", { type: "button", class: "link-button mono" }, `${each.rule} → ${each.at}`);
+              button.dataset.stage = String(each.stage);
+              if (each.step >= 0) button.dataset.step = `${each.stage}:${each.step}`;
+              return el("li", {}, "⚠ ", button, " ", word("numerics.rewrite-wrong", { pass: each.pass_name, kind: each.kind, why: each.objection }));
+            }),
+          ),
+        ]
+      : []),
+    ...(broke || wrong.length ? bisect : []),
+  ];
+}
+
+/**
+ * The method, and the equivalent command.
+ * @param {Numerics} found
+ * @returns {HTMLElement[]}
+ */
+export function methodOf(found) {
+  const { yardstick, note, seed, kinds, narrow, n_narrow, in_codes, check_command } = found;
+  const lines = [
+    word(yardstick === "reference" ? "numerics.method-ours" : "numerics.method-onnx", { seed }),
+    note,
+    kinds.length > 1 ? word("numerics.kinds", { kinds: kinds.join(", ") }) : "",
+    in_codes ? word("numerics.codes") : "",
+    n_narrow ? word("numerics.narrow", { n: n_narrow, names: narrow.join(", ") }) : "",
+  ];
+  return [
+    el("h3", {}, word("numerics.method")),
+    ...lines.filter(Boolean).map((line) => el("p", { class: "muted" }, line)),
+    el("pre", { class: "code wrap" }, el("code", {}, check_command)),
+  ];
+}
+
+/**
+ * The plot as a table, with every pass.
+ * @param {(row: CheckedStage) => void} onPick
+ */
+export function stageTable(onPick) {
+  return {
+    name: /** @type {const} */ ("numerics-stages"),
+    caption: word("numerics.caption"),
+    keyOf: (/** @type {CheckedStage} */ row) => String(row.stage),
+    onPick,
+    columns: [
+      {
+        id: "stage",
+        title: word("numerics-column.stage"),
+        cell: (/** @type {CheckedStage} */ row) =>
+          el("button", { type: "button", class: "link-button mono" }, `${row.stage} ${row.stage ? row.name : word("passes.imported")}`),
+        order: (/** @type {CheckedStage} */ row) => -row.stage,
+        whole: true,
+      },
+      {
+        id: "verdict",
+        title: word("numerics-column.verdict"),
+        cell: (/** @type {CheckedStage} */ row) =>
+          row.changed ? word(`numerics-verdict.${row.mark}`) : word("passes.unchanged"),
+        order: (/** @type {CheckedStage} */ row) => row.mark,
+        whole: true,
+      },
+      numeric("error", (row) => row.relative_error, formatError),
+      numeric("wide", (row) => row.wide_error, formatError, true),
+      numeric("ulps", (row) => row.ulps, (ulps) => formatUlps(ulps ?? 0), true),
+      numeric("moved", (row) => (row.has_moved ? row.moved : 0), formatError),
+      numeric("n-moved", (row) => row.n_moved, (n) => formatCount(n ?? 0)),
+      numeric("time", (row) => row.seconds, (seconds) => (seconds ? formatSeconds(seconds) : "")),
+    ],
+  };
+}
+
+/**
+ * @param {string} key
+ * @param {(row: CheckedStage) => number | null} of
+ * @param {(value: number | null) => string} format
+ * @param {boolean} [absent] whether null means absent instead of NaN
+ */
+function numeric(key, of, format, absent = false) {
+  return {
+    id: key,
+    title: word(`numerics-column.${key}`),
+    hint: word(`numerics-hint.${key}`),
+    cell: (/** @type {CheckedStage} */ row) => (absent && of(row) === null ? "–" : format(of(row))),
+    order: (/** @type {CheckedStage} */ row) => of(row) ?? (absent ? -1 : Infinity),
+    number: true,
+  };
+}

@@ -1,0 +1,26 @@
+// Previews the item under the pointer, in a list or picture, in the drawing; a click pins it.
+import { listen } from "../../elements/dom.js";
+import { together } from "../../state/state.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../state/page.js").PageState} state
+ * @param {(event: PointerEvent) => readonly string[]} originsAt the ONNX nodes of the item there
+ * @returns {() => void}
+ */
+export function mountPreview(root, state, originsAt) {
+  let told = "";
+  const tell = (/** @type {readonly string[]} */ origins) => {
+    const key = origins.join("\n");
+    if (key === told) return;
+    told = key;
+    state.set({ preview: [...origins] });
+  };
+  return together(
+    listen(root, {
+      pointermove: (event) => tell(originsAt(event)),
+      pointerleave: () => tell([]),
+    }),
+    () => tell([]),
+  );
+}

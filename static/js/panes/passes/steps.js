@@ -1,0 +1,382 @@
+// The ledger of a pass: every applied rewrite, and every declined one with its reason.
+import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
+import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
+import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
+import { paragraphs, prose } from "../../elements/prose.js";
+import { selectValues, selectedIds } from "../../state/selection.js";
+import { inSlices } from "../../elements/slices.js";
+import { together } from "../../state/state.js";
+import { secondOf } from "../../state/url.js";
+import { word } from "../../text/words.js";
+import { mountPreview } from "./preview.js";
+import { showProblem } from "../shell/problem.js";
+import { asProblem } from "../../jobs/compile.js";
+
+/** @typedef {import("../../wire.js").Step} Step */
+
+/** Steps shown at first, and added by each click on Show more. */
+const CHUNK = 150;
+/** Steps built per task, each a dozen elements: first those in view, then more. */
+const SLICES = { first: 12, size: 30 };
+const ASK = 5000;
+/** Maximum time, in milliseconds, that the steps of the previous pass stay visible. */
+const WAIT_AFTER_MS = 400;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../state/page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountSteps(root, state) {
+  root.replaceChildren(clone("pane-steps"));
+  const list = part(root, "list");
+  const outcomes = part(root, "outcomes");
+  const rule = partOf(root, "rule", HTMLSelectElement);
+  const selectedOnly = partOf(root, "selected-only", HTMLInputElement);
+  const more = part(root, "more");
+  let request = 0;
+  let limit = CHUNK;
+  /** The opened step, -1 for none. */
+  const openedStep = () => secondOf(state.get().step, state.get().stage);
+  /** @type {Step[]} */
+  let steps = [];
+  let total = 0;
+  let stopMaking = () => {};
+  /** Whether the opened step must still be scrolled into view. */
+  let isSought = false;
+
+  const fits = (/** @type {Step} */ step) => {
+    const { outcome } = state.get();
+    return (
+      (outcome === "all" || step.outcome === outcome) &&
+      (rule.value === "" || step.rule === rule.value) &&
+      (!isOn(state, "steps-selected") || isSelected(step))
+    );
+  };
+
+  /** @type {Set<string>} values of the selected nodes, before and after the pass */
+  let values = new Set();
+  const isSelected = (/** @type {Step} */ step) =>
+    values.has(step.at) ||
+    step.took.some((v) => values.has(v)) ||
+    step.made.some((v) => values.has(v));
+
+  /** @param {number} [kept] number of steps to keep at the start of the list */
+  function show(kept = 0) {
+    const { pipelines, result, stage } = state.get();
+    const chosen = steps.filter(fits);
+    stopMaking();
+    if (kept === 0) list.replaceChildren();
+    stopMaking = inSlices(
+      Math.min(limit, chosen.length) - kept,
+      (start, end) => {
+        const made = chosen.slice(kept + start, kept + end).map((step) => item(step));
+        list.append(...made);
+        const opened = isSought && made.find((each) => each.querySelector("[aria-expanded=true]"));
+        if (!opened) return;
+        isSought = false;
+        reveal(opened);
+      },
+      SLICES,
+    );
+    if (steps.length === 0 && stage === 0 && result) list.append(imported(result));
+    else if (steps.length === 0) {
+      const key = result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
+      list.append(el("li", { class: "pane-empty" }, word(key)));
+    } else if (chosen.length === 0)
+      list.append(el("li", { class: "pane-empty" }, word("steps.none-fit")));
+    const hidden = Math.max(0, chosen.length - limit) + (total - steps.length);
+    more.hidden = hidden <= 0;
+    part(more, "show-more").textContent = word("steps.more", {
+      n: hidden,
+      count: formatCount(hidden),
+    });
+    const words = paragraphs(
+      pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "",
+    );
+    part(root, "words").replaceChildren(...words.map((text) => prose(text)));
+    part(root, "words").hidden = words.length === 0;
+  }
+
+  /** Computed on demand: a pass has thousands of steps. @type {WeakMap<Step, string[]>} */
+  const origins = new WeakMap();
+
+  function originsOf(/** @type {Step} */ step) {
+    const { graph, before } = state.get();
+    const found = origins.get(step) ?? selectValues([graph, before], [...step.made, step.at, ...step.took]).selection;
+    if (graph) origins.set(step, found);
+    return found;
+  }
+
+  function item(/** @type {Step} */ step) {
+    const index = steps.indexOf(step);
+    const button = row(step, index, isSelected(step));
+    const opened = openedStep();
+    button.setAttribute("aria-expanded", String(index === opened));
+    const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
+    return el("li", { class: "step-item" }, button, index === opened ? explain(step, rule, state) : null);
+  }
+
+  function findValues() {
+    const { graph, before } = state.get();
+    const nodes = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])];
+    const ids = selectedIds(nodes, state.get());
+    values = new Set();
+    if (ids.size === 0) return;
+    for (const { id, outputs } of nodes) if (ids.has(id)) for (const each of [id, ...outputs]) values.add(each);
+  }
+
+  function mark() {
+    findValues();
+    if (isOn(state, "steps-selected")) return show();
+    for (const each of list.querySelectorAll("[data-step]")) {
+      each.toggleAttribute(
+        "data-selected",
+        isSelected(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]),
+      );
+    }
+  }
+
+  function count() {
+    const applied = steps.filter((each) => each.outcome === "applied").length;
+    part(root, "n-all").textContent = formatCount(total);
+    const { result, stage } = state.get();
+    part(root, "n-applied").textContent = formatCount(result?.stages[stage]?.n_applied ?? applied);
+    part(root, "n-declined").textContent = formatCount(
+      result?.stages[stage]?.n_declined ?? total - applied,
+    );
+    const names = [...new Set(steps.map((each) => each.rule))].sort();
+    rule.replaceChildren(
+      el("option", { value: "" }, word("steps.every-rule")),
+      ...names.map((name) => el("option", { value: name }, name)),
+    );
+    chooseRule();
+  }
+
+  /** A rule without steps in this pass is ignored here, but kept for other passes. */
+  function chooseRule() {
+    const { rule: wanted } = state.get();
+    rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
+  }
+
+  /** List from the start after a change of filters. */
+  function relist() {
+    if (steps.length === 0) return;
+    chooseRule();
+    limit = CHUNK;
+    show();
+  }
+
+  async function load() {
+    const number = ++request;
+    const { parts, stage } = state.get();
+    if (!parts) return;
+    const wait = () => {
+      stopMaking();
+      list.replaceChildren(el("li", { class: "pane-empty" }, word("steps.waiting")));
+    };
+    const late = setTimeout(() => number === request && wait(), WAIT_AFTER_MS);
+    try {
+      const found = await parts.steps(stage, 0, ASK);
+      if (number !== request) return;
+      [steps, total, limit] = [found.steps, found.n_steps, CHUNK];
+      count();
+      findValues();
+      limit = Math.max(limit, openedStep() + 1);
+      isSought = true;
+      show();
+      box();
+    } catch (problem) {
+      const box = el("div", { class: "problem" });
+      showProblem(box, asProblem(problem));
+      if (number !== request) return;
+      stopMaking();
+      list.replaceChildren(el("li", {}, box));
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  /** Scroll to the content of an item: this forces its layout, unlike scrolling to the item itself. */
+  function reveal(/** @type {Element} */ opened) {
+    revealSoon(opened.lastElementChild);
+  }
+
+  /** Highlight in the drawing the nodes that the opened step matched and created. */
+  function box() {
+    const step = steps[openedStep()];
+    state.set({ boxed: step ? [step.at, ...step.took, ...step.made] : [] });
+  }
+
+  /** Open a step and close the previous one. */
+  function reopen() {
+    for (const each of list.querySelectorAll("[aria-expanded=true]"))
+      each.parentElement?.replaceWith(item(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
+    const button = list.querySelector(`[data-step="${openedStep()}"]`);
+    if (button) {
+      const made = item(steps[openedStep()]);
+      button.parentElement?.replaceWith(made);
+      reveal(made);
+    } else isSought = true; // it may be in a later slice
+    box();
+  }
+
+  async function showMore() {
+    const { parts, stage } = state.get();
+    limit += CHUNK;
+    if (parts && limit > steps.length && steps.length < total) {
+      const number = request;
+      const found = await parts.steps(stage, steps.length, ASK);
+      if (number !== request) return;
+      steps = [...steps, ...found.steps];
+      count();
+    }
+    show(list.querySelectorAll("[data-step]").length);
+  }
+
+  return together(
+    () => (request += 1),
+    () => stopMaking(),
+    bindButtons(outcomes, state, "outcome", "outcome"),
+    bindSwitch(selectedOnly, state, "steps-selected"),
+    listen(rule, { change: () => state.set({ rule: rule.value }) }),
+    state.watch(["outcome", "rule"], relist),
+    watchSwitch(state, "steps-selected", relist),
+    listen(more, { click: (event) => closest(event, "button") && void showMore() }),
+    mountPreview(list, state, (event) => {
+      const step = steps[Number(closest(event, "[data-step]")?.dataset.step ?? -1)];
+      return step ? originsOf(step) : [];
+    }),
+    listen(list, {
+      click: (event) => {
+        const first = closest(event, "[data-first-change]")?.dataset.firstChange;
+        if (first) return state.set({ stage: Number(first) });
+        const at = Number(closest(event, "[data-step]")?.dataset.step ?? -1);
+        const step = steps[at];
+        if (!step) return;
+        const { graph, before, stage } = state.get();
+        state.set({
+          step: openedStep() === at ? "" : `${stage}:${at}`,
+          ...selectValues([graph, before], [...step.made, step.at, ...step.took]),
+        });
+        /** @type {HTMLElement | null} */ (list.querySelector(`[data-step="${at}"]`))?.focus();
+      },
+    }),
+    () => state.set({ boxed: [] }),
+    state.watch(["parts", "stage"], () => void load()),
+    state.watch(["step"], reopen),
+    state.watch(["selection", "at", "graph", "before"], mark),
+  );
+}
+
+/**
+ * The content for the import, which has no steps: a link to the first pass with steps.
+ * @param {import("../../wire.js").Result} result
+ */
+function imported({ stages, state }) {
+  const first = stages.find(({ stage, changed }) => stage > 0 && changed);
+  const button = first && el("button", { class: "button", type: "button" }, word("steps.first-change", { name: first.name }));
+  if (button) button.dataset.firstChange = String(first.stage);
+  const never = !first && state !== "running";
+  return el(
+    "li",
+    { class: "pane-empty" },
+    el("p", {}, word("steps.none-imported"), never ? ` ${word("steps.never-changed")}` : ""),
+    button ? el("p", {}, button) : null,
+  );
+}
+
+/**
+ * @param {Step} step
+ * @param {number} index
+ * @param {boolean} selected
+ */
+function row(step, index, selected) {
+  const applied = step.outcome === "applied";
+  const button = el(
+    "button",
+    { class: "step", type: "button", "data-outcome": step.outcome, "data-selected": selected },
+    el("span", { class: "step-mark", "aria-hidden": "true" }, applied ? "✓" : "–"),
+    el(
+      "span",
+      {},
+      el(
+        "span",
+        { class: "step-line" },
+        el("span", { class: "visually-hidden" }, word(`steps.${step.outcome}`)),
+        el("span", { class: "step-rule" }, step.rule),
+        step.exact
+          ? null
+          : el(
+              "span",
+              { class: "badge", "data-kind": "inexact", title: word("steps.inexact-words") },
+              word("steps.inexact"),
+            ),
+      ),
+      el("span", { class: "step-because" }, step.because),
+      el("br"),
+      el(
+        "span",
+        { class: "step-nodes" },
+        applied && step.made.length
+          ? `${names(step.took)} → ${names(step.made)}`
+          : word("steps.at", { at: step.at }),
+      ),
+    ),
+  );
+  button.dataset.step = String(index);
+  return button;
+}
+
+/**
+ * The rule of a step, and all values of the step.
+ * @param {Step} step
+ * @param {import("../../wire.js").RuleInfo | undefined} rule
+ * @param {import("../../state/page.js").PageState} state
+ */
+function explain({ took, made, source, error, seconds, saves }, rule, state) {
+  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text) =>
+    foldOf(
+      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code" }, text)),
+      state,
+      kind,
+      "rule",
+    );
+  const facts = /** @type {[string, Node | string][]} */ ([]);
+  if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
+  if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
+  if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
+  if (saves && (saves.flops || saves.bytes)) facts.push(["steps.saves", savings(saves)]);
+  if (error) facts.push(["steps.error", word("steps.error-words", { error: error.toPrecision(1) })]);
+  facts.push(["steps.seconds", formatSeconds(seconds)]);
+  if (source) facts.push(["steps.source", el("code", {}, source)]);
+  const example = rule?.example;
+  return el(
+    "div",
+    { class: "step-more" },
+    ...paragraphs(rule?.words ?? "").map((text) => prose(text)),
+    el(
+      "dl",
+      { class: "facts" },
+      ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
+    ),
+    example ? fold("example", `${example.before.trim()}\n⇒\n${example.after.trim()}`) : null,
+    rule?.near_miss ? fold("near-miss", rule.near_miss.trim()) : null,
+  );
+}
+
+/** @param {NonNullable<Step["saves"]>} saves */
+function savings({ flops, bytes, seconds }) {
+  return word(seconds < 0 ? "steps.costs-words" : "steps.saves-words", {
+    operations: formatCount(Math.abs(flops)),
+    bytes: formatBytes(Math.abs(bytes)),
+    time: formatSeconds(Math.abs(seconds)),
+  });
+}
+
+/** @param {string[]} values */
+function names(values) {
+  return values.length > 3
+    ? `${values.slice(0, 2).join(", ")} ${word("n-more", { n: values.length - 2 })}`
+    : values.join(", ");
+}

@@ -1,0 +1,111 @@
+// Fusion verdicts: a section about the edges of the node in focus.
+import { foldOf } from "../../state/bindings.js";
+import { el } from "../../elements/dom.js";
+import { edgeOf } from "../../graph/edge_walk.js";
+import { verdictsOn } from "../../results/neighbours.js";
+import { word } from "../../text/words.js";
+
+/**
+ * @param {import("../../wire.js").GraphNode} node
+ * @param {import("../../wire.js").StageGraph} graph
+ * @param {import("../../state/page.js").PageState} state
+ * @returns {HTMLElement[]}
+ */
+export function verdictsSection(node, graph, state) {
+  const { neighbours, edge: text } = state.get();
+  const found = verdictsOn(node, graph, neighbours);
+  const edge = edgeOf(text);
+  const isMeant = (/** @type {import("../../results/neighbours.js").Verdict} */ { other, side }) =>
+    edge !== null && other.id === (side === "reads" ? edge.from : edge.to);
+  const isOfNode = edge && neighbours && [edge.from, edge.to].includes(node.id);
+  const unsaid = isOfNode && !found.some(isMeant) ? word("edge.unsaid", edge) : "";
+  if (found.length === 0 && !unsaid) return [];
+  return [
+    el(
+      "section",
+      { class: "section", "data-section": "verdicts" },
+      el("h3", {}, word("verdict.title")),
+      el("p", { class: "muted" }, word("verdict.words")),
+      unsaid ? el("p", { class: "verdict-unsaid" }, unsaid) : null,
+      el(
+        "ul",
+        { class: "verdicts" },
+        ...found.flatMap((each) =>
+          each.answers.map((answer) => {
+            const made = item(answer, node, each.other, each.side, state);
+            if (isMeant(each)) made.setAttribute("aria-current", "true");
+            return made;
+          }),
+        ),
+      ),
+    ),
+  ];
+}
+
+/**
+ * The decision, in one to three words.
+ * @param {import("../../wire.js").Neighbour} answer
+ * @param {import("../../wire.js").GraphNode} node
+ * @param {import("../../wire.js").GraphNode} other
+ */
+export function verdictWord({ verdict }, node, other) {
+  // A view gives other sizes to the same bytes: it has no kernel, so the two ends are never two kernels.
+  const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
+  return word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`);
+}
+
+/**
+ * @param {import("../../wire.js").Neighbour} answer
+ * @param {import("../../wire.js").GraphNode} node
+ * @param {import("../../wire.js").GraphNode} other
+ * @param {"reads" | "read by"} side
+ * @param {import("../../state/page.js").PageState} state
+ */
+function item(answer, node, other, side, state) {
+  const { maker, reader, verdict, because, chapters } = answer;
+  return el(
+    "li",
+    { class: "verdict", "data-verdict": verdict },
+    el(
+      "div",
+      { class: "verdict-head" },
+      el("span", { class: "muted" }, word(side === "reads" ? "node.inputs" : "node.readers")),
+      el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
+      el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
+    ),
+    el("p", {}, because.startsWith(`${maker} and ${reader} are apart: `) ? because.slice(`${maker} and ${reader} are apart: `.length) : because),
+    chapters.length === 1 && because.endsWith(chapters[0].because)
+      ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
+      : chapters.length
+      ? foldOf(
+          el(
+            "details",
+            {},
+            el("summary", {}, word("verdict.steps", { n: chapters.length })),
+            el("ol", {}, ...chapters.map(chapter)),
+          ),
+          state,
+          "verdict",
+          `${maker}:${reader}`,
+        )
+      : null,
+  );
+}
+
+/** @param {import("../../wire.js").Chapter} told */
+function chapter(told) {
+  const { outcome, because } = told;
+  const says = el("span", { class: "muted" }, `${word(`steps.${outcome}`)} ${because}`);
+  return el("li", {}, chapterButton(told), " ", says);
+}
+
+/** @param {import("../../wire.js").Chapter} chapter */
+function chapterButton({ stage, pass_name: pass, rule, outcome, at }) {
+  const button = el(
+    "button",
+    { class: "link-button", type: "button", title: word("verdict.go") },
+    rule === pass ? `${stage} ${pass}` : `${stage} ${pass}: ${rule}`,
+  );
+  Object.assign(button.dataset, { stage: String(stage), rule, ledgerAt: at, outcome });
+  return button;
+}

@@ -1,0 +1,77 @@
+// An embedded view: the drawing, a slider for the passes, and a pane, initially the open one.
+import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
+import { nextStage } from "../../results/stages.js";
+import { together } from "../../state/state.js";
+import { PLACE_KEYS, toFragment } from "../../state/url.js";
+import { word } from "../../text/words.js";
+import { mountGraph } from "../graph/graph.js";
+import { PANES, mountPane, panesOf } from "../index.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../state/page.js").PageState} state
+ * @param {import("../../graph/layout.js").Layouter} layouter
+ * @returns {() => void}
+ */
+export function mountEmbed(root, state, layouter) {
+  root.replaceChildren(clone("embed"));
+  const embed = part(root, "embed");
+  part(root, "model").textContent = state.get().result?.model.name ?? "";
+  const slider = partOf(root, "slider", HTMLInputElement);
+  const shown = panesOf(state.get());
+  let stopPane = () => {};
+  const go = (/** @type {1 | -1} */ by) => {
+    const { result, stage } = state.get();
+    if (result) state.set({ stage: nextStage(result.stages, stage, by, false) });
+  };
+  return together(
+    mountGraph(part(root, "graph"), state, layouter).stop,
+    () => stopPane(),
+    // The pane of the link, and panes reached from it.
+    state.watch(["pane"], (page) => {
+      const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
+      const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
+      for (const name of ["pane-name", "pane-title"])
+        part(root, name).textContent = word(`pane.${pane.id}`);
+      stopPane();
+      stopPane = () => {};
+      part(root, "pane").replaceChildren(
+        ...(gone ? [el("p", { class: "pane-empty" }, word("embed.gone"))] : []),
+      );
+      if (!gone) stopPane = mountPane(pane, part(root, "pane"), state);
+    }),
+    listen(slider, { input: () => state.set({ stage: Number(slider.value) }) }),
+    listen(part(root, "previous"), { click: () => go(-1) }),
+    listen(part(root, "next"), { click: () => go(1) }),
+    listen(part(root, "switch"), {
+      click: (event) => show(embed, closest(event, "[data-shows]")?.dataset.shows),
+    }),
+    state.watch(["stage", "result"], ({ stage, result }) => {
+      if (!result) return;
+      const last = result.stages.length - 1;
+      const { name } = result.stages[stage];
+      slider.max = String(last);
+      slider.value = String(stage);
+      const says = word("embed.pass", { at: stage, of: last, name });
+      slider.setAttribute("aria-valuetext", says);
+      part(root, "pass").textContent = says;
+      embed.dataset.stage = String(stage);
+    }),
+    // The full page opens at the reader's current position.
+    state.watch(PLACE_KEYS, (page) => {
+      const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
+      link.href = `/#${toFragment(page)}`;
+    }),
+  );
+}
+
+/**
+ * @param {HTMLElement} embed
+ * @param {string | undefined} what
+ */
+function show(embed, what) {
+  if (!what) return;
+  embed.dataset.shows = what;
+  for (const button of embed.querySelectorAll("[data-part=switch] button"))
+    button.setAttribute("aria-pressed", String(button.getAttribute("data-shows") === what));
+}

@@ -1,0 +1,63 @@
+// The list of keys, read from the table that binds them.
+import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { KEYS, setSingleKeys, singleKeys } from "../../elements/keys.js";
+import { word } from "../../text/words.js";
+
+const PLAIN = /** @type {Record<string, string>} */ ({
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  " ": "Space",
+  Escape: "Esc",
+  Control: "Ctrl",
+});
+
+/**
+ * @param {HTMLDialogElement} dialog
+ */
+export function openHelp(dialog) {
+  dialog.replaceChildren(clone("help"));
+  const groups = [
+    {
+      title: "help.walk",
+      keys: KEYS.filter((key) => key.where === "walk" && key.scope === "page"),
+    },
+    { title: "help.graph", keys: KEYS.filter((key) => key.scope === "graph") },
+    { title: "help.elsewhere", keys: KEYS.filter((key) => key.where !== "walk") },
+  ];
+  part(dialog, "tables").append(
+    ...groups.flatMap(({ title, keys }) => [el("h3", {}, word(title)), tableOf(keys)]),
+  );
+  const single = partOf(dialog, "single", HTMLInputElement);
+  single.checked = singleKeys();
+  listen(single, { change: () => setSingleKeys(single.checked) });
+  listen(part(dialog, "close"), { click: () => dialog.close() });
+  if (!dialog.open) dialog.showModal();
+}
+
+/** @param {readonly import("../../elements/keys.js").Key[]} keys */
+function tableOf(keys) {
+  return el(
+    "table",
+    { class: "keys-table" },
+    el(
+      "tbody",
+      {},
+      ...keys.map((key) =>
+        el(
+          "tr",
+          { "data-key": key.id },
+          el("td", {}, ...key.keys.flatMap((chord, i) => [i ? " " : "", kbd(chord)])),
+          el("td", {}, word(`key.${key.id}`)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {string} chord */
+function kbd(chord) {
+  const pieces = chord === "+" ? ["+"] : chord.split("+");
+  return el("kbd", {}, pieces.map((piece) => PLAIN[piece] ?? piece).join(" "));
+}

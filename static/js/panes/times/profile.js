@@ -1,0 +1,195 @@
+// Profile of a run: a flame chart by provenance, and every kernel with its lower bound.
+import { api } from "../../server/api.js";
+import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { figure } from "../../elements/figures.js";
+import { flameOf, naturalGrouping, together as sumOf, worthOf } from "../../charts/flame_map.js";
+import { formatPercent, formatSeconds } from "../../text/format.js";
+import { familyOfKernel } from "../../elements/families.js";
+import { selectKernel, selectedKernels } from "../../state/selection.js";
+import { together } from "../../state/state.js";
+import { word } from "../../text/words.js";
+import { mountFlame } from "./flame.js";
+import { honestWords, mountMeasured, mountMeasuring } from "./measuring.js";
+import { mountTable } from "../shell/table.js";
+
+/**
+ * @typedef {import("../../wire.js").Profile} Profile
+ * @typedef {import("../../wire.js").Kernel} Kernel
+ * @typedef {import("../../wire.js").KernelTimes} KernelTimes
+ * @typedef {{kernel: Kernel, times: KernelTimes}} Row
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../state/page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountProfile(root, state) {
+  return mountMeasured(root, state, show);
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../state/page.js").PageState} state
+ * @param {Profile} profile
+ */
+function show(root, state, profile) {
+  root.replaceChildren(clone("pane-profile"));
+  const { parts, measured } = state.get();
+  const kernels = state.get().result?.kernels ?? [];
+  const link = partOf(root, "trace", HTMLAnchorElement);
+  const address = api.traceAddress(measured || (parts?.id ?? ""));
+  link.hidden = !address;
+  if (address) link.href = address;
+  const by = partOf(root, "by", HTMLSelectElement);
+  part(root, "figures").replaceChildren(...figuresOf(profile));
+  part(root, "honest").textContent = honestWords(profile);
+  part(root, "notes").textContent = word("profile.notes", {
+    call: formatSeconds(profile.machine.call_s),
+    speeds: profile.machine.is_measured
+      ? word("profile.speeds-measured")
+      : word("profile.speeds-estimated"),
+  });
+  const measuring = mountMeasuring(root, state);
+  const flame = mountFlame(root, state);
+  const table = mountTable(part(root, "table"), state, {
+    name: "profile",
+    caption: word("profile.caption"),
+    keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
+    onPick: ({ kernel }) => state.set(selectKernel(kernel)),
+    originsOf: ({ kernel }) => kernel.origins,
+    columns: columnsOf(sumOf(profile).kernels),
+  });
+  table.show(
+    profile.kernels
+      .map((times) => ({ kernel: kernels[times.kernel], times }))
+      .sort((a, b) => b.times.median_s - a.times.median_s),
+  );
+  return together(
+    measuring.stop,
+    table.stop,
+    flame.stop,
+    listen(by, {
+      change: () =>
+        state.set({ flame: /** @type {"scope" | "operator"} */ (by.value), within: "" }),
+    }),
+    state.watch(["flame", "provenance"], ({ flame: wanted, provenance }) => {
+      const grouping = wanted || naturalGrouping(profile);
+      by.value = grouping;
+      const operators = new Map(provenance?.onnx.map(({ name, op }) => [name, op]));
+      flame.show(
+        flameOf(profile, kernels, {
+          by: grouping,
+          operatorOf: (origin) => operators.get(origin) || origin,
+          familyOf: familyOfKernel,
+          words: { run: word("profile.all"), nobody: word("profile.nobody") },
+        }),
+        profile,
+      );
+    }),
+    state.watch(["selection", "kernel"], ({ result, selection, kernel }) => {
+      const chosen = new Set(selectedKernels(result, selection).map((each) => each.kernel));
+      table.mark((row) => row.kernel.kernel === kernel || chosen.has(row.kernel.kernel), false);
+    }),
+  );
+}
+
+/** @param {Profile} profile */
+function figuresOf(profile) {
+  const { kernels, beside, least, worth } = sumOf(profile);
+  const { low_s, high_s } = profile.run;
+  const run = figure("profile.run", formatSeconds(profile.run.median_s));
+  run.lastElementChild?.append(
+    el("small", {}, `${formatSeconds(low_s)} – ${formatSeconds(high_s)}`),
+  );
+  const share = (/** @type {number} */ part_s) => el("small", {}, formatPercent(part_s / kernels));
+  const figures = [
+    run,
+    figure("profile.kernels", formatSeconds(kernels)),
+    beside < 0
+      ? figure("profile.saved", formatSeconds(-beside))
+      : figure("profile.beside", formatSeconds(beside)),
+    figure("profile.least", formatSeconds(least)),
+    figure("profile.worth", formatSeconds(worth)),
+  ];
+  figures[3].lastElementChild?.append(share(least));
+  figures[4].lastElementChild?.append(share(worth));
+  return figures;
+}
+
+/**
+ * @param {number} total
+ * @returns {import("../shell/table.js").Column<Row>[]}
+ */
+function columnsOf(total) {
+  return [
+    {
+      id: "kernel",
+      title: word("profile.kernel"),
+      cell: ({ kernel }) => el("button", { class: "link-button mono", type: "button" }, kernel.name),
+      order: ({ kernel }) => kernel.name,
+      whole: true,
+    },
+    {
+      id: "time",
+      title: word("profile.time"),
+      cell: ({ times }) => formatSeconds(times.median_s),
+      order: ({ times }) => times.median_s,
+      number: true,
+    },
+    {
+      id: "interval",
+      title: word("profile.interval"),
+      cell: ({ times }) => `${formatSeconds(times.low_s)} – ${formatSeconds(times.high_s)}`,
+      order: ({ times }) => (times.high_s - times.low_s) / times.median_s,
+      number: true,
+    },
+    {
+      id: "share",
+      title: word("profile.share"),
+      cell: ({ times }) => formatPercent(times.median_s / total),
+      order: ({ times }) => times.median_s,
+      number: true,
+    },
+    {
+      id: "predicted",
+      title: word("profile.predicted"),
+      cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(times.predicted_s)),
+      order: ({ times }) => times.predicted_s ?? -1,
+      number: true,
+      hint: word("profile.predicted-words"),
+    },
+    {
+      id: "ratio",
+      title: word("profile.ratio"),
+      cell: ({ times }) => (times.predicted_s ? (times.median_s / times.predicted_s).toFixed(2) : "–"),
+      order: ({ times }) => (times.predicted_s ? times.median_s / times.predicted_s : -1),
+      number: true,
+      hint: word("profile.ratio-words"),
+    },
+    {
+      id: "worth-column",
+      title: word("profile.worth-column"),
+      cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(worthOf(times))),
+      order: ({ times }) => worthOf(times),
+      number: true,
+      hint: word("profile.worth-words"),
+    },
+    {
+      id: "bound",
+      title: word("profile.bound"),
+      cell: ({ times }) => (times.bound ? word(`bound.${times.bound}`) : "–"),
+      order: ({ times }) => times.bound,
+      whole: true,
+    },
+    {
+      id: "origins",
+      title: word("profile.origins"),
+      cell: ({ kernel: { origins } }) =>
+        origins.length > 3
+          ? `${origins.slice(0, 3).join(", ")} ${word("n-more", { n: origins.length - 3 })}`
+          : origins.join(", "),
+    },
+  ];
+}
+

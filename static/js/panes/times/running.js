@@ -1,0 +1,107 @@
+// Summary above the kernels: the partition of a run between generated code and the reference, every
+// fallback with its reason, and the code generated at run time.
+import { el } from "../../elements/dom.js";
+import { formatCount, formatPercent, formatSeconds } from "../../text/format.js";
+import { fallbacksByReason, placeName } from "../../results/running.js";
+import { word } from "../../text/words.js";
+
+/**
+ * @typedef {import("../../wire.js").Kernel} Kernel
+ * @typedef {import("../../wire.js").Running} Running
+ */
+
+/** Maximum number of kernels named per reason. */
+const NAMED = 8;
+
+/**
+ * @param {Running} running
+ * @param {Kernel[]} kernels
+ * @returns {HTMLElement[]}
+ */
+export function runningSummary(running, kernels) {
+  return [
+    divided(running),
+    ...(running.n_fallback ? [fallbacks(running, kernels)] : []),
+    ...(running.notes.length || running.specializations.length ? [made(running)] : []),
+  ];
+}
+
+/** @param {Running} running */
+function divided(running) {
+  const { n_native: native, n_fallback: fallback, n_inside: inside } = running;
+  const lines = [
+    fallback === 0
+      ? word("running.all-native", { n: native, count: formatCount(native) })
+      : word("running.divided", { n: running.n_crossings, native, fallback }),
+    inside ? word("running.inside", { n: inside }) : "",
+    fallback && running.flops
+      ? word("running.flops", { share: formatPercent(running.native_flops / running.flops) })
+      : "",
+  ];
+  return el("p", { class: "running-line" }, lines.filter(Boolean).join(" "));
+}
+
+/**
+ * @param {Running} running
+ * @param {Kernel[]} kernels
+ */
+function fallbacks({ n_fallback: n }, kernels) {
+  return el(
+    "section",
+    { class: "running-part" },
+    el("h3", {}, word("running.fallbacks", { n })),
+    el(
+      "ul",
+      { class: "running-list" },
+      ...fallbacksByReason(kernels).map(({ because, kernels: those }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "fallback-swatch", "aria-hidden": "true" }),
+          el(
+            "div",
+            {},
+            el("p", { class: "running-because" }, because),
+            el(
+              "p",
+              { class: "running-nodes" },
+              ...those.slice(0, NAMED).map(kernelButton),
+              those.length > NAMED ? word("n-more", { n: those.length - NAMED }) : null,
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Kernel} kernel */
+export function kernelButton(kernel) {
+  return el(
+    "button",
+    { class: "link-button mono", type: "button", "data-kernel": String(kernel.kernel) },
+    placeName(kernel),
+  );
+}
+
+/** @param {Running} running */
+function made({ notes, specializations }) {
+  return el(
+    "section",
+    { class: "running-part" },
+    el("h3", {}, word("running.made")),
+    el(
+      "ul",
+      { class: "running-list" },
+      ...notes.map((note) => el("li", {}, el("p", {}, note))),
+      ...specializations.map(({ because, seconds }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "number" }, formatSeconds(seconds)),
+          el("p", { class: "running-because" }, because),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,138 @@
+// Matches the kernels of two compilations of one model: first those with the same ONNX nodes, then
+// those that share most nodes.
+
+/**
+ * @typedef {import("../wire.js").Kernel} Kernel
+ *
+ * @typedef {object} KernelPair
+ * @property {Kernel | null} a
+ * @property {Kernel | null} b
+ * @property {number} shared number of ONNX nodes in both kernels
+ * @property {number} all number of ONNX nodes in at least one of them
+ * @property {Kernel | null} elsewhere for a kernel without a partner: the other compilation's kernel
+ *   with most of its nodes
+ */
+
+/**
+ * Pairs of kernels, each kernel once: in the order of A, then those only in B.
+ * @param {Kernel[]} a
+ * @param {Kernel[]} b
+ * @returns {KernelPair[]}
+ */
+export function pairKernels(a, b) {
+  /** @type {Map<Kernel, Kernel>} of A to its partner in B */
+  const partners = new Map();
+  const free = new Set(b);
+  const join = (/** @type {Kernel} */ x, /** @type {Kernel} */ y) => {
+    partners.set(x, y);
+    free.delete(y);
+  };
+  // One node may give several kernels: match those with the same operator.
+  for (const keyOf of [(/** @type {Kernel} */ k) => `${k.op}\0${nodesOf(k)}`, nodesOf]) {
+    const waiting = grouped([...free], keyOf);
+    for (const kernel of a) {
+      const partner = partners.has(kernel) ? undefined : waiting.get(keyOf(kernel))?.shift();
+      if (partner) join(kernel, partner);
+    }
+  }
+  const users = usersOf(b);
+  const candidates = a
+    .filter((kernel) => !partners.has(kernel))
+    .flatMap((kernel) => overlaps(kernel, users).filter(({ other }) => free.has(other)));
+  for (const { kernel, other } of candidates.sort(closer))
+    if (!partners.has(kernel) && free.has(other)) join(kernel, other);
+  const makers = usersOf(a);
+  return [
+    ...a.map((kernel) => {
+      const partner = partners.get(kernel);
+      return partner ? pairOf(kernel, partner) : { ...pairOf(kernel, null), elsewhere: most(kernel, users) };
+    }),
+    ...[...free].map((kernel) => ({ ...pairOf(null, kernel), elsewhere: most(kernel, makers) })),
+  ];
+}
+
+/**
+ * The pair of the chosen kernels, at least one of them given.
+ * @param {Kernel | null} a
+ * @param {Kernel | null} b
+ * @returns {KernelPair}
+ */
+export function pairOf(a, b) {
+  const [x, y] = [a, b].map((each) => new Set(each?.origins));
+  const shared = [...x].filter((name) => y.has(name)).length;
+  return { a, b, shared, all: x.size + y.size - shared, elsewhere: null };
+}
+
+/**
+ * The slowest pair among those with code in both compilations, else the first pair.
+ * @param {KernelPair[]} pairs
+ * @returns {KernelPair | undefined}
+ */
+export function longestPair(pairs) {
+  const seconds = (/** @type {Kernel | null} */ each) => each?.median_s ?? each?.predicted_s ?? 0;
+  const time = (/** @type {KernelPair} */ { a, b }) => Math.max(seconds(a), seconds(b));
+  const coded = pairs.filter(({ a, b }) => a?.parts.length && b?.parts.length);
+  return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
+}
+
+/** The key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
+function nodesOf({ origins, name }) {
+  return origins.length ? [...new Set(origins)].sort().join("\n") : `\n${name}`;
+}
+
+/**
+ * @param {Kernel[]} kernels
+ * @param {(kernel: Kernel) => string} keyOf
+ */
+function grouped(kernels, keyOf) {
+  /** @type {Map<string, Kernel[]>} */
+  const groups = new Map();
+  for (const each of kernels) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each]);
+  return groups;
+}
+
+/** The kernels made of each ONNX node. @param {Kernel[]} kernels */
+function usersOf(kernels) {
+  /** @type {Map<string, Kernel[]>} */
+  const users = new Map();
+  for (const kernel of kernels)
+    for (const name of new Set(kernel.origins)) users.set(name, [...(users.get(name) ?? []), kernel]);
+  return users;
+}
+
+/**
+ * @typedef {{kernel: Kernel, other: Kernel, shared: number, all: number}} Overlap
+ *
+ * @param {Kernel} kernel
+ * @param {Map<string, Kernel[]>} users kernels of the other compilation by node
+ * @returns {Overlap[]}
+ */
+function overlaps(kernel, users) {
+  const others = new Set(kernel.origins.flatMap((name) => users.get(name) ?? []));
+  return [...others].map((other) => {
+    const { shared, all } = pairOf(kernel, other);
+    return { kernel, other, shared, all };
+  });
+}
+
+/** @param {Kernel} kernel @param {Map<string, Kernel[]>} users */
+function most(kernel, users) {
+  return overlaps(kernel, users).sort(closer)[0]?.other ?? null;
+}
+
+/**
+ * Order by more shared nodes, then fewer other nodes, then more work in the smaller kernel. From a
+ * chain fused in only one compilation, this picks the kernel with most work.
+ * @param {Overlap} x
+ * @param {Overlap} y
+ */
+function closer(x, y) {
+  const work = (/** @type {Overlap} */ { kernel, other }) => Math.min(kernel.flops, other.flops);
+  return (
+    y.shared - x.shared ||
+    x.all - y.all ||
+    work(y) - work(x) ||
+    x.kernel.kernel - y.kernel.kernel ||
+    x.other.kernel - y.other.kernel
+  );
+}

@@ -1,0 +1,68 @@
+// Partition of a run: fallback kernels with reasons, and kernels that run inside another's launch.
+
+/** @typedef {import("../wire.js").Kernel} Kernel */
+
+/**
+ * The key of the reason for a result without kernels: pending, not needed, or stopped earlier.
+ * @param {Pick<import("../wire.js").Result, "complete" | "state">} result
+ */
+export function whyNone({ complete, state }) {
+  if (complete) return "kernel.none-needed";
+  return state === "running" ? "code.soon" : "kernel.none";
+}
+
+/**
+ * Kernels in depth-first order, each followed by those inside it, with their depth.
+ * @param {Kernel[]} kernels
+ * @returns {{kernel: Kernel, depth: number}[]}
+ */
+export function nested(kernels) {
+  /** @type {Map<number | null, Kernel[]>} */
+  const within = new Map();
+  const known = new Set(kernels.map((each) => each.kernel));
+  for (const kernel of kernels) {
+    // A kernel inside an unlisted one counts as top level.
+    const around = kernel.inside !== null && known.has(kernel.inside) ? kernel.inside : null;
+    within.set(around, [...(within.get(around) ?? []), kernel]);
+  }
+  /** @type {(around: number | null, depth: number) => {kernel: Kernel, depth: number}[]} */
+  const below = (around, depth) =>
+    (within.get(around) ?? []).flatMap((kernel) => [
+      { kernel, depth },
+      ...below(kernel.kernel, depth + 1),
+    ]);
+  return below(null, 0);
+}
+
+/**
+ * Fallback kernels, grouped by reason.
+ * @param {Kernel[]} kernels
+ * @returns {{because: string, kernels: Kernel[]}[]}
+ */
+export function fallbacksByReason(kernels) {
+  /** @type {Map<string, Kernel[]>} */
+  const found = new Map();
+  for (const kernel of kernels)
+    if (!kernel.native) found.set(kernel.words, [...(found.get(kernel.words) ?? []), kernel]);
+  return [...found].map(([because, those]) => ({ because, kernels: those }));
+}
+
+/**
+ * Ids of fallback nodes, each with its reason.
+ * @param {Kernel[]} kernels
+ * @returns {Map<string, string>}
+ */
+export function fallbackNodes(kernels) {
+  return new Map(kernels.filter((each) => !each.native).map(({ node, words }) => [node, words]));
+}
+
+/** Maximum number of ONNX nodes to name. */
+const NAMED = 3;
+
+/**
+ * The readable name of a kernel: its ONNX nodes, if they are few.
+ * @param {Kernel} kernel
+ */
+export function placeName({ origins, name }) {
+  return origins.length > 0 && origins.length <= NAMED ? origins.join(" + ") : name;
+}

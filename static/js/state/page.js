@@ -1,0 +1,96 @@
+// The state of the page: the place from the URL, and the answers of the server about it.
+import { START } from "./url.js";
+
+/**
+ * A problem that the server found, or the page itself: those of the page have no place.
+ * @typedef {Pick<import("../wire.js").Problem, "code" | "message"> & Partial<import("../wire.js").Problem>} PageProblem
+ */
+
+/**
+ * @typedef {object} Progress
+ * @property {string} state "" when nothing runs; else as a job's state, or "uploading", "sending"
+ * @property {string} words
+ * @property {number} share between 0 and 1
+ * @property {import("../wire.js").PassEvent[]} passes done so far
+ *
+ * @typedef {object} Checking
+ * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: the linked one was evicted
+ * @property {string} words current activity
+ * @property {import("../wire.js").Numerics | null} found so far
+ * @property {PageProblem | null} problem
+ *
+ * @typedef {{share: number, words: string, problem: PageProblem | null}} Measuring
+ *
+ * @typedef {object} Data
+ * @property {import("../server/work.js").Work | null} work requests to the server; null in read-only views
+ * @property {import("../wire.js").Job[]} beside in read-only views: the jobs whose findings are present
+ * @property {import("../wire.js").About | null} about
+ * @property {import("../wire.js").Sample[] | null} samples
+ * @property {import("../wire.js").Pipelines | null} pipelines
+ * @property {Map<string, import("../wire.js").OperatorInfo>} operators
+ * @property {import("../wire.js").Upload | null} upload
+ * @property {import("../wire.js").Result | null} inspected facts about the chosen model before compiling
+ * @property {import("../text/writing.js").Reading | null} reading check of the model in the editor
+ * @property {Progress} progress
+ * @property {PageProblem | null} problem
+ * @property {number} partial stages of a job that failed which can be walked
+ * @property {import("../server/api.js").Parts | null} parts
+ * @property {import("../wire.js").Result | null} result
+ * @property {string[]} ready parts that a running job has announced: "code", "measure", "listing" ...
+ * @property {import("../wire.js").StageGraph | null} graph of the stage
+ * @property {import("../wire.js").StageGraph | null} before of the stage before it
+ * @property {import("../wire.js").Provenance | null} provenance
+ * @property {import("../wire.js").Neighbours | null} neighbours
+ * @property {Checking} numerics the check of the numbers
+ * @property {import("../wire.js").CheckedValues | null} values of the stage, once checked
+ * @property {import("../wire.js").Placement | null} placement last placement of the kernels
+ * @property {import("../wire.js").Profile | null} profile measurements of the run
+ * @property {Measuring | null} measuring null when no measurement runs
+ * @property {string[]} preview ONNX nodes under the pointer in another pane
+ * @property {string[]} boxed values of the opened step, before and after it
+ *
+ * @typedef {import("./url.js").Place & Data} Page
+ * @typedef {import("./state.js").State<Page>} PageState
+ */
+
+/** @type {Progress} */
+export const IDLE = { state: "", words: "", share: 0, passes: [] };
+
+/** @type {Checking} */
+export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
+
+/** State that a new job resets. */
+export const NO_RESULT = {
+  parts: null,
+  result: null,
+  ready: /** @type {string[]} */ ([]),
+  graph: null,
+  before: null,
+  provenance: null,
+  neighbours: null,
+  numerics: NOT_CHECKED,
+  values: null,
+  placement: null,
+  profile: null,
+  measuring: null,
+  preview: /** @type {string[]} */ ([]),
+  boxed: /** @type {string[]} */ ([]),
+};
+
+/** @type {Page} */
+export const EMPTY = {
+  ...START,
+  work: null,
+  beside: [],
+  about: null,
+  samples: null,
+  pipelines: null,
+  operators: new Map(),
+  upload: null,
+  inspected: null,
+  reading: null,
+  progress: IDLE,
+  problem: null,
+  partial: 0,
+  ...NO_RESULT,
+};

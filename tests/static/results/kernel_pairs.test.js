@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { longestPair, pairKernels } from "../../../static/js/results/kernel_pairs.js";
+
+/** @type {(kernel: number, origins: string[], more?: object) => any} */
+const made = (kernel, origins, more = {}) => ({
+  kernel,
+  name: `k${kernel}`,
+  op: "fusion",
+  flops: 1,
+  origins,
+  parts: ["asm"],
+  median_s: null,
+  predicted_s: null,
+  ...more,
+});
+
+/** @param {import("../../../static/js/results/kernel_pairs.js").KernelPair[]} pairs */
+const said = (pairs) =>
+  pairs.map(({ a, b, shared, all, elsewhere }) => [
+    a?.kernel ?? null,
+    b?.kernel ?? null,
+    `${shared}/${all}`,
+    elsewhere?.kernel ?? null,
+  ]);
+
+test("the same nodes in any order are the same kernel, whatever its place", () => {
+  const a = [made(0, ["conv", "relu"]), made(1, ["pool"]), made(2, ["gemm"])];
+  const b = [made(0, ["gemm"]), made(1, ["relu", "conv"]), made(2, ["pool"])];
+  assert.deepEqual(said(pairKernels(a, b)), [
+    [0, 1, "2/2", null],
+    [1, 2, "1/1", null],
+    [2, 0, "1/1", null],
+  ]);
+});
+
+test("a fused kernel goes with the part that does most, and the others say where they went", () => {
+  const a = [made(0, ["pad"]), made(1, ["bias", "conv", "relu"], { flops: 900 })];
+  const b = [
+    made(0, ["bias"], { flops: 7 }),
+    made(1, ["conv"], { flops: 800 }),
+    made(2, ["relu"], { flops: 9 }),
+    made(3, ["cast"]),
+  ];
+  assert.deepEqual(said(pairKernels(a, b)), [
+    [0, null, "0/1", null],
+    [1, 1, "1/3", null],
+    [null, 0, "0/1", 1],
+    [null, 2, "0/1", 1],
+    [null, 3, "0/1", null],
+  ]);
+  // Seen from the other side it is the same pair.
+  assert.deepEqual(said(pairKernels(b, a)).slice(0, 3), [
+    [0, null, "0/1", 1],
+    [1, 1, "1/3", null],
+    [2, null, "0/1", 1],
+  ]);
+});
+
+test("equal sets go before greater overlaps, greater overlaps before smaller ones", () => {
+  const a = [made(0, ["a", "b", "c"]), made(1, ["c"]), made(2, ["d", "e", "f"])];
+  const b = [made(0, ["c"]), made(1, ["a"]), made(2, ["b", "a", "d"]), made(3, ["e", "f"])];
+  assert.deepEqual(said(pairKernels(a, b)), [
+    [0, 2, "2/4", null],
+    [1, 0, "1/1", null],
+    [2, 3, "2/3", null],
+    [null, 1, "0/1", 0],
+  ]);
+});
+
+test("of several kernels of one node those with the same operator go together", () => {
+  const a = [made(0, ["norm"], { op: "mean" }), made(1, ["norm"], { op: "scale" })];
+  const b = [
+    made(0, ["norm"], { op: "scale" }),
+    made(1, ["norm"], { op: "mean" }),
+    made(2, ["norm"], { op: "mean" }),
+  ];
+  assert.deepEqual(said(pairKernels(a, b)), [
+    [0, 1, "1/1", null],
+    [1, 0, "1/1", null],
+    [null, 2, "0/1", 0],
+  ]);
+});
+
+test("kernels of no node are told by their names alone", () => {
+  const a = [made(0, [], { name: "to_blocks" }), made(1, [], { name: "copy" })];
+  const b = [made(0, [], { name: "copy" })];
+  assert.deepEqual(said(pairKernels(a, b)), [
+    [0, null, "0/0", null],
+    [1, 0, "0/0", null],
+  ]);
+});
+
+test("the pair shown first is the longest with code in both", () => {
+  const a = [made(0, ["x"], { median_s: 2 }), made(1, ["y"], { median_s: 1 }), made(2, ["z"], { median_s: 9, parts: [] })];
+  const b = [made(0, ["x"], { median_s: 1 }), made(1, ["y"], { median_s: 3 }), made(2, ["z"], { median_s: 9 })];
+  assert.equal(longestPair(pairKernels(a, b))?.a?.kernel, 1);
+  assert.equal(longestPair([]), undefined);
+});

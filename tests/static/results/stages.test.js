@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { clampStage, nextStage, ownGraphs } from "../../../static/js/results/stages.js";
+
+/** Stages from what each changed: the first is the import. @param {boolean[]} changes */
+function stagesOf(changes) {
+  let graph_stage = 0;
+  return /** @type {import("../../../static/js/wire.js").Stage[]} */ (
+    changes.map((changed, stage) => {
+      if (changed) graph_stage = stage;
+      return /** @type {any} */ ({ stage, changed, graph_stage });
+    })
+  );
+}
+const stages = stagesOf([true, false, true, false, false, true, false]);
+
+test("keys skip passes that changed nothing", () => {
+  assert.equal(nextStage(stages, 0, 1, false), 2);
+  assert.equal(nextStage(stages, 2, 1, false), 5);
+  assert.equal(nextStage(stages, 5, -1, false), 2);
+  assert.equal(nextStage(stages, 2, -1, false), 0);
+});
+
+test("there is a way to every pass", () => {
+  assert.equal(nextStage(stages, 2, 1, true), 3);
+  assert.equal(nextStage(stages, 2, -1, true), 1);
+});
+
+test("where nothing follows one stays", () => {
+  assert.equal(nextStage(stages, 5, 1, false), 5);
+  assert.equal(nextStage(stages, 0, -1, true), 0);
+  assert.equal(nextStage(stagesOf([true]), 0, 1, true), 0);
+});
+
+test("stages that changed something have a graph of their own", () => {
+  assert.deepEqual(
+    ownGraphs(stages).map((each) => each.stage),
+    [0, 2, 5],
+  );
+});
+
+test("a stage of a link that is not there becomes one that is", () => {
+  assert.equal(clampStage(stages, 99), 6);
+  assert.equal(clampStage(stages, -3), 0);
+});

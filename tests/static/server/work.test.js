@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const ROOT = new URL("../../../static/js/", import.meta.url);
+const texts = Object.fromEntries(
+  readdirSync(ROOT, { recursive: true, encoding: "utf-8" })
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => [name, readFileSync(new URL(name, ROOT), "utf-8")]),
+);
+/** @param {RegExp} pattern */
+const having = (pattern) => Object.keys(texts).filter((name) => pattern.test(texts[name])).sort();
+
+test("jobs are started through one door", () => {
+  assert.deepEqual(having(/^import \{[^}]*\bwork\b[^}]*\} from/m), ["embed.js", "main.js"]);
+  assert.deepEqual(having(/\bpost\(/), ["server/api.js", "server/work.js"]);
+  const elsewhere = [...texts["server/api.js"].matchAll(/post\((["`][^,]*),/g)].map((found) => found[1]);
+  assert.deepEqual(
+    elsewhere.filter((path) => path.includes("jobs")),
+    [],
+  );
+});
+
+test("the entry of an embedded view gives it to nothing but the compilation of its link", () => {
+  const uses = texts["embed.js"].match(/(?<!import \{ )\bwork\b(?! \} from|\.js)/g);
+  assert.equal(uses?.length, 1);
+  assert.match(texts["embed.js"], /createCompiler\(state, work\.submit\)/);
+});

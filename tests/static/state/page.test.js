@@ -1,0 +1,122 @@
+// What scripts, templates and styles say of each other.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** @param {string} folder @param {string} ending @returns {{path: string, text: string}[]} */
+function files(folder, ending) {
+  return readdirSync(join(ROOT, folder), { recursive: true })
+    .map(String)
+    .filter((path) => path.endsWith(ending))
+    .map((path) => ({
+      path: `${folder}/${path}`,
+      text: readFileSync(join(ROOT, folder, path), "utf8"),
+    }));
+}
+const scripts = files("static/js", ".js");
+const templates = files("templates", ".html");
+const styles = files("static/css", ".css");
+const script = scripts.map((each) => each.text).join("\n");
+const template = templates.map((each) => each.text).join("\n");
+const matches = (/** @type {string} */ text, /** @type {RegExp} */ pattern) =>
+  [...text.matchAll(pattern)].map((match) => match[1]);
+const words = matches(template, /data-word="([^"]+)"/g);
+
+test("every word that scripts ask for is written", () => {
+  const asked = [
+    ...matches(script, /\bword\(\s*"([^"]+)"/g),
+    ...matches(script, /\bword\([^"()]*\? "([^"]+)" : "[^"]+"/g),
+    ...matches(script, /\bword\([^"()]*\? "[^"]+" : "([^"]+)"/g),
+  ];
+  assert.ok(asked.length > 60);
+  for (const key of asked) assert.ok(words.includes(key), key);
+});
+
+test("words made of parts cover all their cases", () => {
+  const starts = new Set(matches(script, /\bword\(\s*`([\w.-]*)\$\{/g));
+  for (const start of starts)
+    assert.ok(
+      words.some((key) => key.startsWith(start)),
+      start,
+    );
+  const panes = matches(script, /\{ id: "(\w+)", group: /g);
+  assert.ok(panes.length > 15);
+  for (const pane of panes) assert.ok(words.includes(`pane.${pane}`), pane);
+  for (const family of [
+    "contraction",
+    "elementwise",
+    "reduction",
+    "movement",
+    "view",
+    "scan",
+    "control",
+    "opaque",
+    "input",
+    "result",
+  ])
+    assert.ok(words.includes(`family.${family}`), family);
+});
+
+test("no word is written twice, and none for nobody", () => {
+  assert.equal(new Set(words).size, words.length);
+  const starts = [...new Set(matches(script, /`([\w-]+\.)\$\{/g))];
+  const quoted = new Set(matches(script, /"([\w.-]+)"/g));
+  for (const key of words)
+    assert.ok(quoted.has(key) || starts.some((start) => key.startsWith(start)), key);
+});
+
+test("every template that scripts copy is there", () => {
+  const ids = matches(template, /<template id="([^"]+)"/g);
+  for (const id of matches(script, /\bclone\("([^"]+)"\)/g)) assert.ok(ids.includes(id), id);
+});
+
+test("every part that scripts look for is in a template", () => {
+  const parts = new Set(matches(template, /data-part="([^"]+)"/g));
+  for (const name of matches(script, /\bpart(?:Of)?\(\s*\w+,\s*"([^"]+)"/g))
+    assert.ok(parts.has(name), name);
+});
+
+test("data never becomes markup", () => {
+  for (const { path, text } of scripts)
+    assert.doesNotMatch(
+      text,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+      path,
+    );
+});
+
+test("templates hold no inline script, style or handler", () => {
+  // A report is one file: its policy names the digests of the script and the style inside it.
+  for (const { path, text } of templates.filter((each) => !each.path.endsWith("report.html")))
+    // A block of JSON is data: browsers do not run it, and the server's policy lets it be.
+    assert.doesNotMatch(text, /\sstyle="|\son\w+="|<style|<script(?! type="(?:module" src=|application\/json"))/, path);
+});
+
+test("colours are written in tokens.css only", () => {
+  for (const { path, text } of styles) {
+    if (path.endsWith("tokens.css")) continue;
+    const plain = text
+      .replace(/oklch\(var\(--family-tone\) \d+\)/g, "")
+      .replace(/oklch\(15% 0\.02 250\)/g, "");
+    assert.doesNotMatch(plain, /#[0-9a-f]{3,8}\b|\brgba?\(|\bhsla?\(|\boklch\(/i, path);
+  }
+  for (const { path, text } of scripts)
+    assert.doesNotMatch(text, /["'`](?:#[0-9a-fA-F]{3,8}|rgba?\(|hsla?\(|oklch\()/, path);
+});
+
+test("panes do not know each other's state: they import state, words and parts only", () => {
+  for (const { path, text } of scripts.filter((each) => each.path.includes("/panes/"))) {
+    for (const from of matches(text, /from "(?:\.\.\/)+(\w+)\.js"/g))
+      assert.notEqual(from, "main", path);
+  }
+});
+
+test("nothing is fetched from elsewhere", () => {
+  for (const { path, text } of [...scripts, ...templates, ...styles])
+    // The name of SVG's namespace looks like an address and is none.
+    assert.doesNotMatch(text, /https?:\/\/(?!www\.w3\.org\/2000\/svg)|@import url/, path);
+});

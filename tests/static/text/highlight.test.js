@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { highlight } from "../../../static/js/text/highlight.js";
+
+const kinds = (/** @type {string} */ language, /** @type {string} */ line) =>
+  highlight(language, line)
+    .filter(([kind]) => kind)
+    .map(([kind, text]) => `${kind}:${text.trim()}`);
+
+test("joined, the pieces are the line", () => {
+  const lines = [
+    "  %3 = load <16 x float>, ptr %x, align 64 ; note",
+    "\tvfmadd231ps\t%zmm1, %zmm2, %zmm3 # c",
+    "for i in 0..56 vector 16:",
+    "",
+    "  ",
+  ];
+  for (const language of ["llvm", "asm", "loops", "computation", "schedule", "none"]) {
+    for (const line of lines)
+      assert.equal(
+        highlight(language, line)
+          .map(([, text]) => text)
+          .join(""),
+        line,
+      );
+  }
+});
+
+test("LLVM text shows its vectors, names and instructions", () => {
+  assert.deepEqual(kinds("llvm", "  %3 = load <16 x float>, ptr %x"), [
+    "name:%3",
+    "keyword:load",
+    "vector:<16 x float>",
+    "type:ptr",
+    "name:%x",
+  ]);
+});
+
+test("assembly shows instructions, vector registers and comments", () => {
+  assert.deepEqual(kinds("asm", "\tvmovups\t(%rdi), %zmm0 # load"), [
+    "keyword:vmovups",
+    "name:%rdi",
+    "vector:%zmm0",
+    "comment:# load",
+  ]);
+  assert.deepEqual(kinds("asm", ".LBB0_1:"), ["label:.LBB0_1:"]);
+});
+
+test("a very long line is left plain", () => {
+  assert.equal(highlight("llvm", "load ".repeat(400)).length, 1);
+});
+
+test("reasons of moves are no code, and quotients of sizes no comments", () => {
+  assert.deepEqual(kinds("schedule", 'Y: unroll(n) because "a vector in 32 f32"'), [
+    "keyword:unroll",
+    'comment:"a vector in 32 f32"',
+  ]);
+  assert.deepEqual(kinds("loops", "for i in 0..N//64 {"), [
+    "keyword:for",
+    "keyword:in",
+    "number:0",
+    "number:64",
+  ]);
+});

@@ -1,0 +1,28 @@
+// Line diffs: against texts whose difference is known, and put together again.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { lineDiff } from "../../../static/js/text/line_diff.js";
+
+const BEFORE = "split m 8\nsplit n 32\nreorder m n\nunroll m\n";
+const AFTER = "split m 4\nsplit n 32\nunroll m\nprefetch W 6\n";
+
+test("changed lines are a removed one and an added one, the others stay", () => {
+  const kinds = lineDiff(BEFORE, AFTER).map(({ kind, text }) => `${kind[0] ?? " "} ${text}`);
+  assert.deepEqual(kinds, [
+    "r split m 8",
+    "a split m 4",
+    "  split n 32",
+    "r reorder m n",
+    "  unroll m",
+    "a prefetch W 6",
+  ]);
+});
+
+test("both texts can be read from the difference", () => {
+  const rows = lineDiff(BEFORE, AFTER);
+  const side = (/** @type {string} */ not) =>
+    rows.filter(({ kind }) => kind !== not).map(({ text }) => `${text}\n`).join("");
+  assert.equal(side("added"), BEFORE);
+  assert.equal(side("removed"), AFTER);
+  assert.deepEqual(lineDiff("", ""), []);
+});
