@@ -249,6 +249,8 @@ def _(
             new_shape[axis] = int(sizes[position])
         elif scales is not None:
             new_shape[axis] = int(scaled_size(x.shape[axis], meant(scales[position])))
+    if 0 in new_shape:
+        return np.empty(new_shape, x.dtype)
     made = widened(x)
     for r in _resized(x.shape, new_shape, scales, axes, coordinates):
         at = np.arange(new_shape[r.axis]) * (r.line.a / r.line.c) + r.line.b / r.line.c
@@ -351,6 +353,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3,4]", scales(1.7)], {"axes": (-1,), "mode": "linear"}
     yield ["u8[1,1,3,4]", scales(2, 3)], {"axes": (2, 3)}
     yield ["f16[1,1,3,4]", scales(2, 3)], {"axes": (2, 3), "mode": "linear"}
+    yield ["f32[2,1,3]", scales(0.6)], {"axes": (1,), "mode": "linear"}
     yield ["f32[0,2,3,4]", scales(2, 3)], {"axes": (2, 3), "mode": "linear"}
 
 

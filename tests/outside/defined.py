@@ -23,10 +23,26 @@ def is_defined(node: NodeProto, values: Values) -> bool:
 
     Values inside of bodies are not known here: bodies must not depend on sizes that fit.
     """
-    if any(_needs_sizes(n) for n in _inner(node)):
+    if any(_needs_sizes(n) for n in _inner(node)) or not _elements_are_as_declared(node, values):
         return False
     check = _CHECKS.get(node.op_type)
     return check is None or check(node, values)
+
+
+def _elements_are_as_declared(node: NodeProto, values: Values) -> bool:
+    """Whether the elements of a SequenceMap have the sizes that its body declares."""
+    if node.op_type != "SequenceMap":
+        return True
+    body = next(a.g for a in node.attribute if a.HasField("g"))
+    for name, declared in zip(node.input, body.input, strict=True):
+        value: Any = values[name]
+        sizes = [d.dim_value for d in declared.type.tensor_type.shape.dim]
+        for element in value if isinstance(value, list) else [value]:
+            if len(sizes) != element.ndim or any(
+                s not in (0, n) for s, n in zip(sizes, element.shape, strict=True)
+            ):
+                return False
+    return True
 
 
 def _inner(node: NodeProto) -> Iterator[NodeProto]:
@@ -122,11 +138,20 @@ def _pool_fits(node: NodeProto, values: Values) -> bool:
     return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
 
 
+def _rotated_pairs_are_whole(node: NodeProto, values: Values) -> bool:
+    """Whether each number of a head has its pair, and each pair an angle."""
+    x, angles = (np.shape(values[i]) for i in node.input[:2])
+    attributes = _attributes(node)
+    size = x[-1] if len(x) == 4 else x[-1] // max(1, attributes.get("num_heads", 1))
+    return 2 * angles[-1] == (attributes.get("rotary_embedding_dim", 0) or size)
+
+
 _OF_SHAPES: dict[str, Callable[[NodeProto, Values], bool]] = {
     "NegativeLogLikelihoodLoss": _loss_has_a_class_for_each,
     "SoftmaxCrossEntropyLoss": _loss_has_a_class_for_each,
     "GroupNormalization": _each_channel_has_a_scale,
     "GatherND": _batches_are_alike,
+    "RotaryEmbedding": _rotated_pairs_are_whole,
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool_fits),
 }
 _REDUCTIONS = [

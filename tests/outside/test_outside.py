@@ -143,3 +143,31 @@ def test_reduction_keeps_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     smaller = reduced(case, fails(case), seconds=300)
     assert [n.op_type for n in smaller.model.graph.node] == ["Tanh"]
     assert [v.name for v in smaller.model.graph.input] == ["s"]
+
+
+@pytest.mark.parametrize(("size", "defined"), [(6, True), (7, False)])
+def test_rotary_embedding_turns_whole_pairs(size: int, defined: bool) -> None:
+    node = helper.make_node("RotaryEmbedding", ["x", "c", "s"], ["y"])
+    angles = np.ones((1, 4, 3))
+    values = {"x": np.ones((1, 2, 4, size)), "c": angles, "s": angles}
+    assert is_defined(node, values) == defined
+
+
+@pytest.mark.parametrize(("n", "defined"), [(2, True), (5, False)])
+def test_a_sequence_map_reads_elements_of_the_sizes_it_declares(n: int, defined: bool) -> None:
+    negated = helper.make_node("Neg", ["e"], ["f"])
+    body = helper.make_graph([negated], "b", [value_info("e", [1, 2])], [value_info("f", [1, 2])])
+    node = helper.make_node("SequenceMap", ["x"], ["y"], body=body)
+    assert is_defined(node, {"x": [np.ones((1, 2)), np.ones((1, n))]}) == defined
+
+
+def test_judge_has_no_opinion_where_noise_leaves_the_domain_of_a_function() -> None:
+    """The square root of a sum that cancels: 0.42 - 0.5 + 0.08 may be negative."""
+    terms = [
+        helper.make_node("Sum", ["a", "b", "c"], ["s"]),
+        helper.make_node("Sqrt", ["s"], ["y"]),
+    ]
+    model = assembled(terms, [value_info(n, [1]) for n in "abc"], ["y"], 21)
+    feeds = {n: np.array([v], np.float32) for n, v in zip("abc", (0.42, -0.5, 0.08), strict=True)}
+    judge = Judge(model, feeds, {"y": np.array([1e-4], np.float32)})
+    assert judge.objection({"y": np.array([np.nan], np.float32)}) is None
