@@ -1,6 +1,11 @@
 """The web side of Compilarium: a Flask application over the compiler.
 
-It imports `compiler`, never the reverse. Compiling happens in child processes: see jobs/.
+It imports `compiler`, never the reverse. Compiling happens in child processes: see jobs/. A part
+imports only earlier parts:
+
+    paths -> textdiff -> grouping -> store -> rate -> security -> rounds -> wire -> samples
+          -> config -> errors -> assets -> union -> uploads -> written_child -> written -> jobs
+          -> report -> api -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from benchmarks.convolutions import FAMILIES, convolutions
 from benchmarks.kernels import peak_text
 from benchmarks.models import machine
 from benchmarks.products import Case, product_model
-from compiler.cli.timing import interleaved
+from compiler.bench.timing import interleaved
 from compiler.codegen.jit import Library
 from compiler.codegen.module import module_ir
 from compiler.loops.text import parse_kernel

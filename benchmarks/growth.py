@@ -21,7 +21,7 @@ import numpy as np
 import compiler
 from benchmarks.made import encoder
 from benchmarks.plot import Series, log_log_svg
-from compiler.cli.timing import interleaved
+from compiler.bench.timing import interleaved
 
 LAYERS = (1, 2, 4, 8, 16)
 WIDTH, HEADS, LENGTH = 384, 12, 128

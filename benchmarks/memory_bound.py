@@ -23,8 +23,8 @@ import onnx.parser
 import compiler
 from benchmarks.copying import copies
 from benchmarks.memory_bound_cases import CASES, Case
-from compiler.cli.peers import load_peer
-from compiler.cli.timing import interleaved, pinned
+from compiler.bench.peers import load_peer
+from compiler.bench.timing import interleaved, pinned
 from compiler.ir.operator import Array
 
 Call = Callable[[], object]

@@ -29,8 +29,8 @@ import numpy as np
 
 import compiler
 from benchmarks.subjects import Subject, catalogue
-from compiler.cli.peers import first_run, load_peer
-from compiler.cli.timing import interleaved, pinned, ratio_of_minima
+from compiler.bench.peers import first_run, load_peer
+from compiler.bench.timing import interleaved, pinned, ratio_of_minima
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.targets.target import host

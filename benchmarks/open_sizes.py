@@ -21,8 +21,8 @@ import numpy as np
 
 import compiler
 from benchmarks.subjects import Subject, catalogue
-from compiler.cli.peers import load_peer
-from compiler.cli.timing import interleaved, pinned
+from compiler.bench.peers import load_peer
+from compiler.bench.timing import interleaved, pinned
 from compiler.ir.types import TensorType
 from compiler.runtime.compare import compare, worst
 

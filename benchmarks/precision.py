@@ -21,9 +21,9 @@ import numpy as np
 import compiler
 from benchmarks.models import machine
 from benchmarks.subjects import Subject, catalogue
+from compiler.bench.peers import first_run, load_peer
+from compiler.bench.timing import interleaved, pinned
 from compiler.check.margins import wide_results
-from compiler.cli.peers import first_run, load_peer
-from compiler.cli.timing import interleaved, pinned
 from compiler.errors import CompileError
 
 PEERS = ("onnxruntime", "openvino", "openvino-default")

@@ -30,8 +30,8 @@ from onnxruntime.quantization import shape_inference  # pyright: ignore[reportMi
 import compiler
 from benchmarks.models import machine
 from benchmarks.subjects import SEED
-from compiler.cli.peers import first_run, installed, load_peer
-from compiler.cli.timing import interleaved
+from compiler.bench.peers import first_run, installed, load_peer
+from compiler.bench.timing import interleaved
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
 

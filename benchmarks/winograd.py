@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import compiler
+from compiler.bench.timing import pinned
 from compiler.check.margins import wide_results
-from compiler.cli.timing import pinned
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
 from compiler.ops.winograd import ALGORITHMS

@@ -1,5 +1,5 @@
 """Entry point of `python -m compiler`: the command line."""
 
-from compiler.cli import main
+from compilarium import main
 
 main()

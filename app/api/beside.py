@@ -7,9 +7,9 @@ from flask import Response
 from app.api.answers import answer, queue
 from app.api.table import Table
 from app.jobs.parts import Parts
+from app.jobs.payloads import job_payload
 from app.report.findings import report_command
 from app.wire import VERSION
-from app.wire.jobs import job_payload
 from app.wire.shapes.jobs import Beside, Result
 
 ROUTES = Table()

@@ -12,13 +12,13 @@ from app.api.answers import answer, body, queue, settings, uploads
 from app.api.queued import accepted
 from app.api.table import Query, Table
 from app.config import Settings
+from app.jobs.payloads import job_payload
 from app.jobs.queue import JobQueue
 from app.jobs.records import Event, Job
 from app.jobs.tune import SCHEDULES
 from app.samples import find_sample
 from app.wire import VERSION
 from app.wire.fields import whole_number
-from app.wire.jobs import job_payload
 from app.wire.requests import JobRequest
 from app.wire.shapes import jobs as shapes
 from compiler.errors import CompileError

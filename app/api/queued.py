@@ -8,9 +8,9 @@ from flask import Response
 
 from app.api.answers import answer, queue
 from app.api.kept import Kept
+from app.jobs.payloads import job_payload
 from app.jobs.records import Job
 from app.wire.asked import Asked
-from app.wire.jobs import job_payload
 
 
 def accepted(job: Job) -> Response:

@@ -16,10 +16,10 @@ from app.wire import numerics
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, whole
 from app.wire.shapes.jobs import Result, Stage
+from compiler.bench.peers import first_run, installed, load_peer
 from compiler.check.findings import Finding
 from compiler.check.stepwise import Check, Wanted, Way, begin_check
 from compiler.check.yardstick import Run
-from compiler.cli.peers import first_run, installed, load_peer
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import compiler
-from app.jobs.rounds import timed_rounds
+from app.rounds import timed_rounds
 from app.samples import Labelled
 from app.wire import profiles
 from app.wire.numerics import finite

@@ -10,9 +10,9 @@ from typing import Any
 from app.jobs.compile import compiled, first_run
 from app.jobs.models import asked_of, read_model, shapes_that_fit, try_random_inputs
 from app.jobs.parts import Parts
-from app.jobs.rounds import Tell, timed_rounds
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
+from app.rounds import Tell, timed_rounds
 from app.wire import profiles
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number

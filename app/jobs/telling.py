@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from app.jobs.rounds import Tell
 from app.jobs.worker import Say
+from app.rounds import Tell
 
 _EVERY_S = 0.05
 

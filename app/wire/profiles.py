@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from statistics import median
 from typing import Any
 
-from app.jobs.rounds import Rounds
+from app.rounds import Rounds
 from app.wire import VERSION
 from app.wire.shapes import profiles as shapes
 from app.wire.shapes.jobs import Kernel, Result

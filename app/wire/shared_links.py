@@ -1,6 +1,6 @@
 """Short links as clients send and get them.
 
-The page's state travels as the fragment of its URL, whose grammar has one home, static/js/state/url.js.
+The page's state travels as the fragment of its URL. static/js/state/url.js declares its grammar.
 Here it is held to limits and brought into a normal form; four of its keys are understood.
 """
 
@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Room for the two texts that a place may have, each as long as static/js/text/writing.js keeps one."""
+"""Room for the two texts of a place, each within the limit of static/js/text/writing.js."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")

@@ -23,8 +23,8 @@ import numpy as np
 import compiler
 from benchmarks.operator_grid.case import Case
 from benchmarks.operator_grid.grid import cases
-from compiler.cli.peers import first_run, load_peer
-from compiler.cli.timing import interleaved, pinned, ratio_of_minima
+from compiler.bench.peers import first_run, load_peer
+from compiler.bench.timing import interleaved, pinned, ratio_of_minima
 from compiler.errors import CompileError
 
 LEAST_S = 50e-6

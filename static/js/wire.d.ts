@@ -1,4 +1,4 @@
-// Written by `python -m app.wire.contract` from app/wire/shapes and app/jobs: edit those.
+// Written by `python -m app.contract` from app/wire/shapes and app/jobs: edit those.
 // Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
 // The smallest set of rewrites that moves the numbers of a model.

@@ -9,7 +9,7 @@ import pytest
 
 from app.api import ROUTES
 from app.api.openapi import description
-from app.wire.contract import COMMAND, PAGE, TYPES, page, topics, typescript
+from app.contract import COMMAND, PAGE, TYPES, page, topics, typescript
 from app.wire.requests import JobRequest, Options
 from app.wire.shapes import fields_of_shape, jobs
 from app.wire.shapes.events import EVENTS

@@ -2,7 +2,7 @@
 
 Builders give them. The description of the API (`/openapi.json`), the types of the page
 (`static/js/wire.d.ts`) and the tables of `docs/wire.md` are made from them: after a change run
-`python -m app.wire.contract`. The docstring of a class is what all of these say of it, and a type
+`python -m app.contract`. The docstring of a class is what all of these say of it, and a type
 that has a name in a module (`JobState`) has that name there.
 """
 

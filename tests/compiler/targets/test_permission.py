@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import llvmlite.binding as llvm
 import pytest
 
-from compiler.cli.doctor import examine
+from compilarium.doctor import examine
 from compiler.targets import permission, target
 
 

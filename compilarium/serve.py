@@ -1,0 +1,22 @@
+"""`serve`: the web playground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
+@click.option(
+    "--data-folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for uploads and results; default: the user's own.",
+)
+def command(host: str, port: int, data_folder: Path | None) -> None:
+    """Serve the web playground until interrupted."""
+    from app.serve import serve  # imports Flask, which `--help` does not need
+
+    serve(host, port, data_folder=data_folder, say=click.echo)

@@ -1,0 +1,54 @@
+"""The speeds of this machine as a table: for `doctor --measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from compilarium.output import Progress, bytes_text, seconds_text, table
+from compiler.bench.timing import pinned
+from compiler.machine.keep import keep, processor
+from compiler.machine.machine import LEVELS, Machine
+from compiler.machine.measure import measure
+
+
+def measured(tell: Progress) -> tuple[Machine, Path | None]:
+    """Measure this machine on one processor, and save the figures if a cache is writable."""
+    with pinned():
+        machine = measure(processor(), lambda what: tell(what, None))
+    return machine, keep(machine)
+
+
+def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
+    """Print the figures, and the file that holds them."""
+    console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
+    console.print(f"Kept in {file}." if file else "Not kept: no cache directory is writable.")
+
+
+def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
+    def rate(per_second: float, unit: str) -> str:
+        return f"{per_second / 1e9:.1f} G{unit}/s" if per_second else "not measured"
+
+    yield "f32 multiply-adds", rate(m.flops_per_second, "F"), "registers alone"
+    if m.int8_ops_per_second:
+        yield "int8 dot products", rate(m.int8_ops_per_second, "OP"), "registers alone"
+    if m.bf16_flops_per_second:
+        yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
+    if m.int8_tile_ops_per_second:
+        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the L1 cache"
+    if m.bf16_tile_flops_per_second:
+        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the L1 cache"
+    sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
+    for level in LEVELS:
+        how = f"a sum; capacity {bytes_text(sizes[level])}" if level in sizes else "a sum"
+        yield f"reading from {level}", rate(m.bytes_per_second(level), "B"), how
+    yield "copying in DRAM", rate(m.copy_bytes_per_second, "B"), "plain stores; bytes copied"
+    if m.streamed_copy_bytes_per_second:
+        rated = rate(m.streamed_copy_bytes_per_second, "B")
+        yield "copying, bypassing caches", rated, "non-temporal stores; bytes copied"
+    yield "launch of one kernel", seconds_text(m.launch_seconds), "an empty kernel"
+    yield "a call from Python", seconds_text(m.call_seconds), "an empty kernel"
+    if m.fork_seconds:
+        yield "starting and joining threads", seconds_text(m.fork_seconds), "an empty parallel loop"

@@ -1,0 +1,1 @@
+"""Timing of programs beside other runtimes: `timing` (interleaved rounds) and `peers`."""

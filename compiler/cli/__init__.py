@@ -1,7 +1,0 @@
-"""The command line: one file per command, loaded by name when the command is called."""
-
-from __future__ import annotations
-
-from compiler.cli.group import main
-
-__all__ = ["main"]
