@@ -21,7 +21,7 @@ CONTRACTS = (
 )
 """Contracts that look at the text of the whole repository, or at each declaration for a moment."""
 
-TYPED = ("compiler", "app", "samples")
+TYPED = ("compiler", "app", "compilarium", "samples")
 
 
 def changed(base: str) -> list[Path]:

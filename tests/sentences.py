@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CODE = ("compiler", "app")
+CODE = ("compiler", "app", "compilarium")
 FEWEST_WORDS = 5
 
 

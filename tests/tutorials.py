@@ -21,7 +21,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted((REPOSITORY / "docs").glob("adding-*.md"))
 
-COPIED = {"app", "compiler", "docs", "setup", "static", "templates", "tests"}
+COPIED = {"app", "compilarium", "compiler", "docs", "setup", "static", "templates", "tests"}
 """Folders that a reader may change; in a scratch copy the others are links."""
 
 LEFT_OUT = {".git", ".venv", "var", "build", ".pytest_cache", ".ruff_cache", ".hypothesis"}
