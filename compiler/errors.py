@@ -107,13 +107,13 @@ def require(condition: bool, code: str, message: str, **rest: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: the code's meaning, and the hint for raisers that give none."""
+    """One row of the table: the code's meaning and its default hint."""
 
     meaning: str
     hint: str
 
 
-# Code = E- + where + what, in the order in which a model meets them.
+# A code is E-WHERE-WHAT. The rows follow the stages of a compilation.
 CODES: dict[str, Code] = {
     # reading a model
     "E-MODEL-FILE": Code(
@@ -145,7 +145,7 @@ CODES: dict[str, Code] = {
         "give each value one definition, before its first use",
     ),
     "E-MODEL-EXTERNAL": Code(
-        "The model keeps weights in another file, which is not read.",
+        "The model stores weights as external data in another file, which is not read.",
         "save it with the weights inside: onnx.save_model(model, path)",
     ),
     "E-MODEL-TENSOR": Code(
@@ -166,7 +166,7 @@ CODES: dict[str, Code] = {
     ),
     # graph text
     "E-TEXT-SYNTAX": Code(
-        "The text does not follow the grammar of the level it is in.",
+        "The text does not follow the grammar of its IR level.",
         "compare the line with what str(graph) prints",
     ),
     "E-TEXT-OPERATOR": Code(
@@ -178,11 +178,11 @@ CODES: dict[str, Code] = {
     ),
     # graph structure and types
     "E-WRITE-PYTHON": Code(
-        "A written model uses a part of Python that written models do not support.",
+        "A written model uses a Python construct that written models do not support.",
         "models are functions of assignments, loops over range, and calls of operators",
     ),
     "E-WRITE-VALUE": Code(
-        "A written model uses a value where another kind of value is needed.",
+        "A written model uses a value of the wrong kind.",
         "tensors come from parameters, operators and weight(...)",
     ),
     "E-WRITE-LIMIT": Code(
@@ -217,7 +217,7 @@ CODES: dict[str, Code] = {
     ),
     "E-OP-GRADIENT": Code(
         "A gradient is requested through an operator that has no gradient rule.",
-        "take the gradient outside of the model, or of a part without this operator",
+        "compute the gradient outside the model, or of a subgraph without this operator",
     ),
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
     # compiling
@@ -256,7 +256,7 @@ CODES: dict[str, Code] = {
     ),
     "E-REPRO-FOLDER": Code(
         "The folder to replay was not written by bisect, or one of its files is damaged.",
-        "name the folder that was given to bisect with -o",
+        "name the folder that bisect wrote (its option -o)",
     ),
     "E-TARGET-RUN": Code(
         "The program was compiled for another machine.",
@@ -264,8 +264,8 @@ CODES: dict[str, Code] = {
     ),
     # writing a model
     "E-EXPORT-OPERATOR": Code(
-        "A node has no counterpart in ONNX with these operands.",
-        "export before the pass that makes the node, or with a pipeline that leaves it out",
+        "ONNX has no equivalent of a node with these operands.",
+        "export before the pass that creates the node, or use a pipeline without that pass",
     ),
     "E-EXPORT-TYPE": Code(
         "A value's type is not allowed for its ONNX node.",
@@ -280,9 +280,11 @@ CODES: dict[str, Code] = {
     ),
     "E-EXPORT-SIZE": Code(
         "The model's weights exceed the limit of one ONNX file: 2 GB.",
-        "export a model with fewer or shorter weights",
+        "export a model with fewer weights, or with a smaller element type",
     ),
-    "E-OPTION-VALUE": Code("An option has a value that is not allowed.", "see the allowed values"),
+    "E-OPTION-VALUE": Code(
+        "An option has a value that is not allowed.", "use one of the allowed values"
+    ),
     "E-SCHEDULE-TEXT": Code(
         "The text of a schedule does not follow its grammar, or names a move that does not exist.",
         "write one move per line, for example Y: split(i, 16, io, ii)",
@@ -300,15 +302,15 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",
-        "name another file with --database, or move this one away: tuning makes a new one",
+        "name another file with --database, or move this one away: tuning creates a new one",
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or its sizes are open.",
         "install compilarium[tuning], or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
-        "A planning problem has a negative size, an empty lifetime, a repeated id, or pins that "
-        "cannot be kept.",
+        "A planning problem has a negative size, an empty lifetime, a repeated id, or pinned "
+        "offsets that no plan can satisfy.",
         "correct the row that the message names",
     ),
     "E-PLAN-CAPACITY": Code(
@@ -375,18 +377,20 @@ CODES: dict[str, Code] = {
         "The body of a request, or a value in its address, does not fit the route.",
         "compare it with /api/v1/openapi.json",
     ),
-    "E-REQUEST-SIZE": Code("The body of a request exceeds the limit of the route.", "send less"),
+    "E-REQUEST-SIZE": Code(
+        "The body of a request exceeds the limit of the route.", "send a smaller body"
+    ),
     "E-REQUEST-UNKNOWN": Code(
-        "The server has nothing of that name or id.", "it may have been removed; start again"
+        "The server has no object of this name or id.", "it may have been removed; start again"
     ),
     "E-REQUEST-METHOD": Code(
         "The address does not support this method.", "compare it with /api/v1/openapi.json"
     ),
     "E-REQUEST-ORIGIN": Code(
-        "A page of another site sent the request.", "open the playground itself"
+        "A page of another site sent the request.", "send requests from the playground's own page"
     ),
     "E-RESULT-ABSENT": Code(
-        "This part of a job's result is not available, or not yet.",
+        "This part of a job's result is not available, or not available yet.",
         "wait until the job has finished; if its result has been removed, compile again",
     ),
     "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
@@ -394,7 +398,9 @@ CODES: dict[str, Code] = {
         "The server's storage for links, or for their models, is full.",
         "share the full link, which needs no storage on the server, or the report",
     ),
-    "E-UPLOAD-DISK": Code("The server has no space left.", "tell the operator of this server"),
+    "E-UPLOAD-DISK": Code(
+        "The server has no space left.", "inform the administrator of this server"
+    ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
         "please report it, with the steps to reproduce it",

@@ -170,7 +170,7 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Whether `user` is the next link of the chain of one model node."""
+    """Return whether `user` is the next link of the chain of one model node."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same

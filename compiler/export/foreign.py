@@ -45,7 +45,7 @@ def write_foreign(
 
 
 def _means_the_same(model: Model, node: Node) -> bool:
-    """Whether the operator is the same in the node's version and the exported one."""
+    """Return whether the operator is the same in the node's version and the exported one."""
     domain, op_type = protos.split_name(node.op)
     opset = protos.opset_of(node)
     if domain:

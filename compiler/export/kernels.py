@@ -153,7 +153,7 @@ INSTEAD: Mapping[str, Callable[[Standard, Callable[[float], Any]], Standard]] = 
 
 
 def lacks(op_type: str, dtype: DType) -> bool:
-    """Whether ONNX Runtime lacks a kernel for a type that the standard accepts."""
+    """Return whether ONNX Runtime lacks a kernel for a type that the standard accepts."""
     return dtype in LACKING.get(op_type, ())
 
 

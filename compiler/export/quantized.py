@@ -297,7 +297,7 @@ def _totals(work: Work, product: Node) -> Array | None:
 
 
 def _borders(product: Node) -> bool:
-    """Whether a convolution reads padding."""
+    """Return whether a convolution reads padding."""
     if product.op not in CONVOLUTIONS:
         return False
     pads = product.attrs["pads"]

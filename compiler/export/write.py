@@ -84,7 +84,7 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 
 
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
-    """Whether an equal node that is already written can replace this one.
+    """Return whether an equal node that is already written can replace this one.
 
     Fusions recompute cheap values in several kernels; inlined, one node suffices.
     """
@@ -236,7 +236,7 @@ def _info(name: str, t: Type) -> Any:
 
 
 def has_opaque(t: Type) -> bool:
-    """Whether a type lacks information that ONNX requires."""
+    """Return whether a type lacks information that ONNX requires."""
     match t:
         case OpaqueType():
             return True

@@ -108,7 +108,7 @@ def _widened(function: Any, types: Sequence[Type | None]) -> Any:
 
 
 def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
-    """Whether the body's operators accept their operands' types, for integer operands.
+    """Return whether the body's operators accept their operands' types, for integer operands.
 
     Some bodies assume floats: that of ReduceLogSum would apply Log to integers.
     """
@@ -142,7 +142,7 @@ def _element_types(
 
 
 def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> bool:
-    """Whether the schema of a body's node admits the element types of its operands."""
+    """Return whether the schema of a body's node admits the element types of its operands."""
     import onnx
 
     domain = normal_domain(node.domain)
@@ -158,7 +158,7 @@ def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> 
 
 
 def _is_ours(function: Any, depth: int) -> bool:
-    """Whether each node has a declaration, or recursively a body of declared operators."""
+    """Return whether each node has a declaration, or recursively a body of declared operators."""
     versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
     return all(_is_known(n, versions, depth) for n in walk(function.node))
 

@@ -211,7 +211,7 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Whether the onnx package accepts a node that the declaration refuses."""
+        """Return whether the onnx package accepts a node that the declaration refuses."""
         node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None

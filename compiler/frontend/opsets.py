@@ -36,7 +36,7 @@ def newest(domain: str) -> int:
 
 
 def is_standard(domain: str) -> bool:
-    """Whether the onnx package knows all operators of this domain."""
+    """Return whether the onnx package knows all operators of this domain."""
     return domain in _ranges()
 
 

@@ -129,7 +129,7 @@ def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
 
 
 def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
-    """Whether a rectifier has set about half of a value's elements to 0."""
+    """Return whether a rectifier has set about half of a value's elements to 0."""
     seen = 0
     while value in producers and seen < 20:
         node = producers[value]

@@ -107,7 +107,7 @@ class DimNames:
         return t
 
     def depends_on_inputs(self, size: Dim) -> bool:
-        """Whether a size depends on open sizes of the graph's inputs."""
+        """Return whether a size depends on open sizes of the graph's inputs."""
         return bool(symbols(size) & self.declared)
 
 

@@ -49,7 +49,7 @@ Trait = Literal[
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_NOTED_OPERANDS = 6  # the most operands listed with an error of a type rule
+_NOTED_OPERANDS = 6  # the maximum number of operands listed with an error of a type rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ class Tensor:
 
 
 Operand = Any
-"""Tensor, Call, Out, numpy array (becomes a constant), None (omitted), or a placeholder."""
+"""An operand: Tensor, Call, Out, numpy array (for a constant), None (omitted), or a placeholder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +143,8 @@ class Regioned:
 class Standard:
     """An application of an ONNX operator, as `export` facets return it.
 
-    Attributes of None are omitted. Operands of standard nodes may be calls; the reverse is illegal,
-    as the types of standard nodes are unknown here.
+    Attributes with the value None are omitted. Operands of standard nodes may be calls. Operands of
+    calls must not be standard nodes, whose types are unknown here.
     """
 
     op_type: str
@@ -161,7 +161,7 @@ class Standard:
 def standard(
     op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
 ) -> Standard:
-    """Make a standard node of this type over these operands."""
+    """Describe a standard node of this type with these operands."""
     return Standard(op_type, args, attrs, domain, n_outputs)
 
 
@@ -216,7 +216,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A small application: operand types as text, or arrays where the elements matter."""
+    """A small example call: operand types as text, or arrays if the elements matter."""
 
     operands: tuple[str | Array | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
@@ -310,8 +310,8 @@ class Operator:
     def gradient(
         self, fn: Callable[..., tuple[Operand, ...]]
     ) -> Callable[..., tuple[Operand, ...]]:
-        """Set the gradient: gradient of the result, result and operands in, one gradient per
-        operand out (None for none), each of the result's or the operand's shape."""
+        """Set the gradient rule: it maps the gradient of the result, the result and the operands to
+        one gradient per operand (None for none), each of the result's or the operand's shape."""
         self.gradient_fn = fn
         return fn
 
@@ -323,8 +323,8 @@ class Operator:
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
         """Set the import of ONNX nodes of these names: OnnxCall in, call out.
 
-        Names of other domains have the form `domain:Name`. None keeps the node as a foreign
-        operator.
+        Names of other domains have the form `domain:Name`. A facet that returns None retains the
+        node as a foreign operator.
         """
 
         def register(fn: OnnxFacet) -> OnnxFacet:

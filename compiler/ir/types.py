@@ -228,7 +228,7 @@ class TensorType:
 
     @property
     def assumed(self) -> TensorType:
-        """The type with assumed numbers for open sizes, for choices at compile time.
+        """The type with assumed numbers for open sizes, for decisions at compile time.
 
         The rank must be known.
         """
@@ -304,7 +304,7 @@ def logical(t: Type) -> Type:
 def tensor(text: str) -> TensorType:
     """Parse a tensor type, as in `tensor("f32[2,N]")`."""
     t = parse_type(text)
-    assert isinstance(t, TensorType), f"{text} is no tensor type"
+    assert isinstance(t, TensorType), f"{text} is not a tensor type"
     return t
 
 
@@ -382,7 +382,7 @@ def substitute(t: Type, values: Mapping[str, Expr]) -> Type:
 
 
 def replace_atoms(t: Type, values: Mapping[affine.Atom, Expr]) -> Type:
-    """Replace atoms in the dimensions of a type, compound ones as a whole."""
+    """Replace atoms in the dimensions of a type; a compound atom is replaced as a unit."""
     if isinstance(t, TensorType) and t.shape is not None:
         return replace(t, shape=tuple(affine.replace_atoms(d, values) for d in t.shape))
     return t

@@ -85,7 +85,7 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
 
 
 def is_same(k: Lowering, x: Scalar, best: Scalar) -> Scalar:
-    """Whether an element equals the result of a reduction, which propagates NaN."""
+    """Return whether an element equals the result of a reduction, which propagates NaN."""
     hit = k.eq(x, best)
     return k.apply("or", hit, k.isnan(x)) if x.dtype.is_float else hit
 

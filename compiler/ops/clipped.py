@@ -41,7 +41,7 @@ def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
 
 
 def covers_all(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> bool:
-    """Whether the window covers the whole image at each place. Shapes: known sizes."""
+    """Return whether the window covers the whole image at each place. Shapes: known sizes."""
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
         if not isinstance(size, int) or not isinstance(n, int) or size < 1 or n < 1:
             return False

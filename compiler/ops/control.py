@@ -26,7 +26,7 @@ STEPS_LIMIT = 1_000_000
 
 
 def always_goes_on(body: Graph) -> bool:
-    """Whether a Loop's body returns its condition unchanged."""
+    """Return whether a Loop's body returns its condition unchanged."""
     value = body.results[0].value
     while (node := body.producers.get(value)) is not None and node.op in _SAME:
         value = node.inputs[0]

@@ -19,7 +19,7 @@ def facet_key(op_type: str, domain: str) -> str:
 
 
 def is_declarable(node: Node) -> bool:
-    """Whether a foreign node has an operator with a declaration."""
+    """Return whether a foreign node has an operator with a declaration."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)
@@ -94,7 +94,7 @@ def _build(
 
 
 def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Whether the parts are the outputs of one call, all in order."""
+    """Return whether the parts are the outputs of one call, all in order."""
     return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
         isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
     )

@@ -132,7 +132,7 @@ MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_c
 
 
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
-    """Whether a node is safe for onnx's inference, which is C++ without checks.
+    """Return whether a node is safe for onnx's inference, which is C++ without checks.
 
     Some of its rules index or allocate memory by an unchecked attribute.
     """

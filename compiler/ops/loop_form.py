@@ -75,7 +75,7 @@ class LoopForm:
 
 
 def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> bool:
-    """Whether the condition of a loop stays true.
+    """Return whether the condition of a loop stays true.
 
     The body returns its condition, or the constant true.
     """
@@ -84,7 +84,7 @@ def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> 
 
 
 def is_true(value: Array) -> bool:
-    """Whether a known condition holds."""
+    """Return whether a known condition holds."""
     return value.size == 1 and bool(value.reshape(-1)[0])
 
 

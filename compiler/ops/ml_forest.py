@@ -192,7 +192,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Whether the relation of two numbers is allowed."""
+    """Return whether the relation of two numbers is allowed."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),

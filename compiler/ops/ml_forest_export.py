@@ -79,7 +79,7 @@ def _(
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
-    """Whether TreeEnsemble can express the comparisons, and every leaf has its targets.
+    """Return whether TreeEnsemble can express the comparisons, and every leaf has its targets.
 
     TreeEnsemble's "not equal" holds for NaN too. For sums, a leaf without targets may add 0.
     """
@@ -92,7 +92,7 @@ def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
 
 
 def _is_tree(t: _Tables) -> bool:
-    """Whether every node is in its table and has exactly one parent."""
+    """Return whether every node is in its table and has exactly one parent."""
     branches = t.nodes[:, 1:].reshape(-1)
     inner = np.concatenate([branches[branches >= 0], t.roots[t.roots >= 0]])
     leaves = -1 - branches[branches < 0]

@@ -275,7 +275,7 @@ def rows_of(x: Tensor, dtype: DType | None = None) -> Operand:
 
 
 def has_rows(x: Tensor | None) -> bool:
-    """Whether an operand is known to have rank 1 or 2."""
+    """Return whether an operand is known to have rank 1 or 2."""
     return x is not None and x.type.shape is not None and x.rank in (1, 2)
 
 

@@ -94,7 +94,7 @@ class Tables:
         return greater(ones.scores(x, n_targets, "MAX"), np.asarray(0.5, self.dtype))
 
     def always(self, target: int) -> bool:
-        """Whether every leaf of some tree has a weight for the target."""
+        """Return whether every leaf of some tree has a weight for the target."""
         has = np.any(self.targets == target, axis=1)
         return any(all(has[-1 - at[at < 0]].all() for at in tree) for tree in self.levels)
 

@@ -163,5 +163,5 @@ def parts_of_sides(
 
 
 def _is_one(size: Dim, n: Dim, kernel: int, _stride: int, dilation: int, begin: int) -> bool:
-    """Whether an axis has one element, with a tap for each element of the result."""
+    """Return whether an axis has one element, with a tap for each element of the result."""
     return size == 1 and dilation == 1 and isinstance(n, int) and 0 <= begin <= kernel - n

@@ -38,7 +38,7 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 
 def _is_single(parameter: Tensor | Handle | Array) -> bool:
-    """Whether a scale or zero point applies to the whole tensor."""
+    """Return whether a scale or zero point applies to the whole tensor."""
     return all(n == 1 for n in parameter.shape) and len(parameter.shape) <= 1
 
 

@@ -133,7 +133,7 @@ def _finish(
 
 
 def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
-    """Whether the reduction is over all spatial axes."""
+    """Return whether the reduction is over all spatial axes."""
     behind = tuple(range(2, x.rank))
     return keepdims and axes == behind != () and x.dtype is DType.f32 and 0 not in x.shape
 

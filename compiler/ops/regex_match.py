@@ -77,7 +77,7 @@ class Automaton:
         self.moves: dict[tuple[States, str, str], States] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the whole text matches."""
         at, before = self.start, ""
         for n, c in enumerate(text):
             if n % CHECK_EVERY == 0:

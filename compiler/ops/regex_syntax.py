@@ -345,7 +345,7 @@ def _no_newline(c: str) -> bool:
 
 
 def is_word(c: str) -> bool:
-    """Whether a character is one of `\\w`: RE2's classes are those of ASCII."""
+    """Return whether a character is one of `\\w`: RE2's classes are those of ASCII."""
     return c.isascii() and (c.isalnum() or c == "_")
 
 

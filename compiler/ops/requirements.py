@@ -27,7 +27,7 @@ _WORDS: dict[Elements, str] = {
 
 
 def is_one_of(dtype: DType, elements: Elements) -> bool:
-    """Whether an element type belongs to a class."""
+    """Return whether an element type belongs to a class."""
     match elements:
         case "float":
             return dtype.is_float

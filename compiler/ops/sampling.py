@@ -73,7 +73,7 @@ def _border(size: Any, align_corners: bool) -> tuple[Any, Any]:
 
 
 def _is_moved(mode: str, padding: str) -> bool:
-    """Whether coordinates outside are clamped or mirrored before their neighbours are read.
+    """Return whether coordinates outside are clamped or mirrored before their neighbours are read.
 
     Cubic interpolation outside uses both border and inner elements, as in torch.
     """

@@ -102,7 +102,7 @@ class _Word:
 
 
 def is_known(value: Any) -> bool:
-    """Whether a value is known while a model is read, unlike a tensor."""
+    """Return whether a value is known while a model is read, unlike a tensor."""
     return value is None or isinstance(value, int | float | str | list | tuple)
 
 

@@ -47,7 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a plain number."""
+    """Return whether a value is a plain number."""
     return isinstance(value, int | float)
 
 

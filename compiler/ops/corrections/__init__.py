@@ -84,7 +84,7 @@ TABLE = (
 
 
 def is_corrected_case(name: str) -> bool:
-    """Whether the expected outputs of a published test case have a defect of this table."""
+    """Return whether the expected outputs of a published test case have a defect of this table."""
     return any(name in c.cases for c in TABLE)
 
 
