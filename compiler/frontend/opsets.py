@@ -31,7 +31,7 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
 
 @cache
 def newest(domain: str) -> int:
-    """Return the newest known version of an operator set; any version of an unknown one."""
+    """Return the newest known version of an operator set; an unknown set has no limit."""
     return _ranges()[domain][1] if is_standard(domain) else (1 << 63) - 1
 
 
