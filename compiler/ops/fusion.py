@@ -55,7 +55,7 @@ def fusion_types(
 
 
 def _closed(recorded: TensorType, inferred: Type) -> Type:
-    """Complete an inferred open type by the one recorded in the body."""
+    """Complete an inferred open type by the type recorded in the body."""
     from compiler.ir.verify import refines
 
     same = logical(recorded) == logical(inferred)
@@ -88,7 +88,7 @@ class _Around:
 
 
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
-    """Make the fusion node of a group of nodes.
+    """Create the fusion node of a group of nodes.
 
     `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
     not inserted. Its outputs are the values read outside (for an unread group: the last value), in
@@ -140,7 +140,7 @@ def is_small(c: Constant) -> bool:
 
 
 def _factors(nodes: Sequence[Node]) -> set[str]:
-    """Return the operands of contractions, which kernels load as tensors even if splats."""
+    """Return the operands of contractions: kernels load even splats among them as tensors."""
     return {
         i
         for n in nodes
@@ -163,7 +163,7 @@ def body_names(node: Node) -> dict[str, str]:
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
     """Inline the bodies of fusions among nodes; return also the constants of the bodies.
 
-    Names inside a body that conflict with outer names or another body are changed.
+    Names inside a body that conflict with outer names or with another body are renamed.
     """
     taken = {name for n in nodes for name in (*n.reads, *filter(None, n.outputs))}
     inner: list[Node] = []

@@ -46,8 +46,8 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    It is the operator of inference: mean and variance are constants, not statistics of x.
-    Shapes: x [N, C, ...], the others [C].
+    This is batch normalisation for inference: mean and variance are operands, not statistics of x.
+    Shapes: x [N, C, ...], the other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
     require_elements("batch_norm", "float", x, scale, bias, mean, var)
@@ -173,7 +173,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """Return the channels before and after each channel, limited to the existing ones."""
+    """Return the number of channels before and after each channel, limited to existing channels."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)

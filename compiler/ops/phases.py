@@ -1,4 +1,4 @@
-"""The phases of a transposed convolution: result elements that use the same taps."""
+"""The phases of a transposed convolution: sets of result elements that use the same taps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.ir.types import Dim
 Ints = tuple[int, ...]
 
 MOST_PHASES = 16
-"""The most stages of a transposed convolution."""
+"""The maximum number of stages of a transposed convolution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,9 @@ class One:
 class Every:
     """All elements of a spatial axis, with different taps.
 
-    Without dilation, only every stride-th tap contributes to an element, starting at its remainder:
-    the index runs over these taps. With both, it runs over all taps and tests them.
+    Without dilation, only every stride-th tap contributes to an element, starting at the remainder
+    of its index. The tap index then runs over these taps. With stride and dilation, it runs over
+    all taps and tests them.
     """
 
     size: Expr

@@ -26,7 +26,7 @@ def is_plain_scan(node: Node) -> bool:
 
 
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """Decompose a Scan to plain scans.
+    """Decompose a Scan to scans over first axes.
 
     Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
     """
@@ -72,7 +72,9 @@ def _from_front(x: Operand, rank: int, axis: int) -> Operand:
 def _batched(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
     """Nest the scan of one sequence in a scan over the batch."""
     if operands[0] is not None:
-        raise CompileError("E-SHAPE-OPEN", "the lengths of the sequences are given by the run")
+        raise CompileError(
+            "E-SHAPE-OPEN", "the lengths of the sequences are known only at run time"
+        )
     given, n = _all(operands[1:]), n_scanned(node)
     batch, length = given[-1].shape[:2]
     rows = [Value(f"row{k}", TensorType(t.dtype, t.shape[1:])) for k, t in enumerate(given)]

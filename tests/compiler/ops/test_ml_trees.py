@@ -232,8 +232,8 @@ def test_words_are_no_thresholds() -> None:
         ({"target_nodeids": [1, 5]}, "does not have"),
         ({"target_weights": [1.0]}, "differ in length"),
         ({"n_targets": 0}, "targets"),
-        ({"target_ids": [0, 1]}, "another target"),
-        ({"nodes_featureids": [2**40, 0, 0], "target_ids": [0, 2**40]}, "another target"),
+        ({"target_ids": [0, 1]}, "target outside"),
+        ({"nodes_featureids": [2**40, 0, 0], "target_ids": [0, 2**40]}, "target outside"),
         ({"post_transform": "CUBIC"}, "CUBIC"),
     ],
 )
