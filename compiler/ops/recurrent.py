@@ -1,7 +1,7 @@
 """Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
-Each decomposes to one matrix product for the inputs of all steps, and a Scan with the product of
-the state and the gates; see recurrent_steps.py.
+Each decomposes to one matrix product for the inputs of all steps, and a Scan that computes the
+product of the state, and the gates; see recurrent_steps.py.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _functions(
     require(
         len(names) == needed,
         "E-OP-ATTRIBUTE",
-        f"{name} in {len(reverses)} directions has {needed} activations, got {len(names)}",
+        f"{name} in {len(reverses)} directions needs {needed} activations, got {len(names)}",
     )
     found = activations_of(names, alphas, betas)
     return [found[d * n : (d + 1) * n] for d in range(len(reverses))]
@@ -170,12 +170,13 @@ def rnn(
     direction: str = "forward",
     layout: int = 0,
 ) -> tuple[TensorType, ...]:
-    """A recurrent layer with state f(x w + h r + b) of the step's input and the previous state.
+    """A recurrent layer with state f(x w + h r + b), where x is the input and h the previous state.
 
-    Returns the states of all steps, then the last state. A clip of 0 means none; the default
-    activation is tanh; `alphas` and `betas` are those of the parametrised activations, in order.
+    Returns the states of all steps, then the last state. A clip of 0 means no clip. The default
+    activation is tanh. `alphas` and `betas` are the parameters of the parametrised activations, in
+    order.
     Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are
-    [T, D, B, H] and [D, B, H]; in layout 1 the batch comes first in all of them.
+    [T, D, B, H] and [D, B, H]; in layout 1, the batch is the first axis of all of them.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for unknown activations, directions, layouts.
     Source: ONNX RNN-22.
     """
@@ -374,7 +375,7 @@ def _(
 
 
 def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
-    """Read the operands and attributes common to all three from an ONNX node."""
+    """Return the operands and attributes of an ONNX node that all three layers share."""
     names = n.attr("activations") or ()
     attrs = {
         "activations": tuple(x.decode() if isinstance(x, bytes) else x for x in names),

@@ -224,7 +224,7 @@ def test_words_are_no_thresholds() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"nodes_truenodeids": [0, 0, 0]}, "circle"),
+        ({"nodes_truenodeids": [0, 0, 0]}, "cycle"),
         ({"nodes_truenodeids": [7, 0, 0]}, "does not have"),
         ({"nodes_nodeids": [0, 1, 1]}, "one number"),
         ({"nodes_modes": ["BRANCH_ODD", "LEAF", "LEAF"]}, "BRANCH_ODD"),
