@@ -81,14 +81,14 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""The garbage collector's thresholds before the first compilation in progress, once for each."""
+"""For each compilation in progress: the garbage collector's thresholds before the first of all."""
 
 _lock = Lock()
 
 
 @contextmanager
 def _few_collections() -> Generator[None]:
-    """Collect garbage less often: most objects that compiling creates stay alive."""
+    """Collect garbage less often: most objects that a compilation creates stay alive."""
     with _lock:
         before = _compiling[0] if _compiling else gc.get_threshold()
         _compiling.append(before)

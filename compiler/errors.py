@@ -13,7 +13,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the user's input: a file, a line of text, a node of a model."""
+    """A position in the user's input: a file, a line of text, a node of a model."""
 
     source: str = ""
     line: int = 0
@@ -31,7 +31,7 @@ class Where:
 
 
 class CompileError(Exception):
-    """An error in the user's input: the requirement, the finding, the place, and a remedy.
+    """An error in the user's input: the requirement, the finding, the position, and a remedy.
 
     Units: `line` and `column` of `where` count from 1; 0 means unknown.
     Errors: the code must be in `CODES`; a test looks up each code raised in the source.
@@ -55,7 +55,7 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """Return the same error with a place, unless it already has one."""
+        """Return the same error with a position, unless it already has a position."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
@@ -119,10 +119,10 @@ CODES: dict[str, Code] = {
     "E-MODEL-FILE": Code(
         "The file could not be opened or read.", "check the path and its permissions"
     ),
-    "E-MODEL-EMPTY": Code("The file holds no bytes.", "export the model again"),
+    "E-MODEL-EMPTY": Code("The file is empty.", "export the model again"),
     "E-MODEL-PROTOBUF": Code(
         "The bytes are not an ONNX protobuf message, or end too early.",
-        "export the model again as binary .onnx, and check that it was copied whole",
+        "export the model again as binary .onnx, and check that it was copied completely",
     ),
     "E-MODEL-INVALID": Code(
         "The message is ONNX, but breaks a rule of the ONNX format.",
@@ -222,12 +222,12 @@ CODES: dict[str, Code] = {
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
     # compiling
     "E-INPUT-NAME": Code(
-        "A given name is not an input of the model, or an input is missing.",
-        "give exactly the inputs that the model declares",
+        "A name is not an input of the model, or an input of the model is missing.",
+        "pass exactly the inputs that the model declares",
     ),
     "E-INPUT-SHAPE": Code(
         "An input's shape differs from the shape that the model or the program expects.",
-        "give the declared shape, with numbers for its open dimensions",
+        "pass the declared shape, with numbers for its open dimensions",
     ),
     "E-INPUT-DTYPE": Code(
         "An input's element type differs from the one that the model declares.",
@@ -247,7 +247,7 @@ CODES: dict[str, Code] = {
     ),
     "E-PIPELINE-PASS": Code("No pass or preset has this name.", "choose one of the listed names"),
     "E-PIPELINE-OPTION": Code(
-        "The pass has no such option, or the option does not take this value.",
+        "The pass has no such option, or the option does not accept this value.",
         "use an option of the pass, with a value of the kind that the message names",
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),

@@ -50,7 +50,7 @@ class Limits:
     name_bytes: int = 1 << 16
     """Bytes of one name; documentation strings are not names."""
     n_messages: int = 20_000_000
-    """Protobuf messages of all kinds: even an empty one takes memory."""
+    """Protobuf messages of all kinds: even an empty message takes memory."""
     nested_messages: int = 98
     """Depth of messages inside messages; the protobuf library itself stops at 100."""
     nested_regions: int = 32

@@ -70,7 +70,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for v in graph.inputs:
         if v.name not in inputs:
-            raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} was not given")
+            raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} is missing")
         found[v.name] = _checked(v, v.type, inputs[v.name], sizes)
     return found
 
@@ -99,7 +99,7 @@ def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
             return array
         case SequenceType(element):
             if not isinstance(value, list | tuple):
-                raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: give a list")
+                raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: pass a list")
             # A symbol inside a sequence may have a different value in each element.
             return [_checked(v, element, part, dict(sizes)) for part in value]
         case OptionalType(element):

@@ -131,7 +131,7 @@ def _zero(work: Work, codes: Node, t: TensorType) -> Array | None:
 def _one(work: Work, point: str, node: Node) -> Array | None:
     """Return the zero point of a node's output as one number."""
     dtype = node.attrs["to"]
-    assert isinstance(dtype, DType), f"{node.name} makes {dtype}"
+    assert isinstance(dtype, DType), f"{node.name} has results of {dtype}"
     if dtype not in BYTES:
         return None
     if not point:

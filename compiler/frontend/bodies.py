@@ -1,4 +1,4 @@
-"""Function bodies of the ONNX standard: operators decomposed into declared ones.
+"""Function bodies of the ONNX standard, which decompose operators into declared operators.
 
 If no declaration accepts a node but the onnx package has a function body for its operator, the body
 is inlined instead of creating a foreign node.

@@ -179,7 +179,7 @@ class NodeImporter:
                 self.origins,
             )
         except CompileError as e:
-            # A branch that is illegal for these sizes may never be taken.
+            # A branch that is illegal for these sizes may never run.
             may_not_run = self.graph.depth > 0 and e.code in DEPENDS_ON_OPERANDS
             open_ = e.code == "E-SHAPE-OPEN"
             if open_ or may_not_run or self._is_legal(inputs, attrs, outputs):

@@ -129,7 +129,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
     """Read a number of at most 10 bytes; return also its end."""
     if at >= end:
-        raise _broken(at, "the end where a number should be")
+        raise _broken(at, "the end instead of a number")
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1

@@ -1,4 +1,4 @@
-"""Constant tensors with lazy storage: large ones take no memory until read.
+"""Constant tensors with lazy storage: large constants take no memory until they are read.
 
 A splat of 400 MB stores one number; a weight refers to the model's memory or file.
 `Constant.array()` is a view where the storage allows it.

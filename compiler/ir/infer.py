@@ -130,7 +130,7 @@ def _tensors(
 
 @dataclass
 class Facts:
-    """Types and known elements of the values visited so far; inner scopes extend outer ones."""
+    """Types and known elements of the values visited so far; inner scopes extend outer scopes."""
 
     types: dict[str, Type]
     known: dict[str, Array]

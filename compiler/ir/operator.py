@@ -7,7 +7,7 @@ The function's signature is the schema (operands positional, attributes keyword-
 type rule, its docstring the description on the page. Decorators add the facets: `reference`,
 `cost`, `lower` or `decompose`, `onnx` (import) and `export`, `samples`. A call,
 `softmax(x, axis=1)`, describes an application; importers and rules pass calls to the editor, which
-makes nodes.
+creates nodes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Kind = Literal[
     "elementwise",  # each result element depends on one element of each operand, after broadcasting
     "view",  # same elements in the same order: no work if layouts agree
-    "movement",  # elements copied to other places
-    "reduction",  # many elements into one along some axes
+    "movement",  # elements copied to other positions
+    "reduction",  # many elements combined to one along some axes
     "contraction",  # sums of products: matmul, convolution
     "scan",  # sequential along an axis
     "opaque",  # any other operator; evaluated by the reference
@@ -39,11 +39,11 @@ Kind = Literal[
 
 Trait = Literal[
     "commutative",  # the two operands may be exchanged
-    "aliasing",  # the result is the memory of its operand: a view that copies nothing
+    "aliasing",  # the result shares its operand's memory: a view that copies nothing
     "copying",  # each element of the result is an element of an operand, of any type
-    "injective",  # reads one operand, at an index that position and attributes determine
-    "expensive",  # elementwise: more than a few instructions, not worth computing twice
-    "positional",  # elementwise in cost only: depends on the position of an element, or resizes
+    "injective",  # a result element's position and the attributes determine one index to read
+    "expensive",  # elementwise, with too many instructions to compute twice
+    "positional",  # elementwise in cost only: depends on element positions, or changes sizes
 ]
 """A trait of an operator, queried by passes, as in MLIR."""
 
@@ -56,7 +56,7 @@ _NOTED_OPERANDS = 6  # the maximum number of operands listed with an error of a 
 class Tensor:
     """An operand in a type rule: name, type, and its elements if known.
 
-    `value` is a numpy array; one of dtype object holds symbolic dimensions (see affine.py).
+    `value` is a numpy array; an array of dtype object contains symbolic dimensions (see affine.py).
     """
 
     name: str

@@ -23,7 +23,7 @@ Dim = Expr
 class DType(enum.Enum):
     """An element type: short name, bits per element, numpy's type (None for storage-only types).
 
-    Source: TensorProto.DataType of ONNX; the `onnx` number is the one of that enumeration.
+    Source: TensorProto.DataType of ONNX; `onnx` is the number in that enumeration.
     """
 
     f32 = ("f32", 32, np.float32, 1)
@@ -61,11 +61,11 @@ class DType(enum.Enum):
         self.numpy = np.dtype(numpy)
         self.onnx = onnx
         self.nbytes = max(bits // 8, 1)
-        """Bytes of one element in memory; sub-byte types take a whole byte."""
+        """Bytes of one element in memory; an element of a sub-byte type takes one byte."""
         self.is_float = label.startswith(("f", "bf"))
         """Whether values are real numbers with rounding."""
         self.is_integer = label[0] in "iu"
-        """Whether values are whole numbers (bool excluded)."""
+        """Whether values are integers (bool excluded)."""
         self.is_storage = (self.is_float and bits <= 8) or (self.is_integer and bits < 8)
         """Whether this type is storage-only, with arithmetic in `wide`."""
 

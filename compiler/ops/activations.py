@@ -147,7 +147,7 @@ def _floating(name: str, x: Tensor) -> TensorType:
     flops=2,
 )
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
-    """Keep positive elements; multiply negative ones by `alpha`."""
+    """Keep positive elements; multiply negative elements by `alpha`."""
     return _floating("leaky_relu", x)
 
 
@@ -175,7 +175,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 def selu(
     x: Tensor, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
 ) -> TensorType:
-    """gamma times (x for positive elements, else alpha*exp(x)-alpha).
+    """gamma*x for positive elements, else gamma*(alpha*exp(x)-alpha).
 
     Source: Klambauer et al. 2017, arXiv:1706.02515; the constants are ONNX Selu-6's.
     """
@@ -332,7 +332,7 @@ def _prelu_samples() -> Iterator[tuple[Any, ...]]:
     samples=_prelu_samples,
 )
 def prelu(x: Tensor, slope: Tensor) -> TensorType:
-    """Keep positive elements; multiply negative ones by a learned slope.
+    """Keep positive elements; multiply negative elements by a learned slope.
 
     Shapes: slope broadcasts to x.
     Source: He et al. 2015, arXiv:1502.01852; ONNX PRelu-16.

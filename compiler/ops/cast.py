@@ -91,7 +91,7 @@ def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
     Source: ONNX Cast-25 with saturate=1.
     """
     fits = to in FLOATS_OF_8_BITS
-    require(fits, "E-OP-ATTRIBUTE", f"cast_saturated gives floats of 8 bits, not {to}")
+    require(fits, "E-OP-ATTRIBUTE", f"cast_saturated returns 8-bit floats, not {to}")
     _require_numbers("cast_saturated", x.dtype)
     return TensorType(to, x.type.shape)
 
@@ -148,7 +148,7 @@ def cast_flushed(x: Tensor, *, to: DType) -> TensorType:
     Errors: E-OP-DTYPE for operands other than f32, E-OP-ATTRIBUTE for results other than bf16.
     Source: VCVTNEPS2BF16 of Intel's manual.
     """
-    require(to is DType.bf16, "E-OP-ATTRIBUTE", f"cast_flushed gives bf16, not {to}")
+    require(to is DType.bf16, "E-OP-ATTRIBUTE", f"cast_flushed returns bf16, not {to}")
     require(x.dtype is DType.f32, "E-OP-DTYPE", f"cast_flushed takes f32, got {x.dtype}")
     return TensorType(to, x.type.shape)
 

@@ -152,7 +152,7 @@ def convolved(
     window = resolve(sizes, kernel, strides, pads, dilations, auto_pad)
     taps = windows(x, window, places, 0)
     d = len(sizes)
-    # [N, G, C/G, places, kernel] against [G, O/G, C/G, kernel]: one matrix product per group.
+    # [N, G, C/G, positions, kernel] times [G, O/G, C/G, kernel]: one matrix product per group.
     taps = taps.reshape(n, groups, channels // groups, *places, *kernel)
     inner = (channels // groups) * window.n_taps
     rows = np.moveaxis(taps, 2, 2 + d).reshape(n, groups, int(np.prod(places)), inner)

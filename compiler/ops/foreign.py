@@ -67,7 +67,7 @@ def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | No
 
 
 class _Refused(Exception):
-    """Raised where onnx's inference fails."""
+    """Raised if onnx's inference fails."""
 
 
 def _inferred(
@@ -193,7 +193,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Return a reader of inferred sizes: numbers, the operands' symbols, or new ones."""
+    """Return a reader of inferred sizes: numbers, the operands' symbols, or new symbols."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:

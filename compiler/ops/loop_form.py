@@ -195,7 +195,7 @@ def _pieces(
         output = node.outputs[first_output + k] if first_output + k < len(node.outputs) else ""
         t = body.types.get(r.value, graph.types.get(r.value))
         if not _is_plain(t):
-            return f"an iteration gives {t} for {output or r.name}"
+            return f"an iteration returns {t} for {output or r.name}"
         assert isinstance(t, TensorType)
         found.append(Slices(output, t, bool(entry(node, "scan_output_directions", k))))
     return tuple(found)
@@ -227,5 +227,5 @@ def _unfit_branches(node: Node, graph: Graph) -> str:
             if output and not (made == t and _is_plain(t)):
                 return f"{output} is {t}, but {made} in one branch"
             if not _is_plain(made):
-                return f"a branch gives {made}"
+                return f"a branch returns {made}"
     return ""

@@ -35,7 +35,7 @@ def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorT
         require(
             a.dtype is b.dtype,
             "E-OP-DTYPE",
-            f"look_up cannot take {a.dtype} for {b.dtype}",
+            f"look_up cannot match {a.dtype} with {b.dtype}",
         )
     require_rank("look_up", keys, [1], "keys")
     require_rank("look_up", values, [1], "values")

@@ -152,7 +152,7 @@ class _Votes:
         return self._label(squeeze(decisive, axes=(1,))), made
 
     def _hits(self) -> tuple[Hit, Hit]:
-        """Return the rows with a score of the first class, and those with one of the second."""
+        """Return, for each of the two classes, the rows with a score of the class."""
         always = [self.tables.always(c) for c in (0, 1)]
         never = [not np.any(self.tables.targets == c) for c in (0, 1)]
         if all(a or n for a, n in zip(always, never, strict=True)):
@@ -162,7 +162,7 @@ class _Votes:
 
     @property
     def _is_one_sided(self) -> bool:
-        """Whether all weights are of one of two classes."""
+        """Whether all weights belong to one of the two classes."""
         return len(np.unique(self.tables.targets[self.tables.targets >= 0])) == 1
 
     @property

@@ -46,12 +46,12 @@ def forest(
 ) -> TensorType:
     """Evaluate a decision forest: descend every tree with every row of x, and aggregate the leaves.
 
-    nodes[k] is a feature and two branches. x[n, feature] is compared with thresholds[k]; the first
-    branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in relations[k],
-    else the second. Negative branches are leaves; -1 is leaf 0. For every j, a leaf adds
-    weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum. A target
-    of -1 means no target. A target without weights in the reached leaves has the value `absent`.
-    Tree t has at most depths[t] steps.
+    nodes[k] lists a feature and two branches. x[n, feature] is compared with thresholds[k]; the
+    first branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in
+    relations[k], else the second. Negative branches are leaves; -1 is leaf 0. For every j, a leaf
+    adds weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum. A
+    target of -1 means no target. A target without weights in the reached leaves has the value
+    `absent`. Tree t has at most depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
     and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.

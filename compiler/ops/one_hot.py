@@ -106,7 +106,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 def eye_like(x: Tensor, *, diagonal: int = 0, dtype: DType | None = None) -> TensorType:
     """A matrix of the shape of x with ones on a diagonal and zeros elsewhere.
 
-    Shapes: x [R, C]; ones where the column is `diagonal` more than the row.
+    Shapes: x [R, C]; an element is 1 if its column minus its row is `diagonal`.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX EyeLike-22.
     """

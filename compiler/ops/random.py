@@ -63,7 +63,7 @@ def _words(seed: int, count: int, stream: int) -> Array:
 
 
 def _start(seed: int, stream: int) -> int:
-    """Return the start of a seed's stream, far from all others."""
+    """Return the start of a seed's stream, far from the starts of all other streams."""
     return _signed((seed + 1) * 0xD1342543DE82EF95 + stream * 0x2545F4914F6CDD1D)
 
 

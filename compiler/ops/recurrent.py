@@ -249,8 +249,9 @@ def gru(
 ) -> tuple[TensorType, ...]:
     """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
-    z, r = f(x w + h r + b); n = g(x w + (r h) r + b), with `linear_before_reset`
-    g(x w + b + r (h r + b)); the state is (1 - z) n + z h.
+    With activations f1 and f2, both gates are f1(x w + h r + b). The candidate n is
+    f2(x w + (reset h) r + b) or, with `linear_before_reset`, f2(x w + b + reset (h r + b)),
+    where `reset` is the reset gate. The new state is (1 - z) n + z h.
     Shapes: as rnn, with w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
     Errors: as rnn.
     Source: ONNX GRU-22; Cho et al. 2014, arXiv:1406.1078.
@@ -318,9 +319,10 @@ def lstm(
 ) -> tuple[TensorType, ...]:
     """A layer of long short-term memory: a cell with forget, input and output gates.
 
-    i, o, f = f(x w + h r + b + p c), where o reads the new cell; the cell becomes
-    f c + i g(x w + h r + b), and the state o h(c). With `input_forget`, f is 1 - i; with
-    `rounded_states`, h is quantized to 8 bits by one scale before it is multiplied.
+    With activations f1, f2 and f3, the gates i, o and f are f1(x w + h r + b + p c), where o reads
+    the new cell. The new cell is f c + i f2(x w + h r + b), and the new state h is o f3(new cell).
+    With `input_forget`, f is 1 - i. With `rounded_states`, h is quantized to 8 bits by one scale
+    before it is multiplied.
     Returns the states of all steps, the last state and the last cell.
     Shapes: as rnn, with w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and
     p [D, 3H] for i, o, f.

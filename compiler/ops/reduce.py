@@ -227,13 +227,13 @@ reduce_mean = reduction(
     numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean", of_images="GlobalAveragePool",
 )  # fmt: skip
 reduce_max = reduction(
-    "reduce_max", "The largest element along axes (of none: the lowest number); propagates NaN.",
+    "reduce_max", "The largest element along axes (the lowest number if empty); propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
     onnx="ReduceMax", exact=True, shape_math=True,
 )  # fmt: skip
 reduce_min = reduction(
-    "reduce_min", "The smallest element along axes (of none: the largest number); propagates NaN.",
+    "reduce_min", "The smallest element along axes (the largest number if empty); propagates NaN.",
     numpy=_extreme(np.minimum, affine.minimum, "min"),
     scalar=lambda k, x, over, n: k.reduce("min", x, over=over),
     onnx="ReduceMin", exact=True, shape_math=True,

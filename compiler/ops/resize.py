@@ -153,7 +153,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Map the indices of an axis of `new_size` to coordinates on an axis of `size`.
 
     ONNX's `length_resized` is `new_size`, rounded down; `output_width` is not rounded.
-    Errors: Undecided where the result depends on whether an open size is 1.
+    Errors: Undecided if the result differs for an open size of 1.
     """
     half = Fraction(1, 2)
     match coordinates:

@@ -99,7 +99,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement", shape_math=True)
 def fill(shape: Tensor, *, value: float | int | bool = 0.0, dtype: DType = DType.f32) -> TensorType:
-    """A tensor of the given shape whose elements are all one number.
+    """A tensor of the given shape whose elements all equal `value`.
 
     Shapes: `shape` is a list of sizes.
     Errors: E-OP-SHAPE for a negative size.

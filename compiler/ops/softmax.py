@@ -40,7 +40,7 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
 
 @op(value_range=(0.0, 1.0), kind="reduction", exact=False, inplace=(0,))
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
-    """Turn scores into probabilities along one axis: exp(x - max) / sum(exp(x - max)).
+    """Convert scores to probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 
     Shapes: any float tensor of rank 1 or more; the result has the type of x.
     Errors: E-OP-AXIS when the axis is outside [-rank, rank).

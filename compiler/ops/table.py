@@ -54,8 +54,8 @@ def elementwise(
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Declare an operator from its type rule and two expressions.
 
-    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` get None for omitted operands, and
-    short floats widened to f32; a numeric result has the element type of the operand `like`.
+    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` receive None for omitted operands,
+    and short floats widened to f32. A numeric result has the element type of the operand `like`.
     Units: flops per element of the result.
     """
 

@@ -142,7 +142,7 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the start and end pads of `auto_pad` for these sizes.
+    """Return the start pads and end pads of `auto_pad` for these sizes.
 
     `same_upper` adds the odd element at the end, `same_lower` at the start.
     """

@@ -90,7 +90,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
     if groups != 1:
         return f"it has {groups} groups: few channels share a transformed tile"
     if len(window.kernel) != 2 or window.kernel != (3, 3):
-        return f"its window is {'x'.join(map(str, window.kernel))}: tiles are for 3x3"
+        return f"its window is {'x'.join(map(str, window.kernel))}: tiles require 3x3"
     if window.strides != (1, 1):
         return (
             f"its strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"

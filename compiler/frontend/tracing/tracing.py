@@ -226,7 +226,9 @@ class Tracing:
             array = np.empty((), np.object_)
         most = self.limits.list_elements
         if isinstance(operand, list):
-            require(array.size <= most, "E-WRITE-LIMIT", f"a list may have {most:,} numbers")
+            require(
+                array.size <= most, "E-WRITE-LIMIT", f"a list may have at most {most:,} numbers"
+            )
         if array.dtype.kind not in "biuf" and not isinstance(operand, np.ndarray):
             needed = "a tensor, a number, or a list of numbers"
             raise CompileError("E-WRITE-VALUE", f"needed {needed}, got {shown(operand)}")

@@ -222,7 +222,7 @@ class Expressions(ABC):
         return found
 
     def binary(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
-        """Evaluate `a op b`; if one of them is a tensor, add a node."""
+        """Evaluate `a op b`; if an operand is a tensor, add a node."""
         sign = _SIGNS.get(type(op), "")
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
             return self._bounded(numbers.calculated(sign, a, b, self.limits.tracing.list_elements))
