@@ -261,7 +261,7 @@ def _checked_tier(tier: object) -> int:
         raise CompileError(
             "E-OPTION-VALUE",
             f"tier must be 0 or 1, got {tier!r:.40}",
-            hint="0 runs sooner, 1 runs faster",
+            hint="tier 0 starts sooner, tier 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
 

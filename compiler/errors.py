@@ -126,7 +126,7 @@ CODES: dict[str, Code] = {
     ),
     "E-MODEL-INVALID": Code(
         "The message is ONNX, but breaks a rule of the ONNX format.",
-        "run onnx.checker.check_model on it and export the model again",
+        "check the model with onnx.checker.check_model, and export it again",
     ),
     "E-MODEL-SIZE": Code(
         "The model exceeds a limit on bytes, nodes, nesting, elements or names.",
@@ -134,7 +134,7 @@ CODES: dict[str, Code] = {
     ),
     "E-MODEL-OPSET": Code(
         "The model requires an operator set that the installed onnx package cannot read.",
-        "convert it with onnx.version_converter, or update the onnx package",
+        "convert the model with onnx.version_converter, or update the onnx package",
     ),
     "E-MODEL-CYCLE": Code(
         "The nodes of the graph depend on each other in a cycle.",
@@ -146,7 +146,7 @@ CODES: dict[str, Code] = {
     ),
     "E-MODEL-EXTERNAL": Code(
         "The model stores weights as external data in another file, which is not read.",
-        "save it with the weights inside: onnx.save_model(model, path)",
+        "save the model with its weights inside: onnx.save_model(model, path)",
     ),
     "E-MODEL-TENSOR": Code(
         "A stored tensor's bytes do not fit its type and shape.",
@@ -170,7 +170,7 @@ CODES: dict[str, Code] = {
         "compare the line with what str(graph) prints",
     ),
     "E-TEXT-OPERATOR": Code(
-        "The text names an operator that does not exist.", "check its spelling"
+        "The text names an operator that does not exist.", "check the operator's spelling"
     ),
     "E-TEXT-STORAGE": Code(
         "The text names stored bytes that are not loaded in this process.",
@@ -187,7 +187,7 @@ CODES: dict[str, Code] = {
     ),
     "E-WRITE-LIMIT": Code(
         "A written model exceeds the size limit of written models.",
-        "make it smaller, or export it as ONNX",
+        "make the model smaller, or export it as ONNX",
     ),
     "E-GRAPH-NAME": Code(
         "A value is used before it is defined, or defined twice.",
@@ -231,15 +231,15 @@ CODES: dict[str, Code] = {
     ),
     "E-INPUT-DTYPE": Code(
         "An input's element type differs from the one that the model declares.",
-        "convert it with array.astype(...)",
+        "convert the array with array.astype(...)",
     ),
     "E-INPUT-FILE": Code(
         "The file of an input's array could not be read.",
-        "save it with numpy.save(path, array)",
+        "save the array with numpy.save(path, array)",
     ),
     "E-SHAPE-OPEN": Code(
         "This step needs sizes of dimensions that the model leaves open.",
-        'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
+        'give the sizes, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
     ),
     "E-PIPELINE-SYNTAX": Code(
         "The pipeline's text does not follow its grammar.",
@@ -260,7 +260,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TARGET-RUN": Code(
         "The program was compiled for another machine.",
-        'emit its code, or compile with target="host" to run it here',
+        'emit the code, or compile with target="host" to run the program here',
     ),
     # writing a model
     "E-EXPORT-OPERATOR": Code(
@@ -276,7 +276,8 @@ CODES: dict[str, Code] = {
         "convert the model with onnx.version_converter before it is loaded",
     ),
     "E-EXPORT-NAME": Code(
-        "An input and a result of the same name are different values.", "rename one of them"
+        "An input and a result of the same name are different values.",
+        "rename the input or the result",
     ),
     "E-EXPORT-SIZE": Code(
         "The model's weights exceed the limit of one ONNX file: 2 GB.",
@@ -290,11 +291,11 @@ CODES: dict[str, Code] = {
         "write one move per line, for example Y: split(i, 16, io, ii)",
     ),
     "E-SCHEDULE-FILE": Code(
-        "A file with schedules could not be read.", "write one with --emit schedules -o FILE"
+        "A file with schedules could not be read.", "write a file with --emit schedules -o FILE"
     ),
     "E-SCHEDULE-NAME": Code(
         "A schedule names a kernel that the program does not have.",
-        "emit the schedules of all kernels, and use one of their names",
+        "emit the schedules of all kernels, and use the name of one kernel",
     ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a missing loop, or is not legal for this kernel.",
@@ -305,7 +306,7 @@ CODES: dict[str, Code] = {
         "name another file with --database, or move this one away: tuning creates a new one",
     ),
     "E-TUNE-MODEL": Code(
-        "A model cannot be tuned: a required package is missing, or its sizes are open.",
+        "A model cannot be tuned: a required package is missing, or the model has open sizes.",
         "install compilarium[tuning], or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
@@ -370,21 +371,22 @@ CODES: dict[str, Code] = {
     ),
     "E-LIMIT-CRASH": Code(
         "The child process that did the work ended without an answer.",
-        "use a smaller model; if it is small, please report it",
+        "use a smaller model; if the model is small, please report the error",
     ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
         "The body of a request, or a value in its address, does not fit the route.",
-        "compare it with /api/v1/openapi.json",
+        "compare the request with /api/v1/openapi.json",
     ),
     "E-REQUEST-SIZE": Code(
         "The body of a request exceeds the limit of the route.", "send a smaller body"
     ),
     "E-REQUEST-UNKNOWN": Code(
-        "The server has no object of this name or id.", "it may have been removed; start again"
+        "The server has no object of this name or id.",
+        "the object may have been removed; start again",
     ),
     "E-REQUEST-METHOD": Code(
-        "The address does not support this method.", "compare it with /api/v1/openapi.json"
+        "The address does not support this method.", "compare the request with /api/v1/openapi.json"
     ),
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "send requests from the playground's own page"
@@ -403,6 +405,6 @@ CODES: dict[str, Code] = {
     ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
-        "please report it, with the steps to reproduce it",
+        "please report the error, with the steps to reproduce it",
     ),
 }

@@ -120,7 +120,7 @@ def _array(v: Value, t: TensorType, value: Any) -> Array:
         raise CompileError(
             "E-INPUT-DTYPE",
             f"{v.name!r} is {t}, got an array of {array.dtype}",
-            hint=f"convert it with array.astype({needed.name!r})",
+            hint=f"convert the array with array.astype({needed.name!r})",
         )
     return array
 

@@ -286,7 +286,11 @@ def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
     """Check that an operator without a schema has a declaration. Errors: E-MODEL-OPERATOR."""
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
-        hint = f"opset {came} introduced it: export the model for that opset" if came else ""
+        hint = (
+            f"opset {came} introduced this operator: export the model for that opset"
+            if came
+            else ""
+        )
         found = key in OF_ANY_OPSET
     else:
         hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)

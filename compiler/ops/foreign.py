@@ -178,7 +178,7 @@ def _list_length(t: Type | None) -> int:
 
 
 def _rank(t: Type) -> int:
-    """Return the rank of a tensor, or that of a sequence's elements plus 1."""
+    """Return the rank of a tensor, or 1 plus the rank of a sequence's elements."""
     if isinstance(t, TensorType):
         return len(t.shape or ())
     element = getattr(t, "element", None)
@@ -207,7 +207,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """Return the element type that the schema determines: constant, or that of an operand."""
+    """Return the element type that the schema determines: a constant type, or an operand's type."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()

@@ -135,7 +135,7 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
 
 def is_small(c: Constant) -> bool:
-    """Return whether fusions copy a constant into their bodies: it is a splat."""
+    """Return whether fusions copy a constant into their bodies, which they do for splats."""
     return c.is_splat or c.type.n_elements == 1
 
 

@@ -122,8 +122,9 @@ def _() -> Iterator[tuple[Any, ...]]:
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so on.
 
-    Shapes: that of `indices`, which has the rank of x and is no longer than x on other axes.
-    Negative indices count from the end; generated code clamps indices out of bounds.
+    Shapes: the result has the shape of `indices`. They have the rank of x, and are not longer than
+    x on the other axes. Negative indices count from the end; generated code clamps indices out of
+    bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.
     """

@@ -34,7 +34,7 @@ NO_CONSTANTS: Mapping[str, Constant] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A loop-carried value: its initial value, and the output of its final one ("" if unread)."""
+    """A loop-carried value: its initial value, and the output of the last ("" if unread)."""
 
     start: str
     output: str

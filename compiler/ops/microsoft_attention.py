@@ -162,7 +162,7 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """Append new keys or values to those of the past, which share one tensor."""
+    """Append new keys or values to past keys or values, which share one tensor."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)

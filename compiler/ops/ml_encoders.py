@@ -222,7 +222,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @concat.onnx("ai.onnx.ml:FeatureVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a concatenation of features as f32, each cropped to its stated width."""
+    """Import a concatenation of features as f32, each cropped to its declared width."""
     sizes = n.attr("inputdimensions") or ()
     parts: list[Operand] = []
     for k, x in enumerate(n.operands):

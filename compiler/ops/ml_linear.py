@@ -108,7 +108,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @div.onnx("ai.onnx.ml:Normalizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Normalizer: each row divided by its max, L1 or L2 norm, unless that is 0."""
+    """Import Normalizer: divide each row by its max, L1 or L2 norm, unless the norm is 0."""
     x = n.operand(0)
     norm = n.attr("norm", "MAX")
     if x is None or not has_rows(x):

@@ -161,7 +161,7 @@ def lrn(
 ) -> TensorType:
     """Divide each element by a power of the sum of squares over `size` adjacent channels.
 
-    out = x / (bias + alpha/size * sum of squares) ** beta, channels outside counting as 0.
+    out = x / (bias + alpha/size * sum of squares) ** beta, where channels outside count as 0.
     Shapes: x [N, C, ...].
     Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13.
     """

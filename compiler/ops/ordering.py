@@ -211,7 +211,7 @@ class Heap:
         return self._first(first, (self.keys.at(b), self.numbers.at(b)))
 
     def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-        """Return whether a key with its number orders before another in the heap."""
+        """Return whether a numbered key precedes another numbered key in the heap."""
         k = self.k
         a, b = (b, a) if self.is_reversed else (a, b)
         (key, number), (other, other_number) = a, b

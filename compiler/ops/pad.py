@@ -78,7 +78,7 @@ def pad(
 
 
 def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
-    """Check that an axis of `n`, padded to `size`, has elements to repeat."""
+    """Check that an axis of size `n` has elements to repeat, if it is padded to `size`."""
     is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
     require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has no element to repeat")
 

@@ -255,7 +255,7 @@ def _(
     block_size: int,
     saturate: bool,
 ) -> Operand:
-    """Export with a zero point even if it is 0: its type sets the result type in all runtimes."""
+    """Export with a zero point even if it is 0: its type determines the result type."""
     point: Operand = zero
     if zero is None and scale.type.is_static:
         point = np.zeros(scale.type.static_shape, to.numpy)

@@ -96,7 +96,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
             f"its strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
         )
     if window.dilations != (1, 1):
-        return f"its dilations are {'x'.join(map(str, window.dilations))}"
+        return f"its dilations are {'x'.join(map(str, window.dilations))}: tiles require 1"
     if not all(isinstance(n, int) and n > 0 for n in sizes):
         return "its sizes are known only when the program runs"
     return ""

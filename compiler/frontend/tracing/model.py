@@ -91,7 +91,7 @@ def _arguments(
             raise CompileError(
                 "E-WRITE-VALUE",
                 f"the parameter {name} of {fn.__name__} has no type",
-                hint=f'give it a type, such as {name}="f32[N,64]"',
+                hint=f'give the parameter a type, such as {name}="f32[N,64]"',
             )
     return made
 

@@ -281,7 +281,7 @@ class Expressions(ABC):
     def _attribute(self, of: Any, name: str) -> Any:
         if not isinstance(of, Tensor):
             message = f"{shown(of)} has no attribute {name!r:.60}"
-            raise CompileError("E-WRITE-VALUE", message, hint="tensors have attributes")
+            raise CompileError("E-WRITE-VALUE", message, hint="only tensors have attributes")
         match name:
             case "shape":
                 return of.shape
