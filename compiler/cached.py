@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 SETTLED_SECONDS = 2.0
-"""Age in seconds below which a file's time stamp is not trusted: clock ticks are coarse."""
+"""Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
 """Options outside the cache key: code of the last tier also serves requests for tier 0."""
@@ -42,8 +42,8 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    A file, or its bytes, that was compiled before is loaded from disk if the options, the
-    compiler's code and the machine are the same. Such a program runs at once. A request for
+    The program of a model compiled before is loaded from disk if the model's bytes, the options,
+    the compiler's code and the machine are the same. Such a program runs at once. A request for
     anything but results, such as the trace, recompiles it. A new program is written to disk in the
     background after the call returns: the program's `settle()` waits for that.
     """

@@ -179,7 +179,7 @@ CODES: dict[str, Code] = {
     # graph structure and types
     "E-WRITE-PYTHON": Code(
         "A written model uses a Python construct that written models do not support.",
-        "models are functions of assignments, loops over range, and calls of operators",
+        "use only assignments, loops over range, and calls of operators",
     ),
     "E-WRITE-VALUE": Code(
         "A written model uses a value of the wrong kind.",
@@ -230,7 +230,7 @@ CODES: dict[str, Code] = {
         "pass the declared shape, with numbers for its open dimensions",
     ),
     "E-INPUT-DTYPE": Code(
-        "An input's element type differs from the one that the model declares.",
+        "An input's element type differs from the type that the model declares.",
         "convert the array with array.astype(...)",
     ),
     "E-INPUT-FILE": Code(
@@ -272,7 +272,7 @@ CODES: dict[str, Code] = {
         "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
-        "A node of an old operator set has no equivalent in the new one.",
+        "A node of an old operator set has no equivalent in the new operator set.",
         "convert the model with onnx.version_converter before it is loaded",
     ),
     "E-EXPORT-NAME": Code(
@@ -344,25 +344,25 @@ CODES: dict[str, Code] = {
         "give the loop a trip count, or a body that changes its condition",
     ),
     "E-RUN-MEMORY": Code(
-        "The program would need more memory than allowed.",
+        "The program would exceed its memory limit.",
         "use smaller inputs, or raise the limit",
     ),
     "E-LIMIT-SECONDS": Code(
-        "The work took longer than allowed.", "use a smaller model, or allow more seconds"
+        "The computation exceeded its time limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-CODE": Code(
         "A schedule unrolls its innermost statements into more copies than the limit allows.",
         "unroll fewer loops, and choose factors that divide the loops' lengths",
     ),
     "E-LIMIT-MEMORY": Code(
-        "The work needed more memory than allowed.", "use a smaller model, or allow more bytes"
+        "The computation exceeded its memory limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-ARENA": Code(
         "No program was found whose arena is within the memory limit.",
         "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(
-        "The work wrote more data than allowed.",
+        "The computation exceeded the limit on its output data.",
         "use a smaller model, or a pipeline of fewer passes",
     ),
     "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
@@ -370,7 +370,7 @@ CODES: dict[str, Code] = {
         "Too many requests of this kind came from one address.", "wait a minute, then try again"
     ),
     "E-LIMIT-CRASH": Code(
-        "The child process that did the work ended without an answer.",
+        "The child process of the computation ended without a result.",
         "use a smaller model; if the model is small, please report the error",
     ),
     # requests to the playground

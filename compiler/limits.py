@@ -52,11 +52,11 @@ class Limits:
     n_messages: int = 20_000_000
     """Protobuf messages of all kinds: even an empty message takes memory."""
     nested_messages: int = 98
-    """Depth of messages inside messages; the protobuf library itself stops at 100."""
+    """Nesting depth of messages; the protobuf library itself stops at 100."""
     nested_regions: int = 32
-    """Depth of subgraphs and function calls inside each other."""
+    """Nesting depth of subgraphs and function calls."""
     nested_types: int = 8
-    """Depth of sequences, optionals and maps inside each other."""
+    """Nesting depth of sequences, optionals and maps."""
     n_nodes: int = 250_000
     """Nodes, including those of subgraphs, after functions are inlined."""
     n_operands: int = 50_000

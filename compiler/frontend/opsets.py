@@ -1,4 +1,4 @@
-"""The operator set versions that a model imports, and those supported."""
+"""The operator set versions that a model imports, and the supported versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
                 f"versions 1 to {newest(domain)} are supported",
             )
     if not found:
-        require(ir_version < 3, "E-MODEL-OPSET", "the model names no operator set")
+        require(ir_version < 3, "E-MODEL-OPSET", "the model imports no operator set")
         found[""] = 1
     return found
 

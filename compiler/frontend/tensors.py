@@ -116,7 +116,7 @@ _TYPED_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint6
 
 def _check_only_raw(proto: Any) -> None:
     both = any(len(getattr(proto, f)) for f in (*_TYPED_FIELDS, "string_data"))
-    require(not both, "E-MODEL-TENSOR", "it has its elements twice, as bytes and as numbers")
+    require(not both, "E-MODEL-TENSOR", "its elements are stored twice, as bytes and as numbers")
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:

@@ -273,7 +273,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """Yield the content of one message; `cuts` are those inside it, in order."""
+    """Yield the content of one message; `cuts` are the cuts inside the message, in order."""
     at = start
     while cuts:
         index, first = cuts[0]

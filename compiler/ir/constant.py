@@ -1,7 +1,7 @@
 """Constant tensors with lazy storage: large constants take no memory until they are read.
 
 A splat of 400 MB stores one number; a weight refers to the model's memory or file.
-`Constant.array()` is a view where the storage allows it.
+`Constant.array()` is a view if the storage allows it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Splat:
     """A constant of equal elements (a numpy scalar of the constant's type).
 
-    Splats compare by bits: NaN equals itself, and the two zeros differ.
+    Splats compare by bits: NaN equals itself, and 0.0 differs from -0.0.
     """
 
     value: Any
@@ -202,7 +202,7 @@ class Constant:
     origins: tuple[str, ...] = field(default=())
 
     def array(self) -> Array:
-        """Return the elements, as a read-only view where the storage allows it."""
+        """Return the elements, as a read-only view if the storage allows it."""
         return self.storage.read(self.type)
 
     @property

@@ -134,7 +134,7 @@ class Editor:
         self._names.update(names)
 
     def fresh(self, hint: str) -> str:
-        """Return an unused name, equal to the hint where possible."""
+        """Return an unused name, equal to the hint if possible."""
         hint = hint or "v"
         name, i = hint, self._suffix.get(hint, 1)
         while name in self._names:

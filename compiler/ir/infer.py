@@ -70,7 +70,7 @@ def node_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """Apply the type rule to a node. Errors: the rule's, at this node.
+    """Apply the type rule to a node. Errors: those of the rule, at this node.
 
     `outer` has the types of the enclosing graphs' values, which the node's regions may capture.
     """
@@ -317,7 +317,7 @@ def infer(
 
 
 def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
-    """Return the types of a node with typed regions: those of a fusion's body, for instance."""
+    """Return the types of a node with typed regions, such as the body of a fusion."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None or len(body.results) != len(node.outputs):
         return facts.visit(node)

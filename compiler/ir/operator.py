@@ -288,7 +288,7 @@ class Operator:
     # Facets, each a decorator.
 
     def reference(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the semantics: numpy arrays in (None if omitted), array or tuple of arrays out."""
+        """Set the semantics, from numpy arrays (None if omitted) to an array or tuple of arrays."""
         self.reference_fn = fn
         return fn
 
@@ -303,7 +303,7 @@ class Operator:
         return fn
 
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
-        """Set the decomposition into other operators: operands in, call out."""
+        """Set the decomposition, from operands to a call of other operators."""
         self.decompose_fn = fn
         return fn
 
@@ -321,7 +321,7 @@ class Operator:
         return fn
 
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
-        """Set the import of ONNX nodes of these names: OnnxCall in, call out.
+        """Set the import of ONNX nodes of these names, from an OnnxCall to a call.
 
         Names of other domains have the form `domain:Name`. A facet that returns None retains the
         node as a foreign operator.
@@ -337,7 +337,7 @@ class Operator:
         return register
 
     def export(self, fn: ExportFacet) -> ExportFacet:
-        """Set the export to ONNX: operands in, standard nodes or calls out; None if impossible."""
+        """Set the export to ONNX, from operands to standard nodes or calls (None if impossible)."""
         self.export_fn = fn
         return fn
 

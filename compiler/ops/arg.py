@@ -26,7 +26,7 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
         require_elements(name, "number", x)
         made = reduced(x, (axis,), keepdims)
         if x.type.shape is not None:
-            require(x.shape[axis] != 0, "E-OP-SHAPE", f"{name} has nothing to find in {x.type}")
+            require(x.shape[axis] != 0, "E-OP-SHAPE", f"{name} needs a nonempty axis, got {x.type}")
         return TensorType(DType.i64, made.shape)
 
     describe_row(rule, name, words)

@@ -31,7 +31,8 @@ def cast(x: Tensor, *, to: DType) -> TensorType:
 
     Floats truncate to integers (undefined for NaN and numbers out of range). Integers drop their
     high bits. Floats round to the nearest, halves to even; numbers too large for the type become
-    infinite, or NaN in a type without infinity. All numbers but 0 become true.
+    infinite, or NaN in a type without infinity. In a conversion to bool, all numbers but 0 become
+    true.
     Errors: E-OP-DTYPE for strings and complex numbers.
     Source: ONNX Cast-25 with saturate=0.
     """

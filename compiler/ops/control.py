@@ -100,7 +100,9 @@ def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
 
 def _flag(value: Any) -> bool:
     array = np.asarray(value)
-    require(array.size == 1, "E-RUN-OPERATOR", f"a condition is one element, got {array.size}")
+    require(
+        array.size == 1, "E-RUN-OPERATOR", f"a condition must have one element, got {array.size}"
+    )
     return bool(array.reshape(-1)[0])
 
 

@@ -89,7 +89,7 @@ def _if_types(given: Operands) -> list[Type]:
 def _loop_types(given: Operands) -> list[Type]:
     node, types = given.node, given.types
     body = node.regions["body"]
-    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop has a trip count and a condition, or _")
+    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop needs a trip count and a condition, or _")
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)
@@ -139,7 +139,7 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
             fits = -rank <= axis < rank
-            require(fits, "E-OP-AXIS", f"{attribute} has {axis}, outside of {rank} axes")
+            require(fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside of {rank} axes")
 
 
 def _batched(
@@ -177,7 +177,7 @@ def _base(node: Node, position: int) -> str:
 
 
 def _join(a: Type, b: Type, base: str) -> Type:
-    """Return the most specific type that both refine."""
+    """Return the most specific type that both types refine."""
     if a == b:
         return a
     if isinstance(a, SequenceType) and isinstance(b, SequenceType):

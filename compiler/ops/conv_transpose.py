@@ -61,7 +61,7 @@ class Spreading:
         return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
 
     def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
-        """Return the elements cropped at the start of each spatial axis; negative if added."""
+        """Return the number of cropped elements at the start of each axis; negative if added."""
         n = len(self.kernel)
         if not self.output_shape and self.auto_pad in ("notset", "valid"):
             return self.pads[:n] if self.auto_pad == "notset" else (0,) * n

@@ -51,9 +51,7 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     """Normalise distinct axes, keeping their order. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
-    require(
-        len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} name one axis twice"
-    )
+    require(len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} repeat an axis")
     return found
 
 

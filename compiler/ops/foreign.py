@@ -96,7 +96,7 @@ def _inferred(
         found = infer_node_outputs(
             schema, protos.with_defaults(node, schema), given, values, opset_imports=imports
         )
-    except Exception as e:  # the package's C++ raises several kinds
+    except Exception as e:  # the package's C++ code raises several kinds of errors
         raise _Refused(str(e)) from e
     made: dict[str, Type] = {}
     for name, proto in found.items():

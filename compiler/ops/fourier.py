@@ -44,7 +44,7 @@ def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse
 
 
 def real_turns(n_in: int, length: int) -> Array:
-    """Return the matrix from half of a real signal's spectrum to the signal."""
+    """Return the matrix that maps half of a real signal's spectrum to the signal."""
     made = turns(n_in, length, length, (2, 1), inverse=True)
     twice = np.full(n_in, 2.0)
     twice[0] = 1

@@ -118,7 +118,7 @@ def _softmax_zero(scores: Operand) -> Call:
 
 
 def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
-    """Apply ONNX's post_transform to scores; to a single column, only PROBIT.
+    """Apply ONNX's post_transform to scores; only PROBIT transforms a single column.
 
     Errors: E-OP-ATTRIBUTE for an unknown transform.
     """
@@ -216,7 +216,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @class_of.export
 def _(scores: Tensor, labels: Tensor) -> Operand | None:
-    """Export with NaN replaced: above all scores if leading, else below."""
+    """Export with each NaN replaced by a number above all scores if leading, else below."""
     n_classes = scores.shape[1] if isinstance(scores.shape[1], int) else labels.shape[0]
     if not isinstance(n_classes, int):
         return None

@@ -111,7 +111,7 @@ def _splat_if_equal(table: Array) -> Array:
 
 
 def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
-    """Read the tables of a node, with a prefix of its weight lists. Errors: E-OP-ATTRIBUTE."""
+    """Read the tables of a node; `weights` is the prefix of its lists. Errors: E-OP-ATTRIBUTE."""
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
     modes = np.array(n.attr("nodes_modes") or (), np.object_)
     limits = numbers_of(n, "nodes_values", dtype)

@@ -50,9 +50,11 @@ def pad(
     )
     parameter(pads, "pads")
     if value is not None:
-        require(value.dtype is x.dtype, "E-OP-DTYPE", f"{x.type} padded with a {value.dtype}")
+        require(
+            value.dtype is x.dtype, "E-OP-DTYPE", f"pad cannot pad {x.type} with a {value.dtype}"
+        )
         is_one = not value.type.is_static or value.type.n_elements == 1
-        require(is_one, "E-OP-SHAPE", f"pad takes one number to pad with, got {value.type}")
+        require(is_one, "E-OP-SHAPE", f"the pad value must be one number, got {value.type}")
     deciders = [x, pads, *([axes] if axes else [])]
     if axes is not None and (axes.value is None or axes.value.dtype == np.object_):
         return TensorType(x.dtype, open_dims(x.rank, *deciders))

@@ -56,7 +56,7 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
-    """Reshape to a matrix: axes before `axis` become rows, the others columns.
+    """Reshape to a matrix: axes before `axis` become rows, the other axes columns.
 
     Shapes: any; the result has rank 2. `axis` may equal the rank.
     Source: ONNX Flatten-13.

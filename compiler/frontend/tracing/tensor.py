@@ -111,7 +111,7 @@ class Tensor:
     def __bool__(self) -> bool:
         raise CompileError(
             "E-WRITE-VALUE",
-            f"whether the tensor {self.name} is true is known only when the model runs",
+            f"the truth of the tensor {self.name} is known only when the model runs",
             hint="choose between tensors with where(condition, a, b)",
         )
 
@@ -202,7 +202,7 @@ def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
         elif not isinstance(i, slice):
             raise CompileError(
                 "E-WRITE-VALUE",
-                "an index is an integer, a slice, `...` or None",
+                "an index must be an integer, a slice, `...` or None",
                 hint="read elements at computed indices with gather(x, indices, axis=0)",
             )
         elif i != slice(None):

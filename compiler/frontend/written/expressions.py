@@ -323,7 +323,7 @@ class Expressions(ABC):
         ]
         for each in ends:
             fits = each is None or (type(each) is int and abs(each) < numbers.MOST)
-            needed = "a slice has known integers"
+            needed = "a slice needs known integers"
             require(fits, "E-WRITE-VALUE", f"{needed}, got {shown(each)}")
         require(ends[2] != 0, "E-WRITE-VALUE", "the step of a slice cannot be 0")
         return slice(*ends)

@@ -60,7 +60,7 @@ class _Reading(Expressions):
         if not models:
             raise CompileError(
                 "E-WRITE-PYTHON",
-                "there is no model: a function whose parameters have types",
+                "the text has no model: a function whose parameters have types",
                 where=self.place(functions[-1]) if functions else None,
                 hint="begin with def model(x: f32[N, 64]):",
             )
@@ -201,7 +201,7 @@ class _Reading(Expressions):
         if not is_known(value):
             raise CompileError(
                 "E-WRITE-VALUE",
-                f"whether {shown(value)} is true is known only when the model runs",
+                f"the truth of {shown(value)} is known only when the model runs",
                 where=self.place(test),
                 hint="choose between tensors with where(condition, a, b)",
             )

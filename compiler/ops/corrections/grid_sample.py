@@ -11,7 +11,7 @@ OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """The names of modes before opset 20."""
 
 MARGIN = 3
-"""The margin outside the image beyond which a cubic reads only border values."""
+"""The margin outside the image, beyond which cubic interpolation reads only border values."""
 
 
 class GridSample(op_grid_sample.GridSample):

@@ -226,7 +226,7 @@ def test_words_are_no_thresholds() -> None:
     [
         ({"nodes_truenodeids": [0, 0, 0]}, "cycle"),
         ({"nodes_truenodeids": [7, 0, 0]}, "does not have"),
-        ({"nodes_nodeids": [0, 1, 1]}, "one number"),
+        ({"nodes_nodeids": [0, 1, 1]}, "same number"),
         ({"nodes_modes": ["BRANCH_ODD", "LEAF", "LEAF"]}, "BRANCH_ODD"),
         ({"nodes_values": [0.5]}, "differ in length"),
         ({"target_nodeids": [1, 5]}, "does not have"),
