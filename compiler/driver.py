@@ -100,7 +100,7 @@ def compile(
     peak memory found in little time: see docs/operator-order.md.
     `memory_limit_bytes` is the maximum arena size: kernels are recomputed to stay within it.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
-    threads, by a plan (docs/threads.md); `loops`, the default, divides each kernel's loops among
+    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
     the threads. `seconds` gives the plan the kernels' times on one thread, keyed by a value that
     each computes. `limits` bounds the time and the memory of this call, not those of runs
     (docs/limits.md).

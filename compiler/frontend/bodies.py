@@ -1,7 +1,7 @@
 """Function bodies of the ONNX standard, which decompose operators into declared operators.
 
-If no declaration accepts a node but the onnx package has a function body for its operator, the body
-is inlined instead of creating a foreign node.
+The onnx package may have a function body for an operator. If no declaration accepts a node of the
+operator, the body is inlined instead of creating a foreign node.
 """
 
 from __future__ import annotations

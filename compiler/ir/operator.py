@@ -310,8 +310,11 @@ class Operator:
     def gradient(
         self, fn: Callable[..., tuple[Operand, ...]]
     ) -> Callable[..., tuple[Operand, ...]]:
-        """Set the gradient rule: it maps the gradient of the result, the result and the operands to
-        one gradient per operand (None for none), each of the result's or the operand's shape."""
+        """Set the gradient rule.
+
+        It maps the gradient of the result, the result and the operands to one gradient per operand
+        (None for no gradient), in the shape of the result or of the operand.
+        """
         self.gradient_fn = fn
         return fn
 

@@ -1,7 +1,7 @@
 """Attention composed of other operators: heads, scores, masks, rotary positions.
 
 The functions build calls, so that every pass sees matrix products, a softmax and pointwise
-operators, regardless of the name of the attention operator in a runtime or the standard.
+operators. The attention operators of runtimes and of the standard become the same calls.
 Shapes: heads are [batch, heads, positions, head size].
 """
 

@@ -92,7 +92,7 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
     `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
     not inserted. Its outputs are the values read outside (for an unread group: the last value), in
-    order, with their types and layouts; its name is that of the first output's node. It may replace
+    order, with their types and layouts. Its name is that of the first output's node. It may replace
     the group if no path leaves the group and re-enters it, which the caller must check.
     """
     around, group = _Around(graph), {n.output for n in nodes}

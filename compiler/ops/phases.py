@@ -35,7 +35,7 @@ class Reached:
 class Phase:
     """The elements first, first + stride, ... of a spatial axis, which use the same taps.
 
-    For element number q, tap number t of the phase is tap `tap + tap_step * t` of the filter and
+    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q, it
     reads element q + source - source_step * t of an axis of `size` elements.
     """
 

@@ -1,8 +1,8 @@
 """Resizing of images by nearest neighbours or linear interpolation.
 
 An index of the result corresponds to a fractional coordinate in the image. Since sizes are known at
-compile time, the coordinate is an exact fraction (a*i + b) / c of integers, and neighbours and
-weights follow by integer division, without rounding.
+compile time, the coordinate is an exact fraction (a*i + b) / c of integers. Neighbours and weights
+follow by integer division, without rounding.
 """
 
 from __future__ import annotations

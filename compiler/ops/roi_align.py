@@ -45,8 +45,8 @@ def roi_align(
     """Resample regions of images to one size, by the mean or maximum of samples per bin.
 
     A region is divided into bins with `samples` x `samples` sampling points each (0: as many as the
-    bin's height and width in elements), where the image is interpolated linearly. Coordinates are
-    multiplied by `scale` and, with `half_pixel`, shifted by half an element.
+    bin's height and width in elements). The image is interpolated linearly at these points.
+    Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an element.
     Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
     result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
