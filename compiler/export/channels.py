@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def normalised(work: Work, node: Node) -> None:
-    """Combine a multiplication by a constant and an addition of one to a BatchNormalization.
+    """Combine a multiplication and an addition of constants into a BatchNormalization.
 
     Its mean is 0 and its variance 1. It reads the image once instead of twice.
     """

@@ -1,4 +1,4 @@
-"""Recombination of nodes to single standard operators before export.
+"""Recombination of nodes into single standard operators before export.
 
 Operators that the import decomposed become foreign nodes again: Gemm, quantized products, and
 searches, whose results have one row per found element.
@@ -177,7 +177,7 @@ def _is_next(work: Work, node: Node, user: Node) -> bool:
 
 
 def _gemm(work: Work, node: Node) -> None:
-    """Combine a matrix product and the addition of an operand that broadcasts to it to a Gemm."""
+    """Combine a matrix product and the addition of an operand that broadcasts to it into a Gemm."""
     out = work.type(node.output)
     if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
@@ -274,7 +274,7 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """Combine the class of a forest's best score to an ArgMax, which treats NaN differently.
+    """Replace the class of a forest's best score by ArgMax, which treats NaN differently.
 
     The scores are never NaN: a NaN feature takes a defined branch at every node, and sums of finite
     weights are not NaN.

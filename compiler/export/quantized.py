@@ -186,7 +186,7 @@ def scaled_sums(work: Work, node: Node) -> None:
 
 
 def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -> None:
-    """Combine nodes to a product with i32 sums as results."""
+    """Combine nodes into a product with i32 sums as results."""
     product = parts[0]
     if product.op in CONVOLUTIONS:
         work.combine(at, parts, "ConvInteger", inputs, _window(product))

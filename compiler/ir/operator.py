@@ -31,7 +31,7 @@ Kind = Literal[
     "elementwise",  # each result element depends on one element of each operand, after broadcasting
     "view",  # same elements in the same order: no work if layouts agree
     "movement",  # elements copied to other positions
-    "reduction",  # many elements combined to one along some axes
+    "reduction",  # many elements combined into one along some axes
     "contraction",  # sums of products: matmul, convolution
     "scan",  # sequential along an axis
     "opaque",  # any other operator; evaluated by the reference

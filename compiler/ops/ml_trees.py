@@ -286,7 +286,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
 
 
 def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
-    """Expand membership nodes to chains of equality nodes.
+    """Expand membership nodes into chains of equality nodes.
 
     The sets are concatenated, each terminated by NaN.
     """

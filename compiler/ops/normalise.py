@@ -89,7 +89,7 @@ def _(
 
 @batch_norm.decompose
 def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
-    """Decompose to x * factor + shift, with one element per channel."""
+    """Decompose into x * factor + shift, where each has one element per channel."""
 
     def per_channel(t: Operand) -> Call:
         return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))

@@ -1,4 +1,4 @@
-"""Decomposition of scans over any axis, or over a batch, to scans over first axes."""
+"""Decomposition of scans over any axis, or over a batch, into scans over first axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_plain_scan(node: Node) -> bool:
 
 
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """Decompose a Scan to scans over first axes.
+    """Decompose a Scan into scans over first axes.
 
     Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
     """

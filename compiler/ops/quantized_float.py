@@ -1,6 +1,6 @@
 """The import of ONNX Runtime's operators on quantized tensors as float operators.
 
-They become dequantize, the operator in f32, and quantize. Fusion combines these to one kernel if
+They become dequantize, the operator in f32, and quantize. Fusion combines these into one kernel if
 possible.
 
 Source: ContribOperators.md of ONNX Runtime.

@@ -152,7 +152,7 @@ class Cell:
 def decomposed(
     s: Setting, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> tuple[Operand, ...]:
-    """Decompose to the outputs of every step, then the last states.
+    """Return the decomposed outputs of every step, followed by the last states.
 
     `bias` computes the bias of the inputs' product from the biases of a direction.
     """
