@@ -14,9 +14,9 @@ from compiler.ir.types import TensorType, Type
 def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
     """Make the iteration number and the condition of a Loop's body scalars, as in the standard.
 
-    TorchScript's exporter declares them `int64[1]` if the trip count has that shape, and ONNX
-    Runtime follows the declaration. Here, a Reshape inside the body creates the list of one
-    element.
+    TorchScript's exporter declares the iteration number as `int64[1]` if the trip count has that
+    shape, and ONNX Runtime follows the declaration. Here, a Reshape inside the body converts the
+    scalar to the declared list.
     """
     lists = [v for v in body.input[:2] if _is_list(v)]
     if not lists:
