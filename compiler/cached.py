@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 SETTLED_SECONDS = 2.0
-"""Age in seconds below which a file's time stamp is not trusted: clock ticks are coarse."""
+"""Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options outside the cache key: code of the last tier serves tier 0, too."""
+"""Options outside the cache key: code of the last tier also serves requests for tier 0."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""
@@ -42,10 +42,10 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    A file, or its bytes, that was compiled before is loaded from disk if the options, the
-    compiler's code and the machine are the same. Such a program runs at once; requests for more
-    than results recompile it. A new program is written to disk in the background after the call
-    returns: the program's `settle()` waits for that.
+    The program of a model compiled before is loaded from disk if the model's bytes, the options,
+    the compiler's code and the machine are the same. Such a program runs at once. A request for
+    anything but results, such as the trace, recompiles it. A new program is written to disk in the
+    background after the call returns: the program's `settle()` waits for that.
     """
 
     def again() -> Program:
@@ -81,14 +81,14 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""For each compilation under way, the garbage collector's thresholds before the first of them."""
+"""For each compilation in progress: the garbage collector's thresholds before the first of all."""
 
 _lock = Lock()
 
 
 @contextmanager
 def _few_collections() -> Generator[None]:
-    """Collect garbage less often: most objects that compiling creates stay alive."""
+    """Collect garbage less often: most objects that a compilation creates stay alive."""
     with _lock:
         before = _compiling[0] if _compiling else gc.get_threshold()
         _compiling.append(before)
@@ -105,7 +105,7 @@ def _few_collections() -> Generator[None]:
 
 
 def _make_old() -> None:
-    """Move all objects to the oldest generation: the next collection would scan all of them."""
+    """Move all objects to the oldest generation, so that the next collection does not scan them."""
     if not gc.get_freeze_count():  # unfreeze would also release the user's frozen objects
         gc.freeze()
         gc.unfreeze()
@@ -121,7 +121,7 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
     try:
         content = _content(graph, directory)
     except OSError:
-        return None  # reading it raises the error
+        return None  # the compiler reads the file, too, and reports the error
     asked = repr(positional), repr(sorted(options.items()))
     tuned = _tuned(options.get("tuned", True))
     facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)
@@ -182,7 +182,7 @@ def _write(path: Path, text: str) -> None:
 
 @cache
 def _code() -> str:
-    """Return an identity of this package's code that also changes while it is edited."""
+    """Return an identifier of this package's code, which changes with each edit."""
     import llvmlite
     import numpy as np
 

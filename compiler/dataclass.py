@@ -1,9 +1,9 @@
 """The standard library's dataclasses, with methods generated at their first call.
 
 `dataclasses.dataclass` compiles the text of each method when the class is defined. A process that
-compiles one model defines about 300 classes and calls a part of their methods: generating all took
-10 % of the time to a program. Fields, `replace`, `asdict` and patterns are those of the standard
-library.
+compiles one model defines about 300 classes, but calls only some of their methods. Generating all
+methods took 10 % of the time until the program was ready. Fields, `replace`, `asdict` and patterns
+are those of the standard library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, weakref_slot=False):
-        """Act as `dataclasses.dataclass`; methods that the class defines itself stay."""
+        """Act as `dataclasses.dataclass`; retain the methods that the class itself defines."""
 
         def wrap(cls: type) -> type:
             own = set(vars(cls))
@@ -44,7 +44,7 @@ def _methods(cls: type, frozen: bool, slots: bool, eq: bool) -> Iterable[tuple[s
     if frozen:
         yield "__setattr__", _refused_set
         yield "__delattr__", _refused_delete
-        if slots:  # the default would set each field, which frozen refuses
+        if slots:  # the default methods assign fields, which a frozen class refuses
             yield "__getstate__", _state
             yield "__setstate__", _set_state
 

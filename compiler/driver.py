@@ -1,4 +1,4 @@
-"""From a graph to a program: specialise, passes, loops, memory, machine code; each step timed."""
+"""The driver: specialisation, passes, loops, memory planning and machine code, each step timed."""
 
 from __future__ import annotations
 
@@ -81,27 +81,29 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes to a program.
 
-    `inputs` gives shapes for dimensions that the model leaves open. Without them, one program
-    serves all sizes. If some node has code for known sizes only, the first run with each set of
-    shapes compiles instead, and the program's `notes` name the node. The first run with new
-    elements of inputs that are parameters (axes, pads, counts) compiles, too.
+    `inputs` gives the shapes of inputs with open dimensions. Without these shapes, one program
+    serves all sizes. If a node requires known sizes, the first run with each set of shapes compiles
+    instead, and the program's `notes` name the node. The first run with new elements of parameter
+    inputs (axes, pads, counts) compiles, too.
     `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
-    `precision` changes lines of the pipeline: docs/precision.md states what each mode guarantees.
-    `threads` is the number of threads of a run, at most 256; results are the same to the bit.
-    `trace=False` discards the trace of the passes. `gate` is asked before each rewrite.
+    `precision` changes lines of the pipeline: docs/precision.md states the guarantee of each mode.
+    `threads` is the number of threads of a run, at most 256; results are bitwise equal for all.
+    `trace=False` discards the trace of the passes. `gate` is called before each rewrite and may
+    prevent it.
     `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
     docs/schedules.md.
-    `tier=0` returns a program sooner, with slower code. Optimised code replaces it when it is
-    ready (`program.settle()` waits for it), which may change the last bits of sums.
+    `tier=0` returns a program sooner, with slower code. Optimised code replaces it when ready
+    (`program.settle()` waits for that); the replacement may change the last bits of sums.
     `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
-    (False), or a file. The program's `notes` give the number of kernels that use one.
-    `order` names the method that orders the launches (docs/operator-order.md): `best`, the lowest
-    peak memory found in little time, or `given`, for example.
-    `memory_limit_bytes` is the largest arena allowed: kernels are recomputed to stay within it.
-    `spread="branches"` gives each kernel to one thread and branches of the graph to different
-    threads, by a plan (docs/threads.md); `loops`, the default, divides each kernel's loops among
-    the threads. `seconds` gives the plan kernels' times on one thread, by a value that each makes.
-    `limits` bounds the time and the memory of this call, not those of runs (docs/limits.md).
+    (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
+    `order` names the method that orders the launches, for example `given`, or `best` for the lowest
+    peak memory found in little time: see docs/operator-order.md.
+    `memory_limit_bytes` is the maximum arena size: kernels are recomputed to stay within it.
+    `spread="branches"` assigns each kernel to one thread and branches of the graph to different
+    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
+    the threads. `seconds` gives the plan the kernels' times on one thread, keyed by a value that
+    each computes. `limits` bounds the time and the memory of this call, not those of runs
+    (docs/limits.md).
     Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
@@ -167,7 +169,7 @@ def _program(
     """Build the program of a graph, with specialised code for the wanted sizes."""
     source, opened = graph, None
     notes: tuple[str, ...] = ()
-    # Passes run now for open shapes too: the trace shows them, and errors come early.
+    # Run passes for open shapes, too: the trace shows them, and errors appear before a run.
     optimised, events = _run_passes(source, options, clock)
     is_open = has_open_inputs(source)
 
@@ -196,7 +198,7 @@ def _program(
             values = {name: given[name] for name in possible_parameters(known) if name in given}
             values = needed_parameters(known, values) if values else {}
             if not values and not has_open_inputs(source) and opened is None:
-                return Specialised(built, values)  # the parameters turned out to be plain data
+                return Specialised(built, values)  # all parameters are plain data
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
 
@@ -208,7 +210,7 @@ def _program(
 
 
 def _portable(source: Graph, optimised: Graph, options: Options) -> Graph:
-    """Return the optimised graph without passes that pay only in generated code."""
+    """Return the graph optimised without the passes that improve only generated code."""
     pipeline = options.pipeline.portable
     if pipeline.lines == options.pipeline.lines:
         return optimised
@@ -223,7 +225,7 @@ def _improved(quick: Built, options: Options) -> Built:
     clock = Clock()
     better = replace(options, code=replace(options.code, tier=1))
     graph, trace = quick.graph, quick.trace
-    if quick.order is not None:  # the passes' graph, before its nodes were reordered
+    if quick.order is not None:  # use the graph after the passes, before its nodes were reordered
         made = (quick.limited, quick.order)
         graph = (quick.limited or quick.order).before
         trace = trace and Trace([e for e in trace.events if not any(e is m for m in made)])
@@ -259,7 +261,7 @@ def _checked_tier(tier: object) -> int:
         raise CompileError(
             "E-OPTION-VALUE",
             f"tier must be 0 or 1, got {tier!r:.40}",
-            hint="0 runs sooner, 1 runs faster",
+            hint="tier 0 starts sooner, tier 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
 
@@ -297,7 +299,7 @@ def _buckets(
     options: Options,
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
-    """Build programs for the requested sizes; pad rows only where other rows keep their results."""
+    """Build programs for the requested sizes; pad rows only if that leaves other rows unchanged."""
     from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
@@ -314,7 +316,7 @@ def _buckets(
 def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
-    """Build one program for all sizes, or None; and the reason."""
+    """Return one program for all sizes, or None, and the reason."""
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):
@@ -322,7 +324,7 @@ def _open_program(
     if options.code.memory_limit_bytes is not None:
         return (
             None,
-            "one program per set of shapes: the memory limit's effect depends on them",
+            "one program per set of shapes: the effect of the memory limit depends on them",
         )
     try:
         opened = build_open(optimised, options.code, clock.stage)
@@ -369,7 +371,7 @@ def _checked_shape(name: str, shape: object) -> tuple[int, ...]:
     except TypeError as e:
         raise CompileError(
             "E-INPUT-SHAPE",
-            f"the shape of {name!r:.60} is a tuple of whole numbers, got {shape!r:.60}",
+            f"the shape of {name!r:.60} must be a tuple of integers, got {shape!r:.60}",
             hint='for example inputs={"x": (1, 3, 224, 224)}',
         ) from e
 

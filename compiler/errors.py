@@ -13,7 +13,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the user's input: a file, a line of text, a node of a model."""
+    """A position in the user's input: a file, a line of text, a node of a model."""
 
     source: str = ""
     line: int = 0
@@ -31,7 +31,7 @@ class Where:
 
 
 class CompileError(Exception):
-    """An error in the user's input: the requirement, the finding, the place, and a remedy.
+    """An error in the user's input: the requirement, the finding, the position, and a remedy.
 
     Units: `line` and `column` of `where` count from 1; 0 means unknown.
     Errors: the code must be in `CODES`; a test looks up each code raised in the source.
@@ -55,7 +55,7 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """Return the same error with a place, unless it already has one."""
+        """Return the same error with a position, unless it already has a position."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
@@ -107,26 +107,26 @@ def require(condition: bool, code: str, message: str, **rest: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: the code's meaning, and the hint for raisers that give none."""
+    """One row of the table: the code's meaning and its default hint."""
 
     meaning: str
     hint: str
 
 
-# Code = E- + where + what, in the order in which a model meets them.
+# A code is E-WHERE-WHAT. The rows follow the stages of a compilation.
 CODES: dict[str, Code] = {
     # reading a model
     "E-MODEL-FILE": Code(
         "The file could not be opened or read.", "check the path and its permissions"
     ),
-    "E-MODEL-EMPTY": Code("The file holds no bytes.", "export the model again"),
+    "E-MODEL-EMPTY": Code("The file is empty.", "export the model again"),
     "E-MODEL-PROTOBUF": Code(
         "The bytes are not an ONNX protobuf message, or end too early.",
-        "export the model again as binary .onnx, and check that it was copied whole",
+        "export the model again as binary .onnx, and check that it was copied completely",
     ),
     "E-MODEL-INVALID": Code(
         "The message is ONNX, but breaks a rule of the ONNX format.",
-        "run onnx.checker.check_model on it and export the model again",
+        "check the model with onnx.checker.check_model, and export it again",
     ),
     "E-MODEL-SIZE": Code(
         "The model exceeds a limit on bytes, nodes, nesting, elements or names.",
@@ -134,7 +134,7 @@ CODES: dict[str, Code] = {
     ),
     "E-MODEL-OPSET": Code(
         "The model requires an operator set that the installed onnx package cannot read.",
-        "convert it with onnx.version_converter, or update the onnx package",
+        "convert the model with onnx.version_converter, or update the onnx package",
     ),
     "E-MODEL-CYCLE": Code(
         "The nodes of the graph depend on each other in a cycle.",
@@ -145,8 +145,8 @@ CODES: dict[str, Code] = {
         "give each value one definition, before its first use",
     ),
     "E-MODEL-EXTERNAL": Code(
-        "The model keeps weights in another file, which is not read.",
-        "save it with the weights inside: onnx.save_model(model, path)",
+        "The model stores weights as external data in another file, which is not read.",
+        "save the model with its weights inside: onnx.save_model(model, path)",
     ),
     "E-MODEL-TENSOR": Code(
         "A stored tensor's bytes do not fit its type and shape.",
@@ -166,11 +166,11 @@ CODES: dict[str, Code] = {
     ),
     # graph text
     "E-TEXT-SYNTAX": Code(
-        "The text does not follow the grammar of the level it is in.",
+        "The text does not follow the grammar of its IR level.",
         "compare the line with what str(graph) prints",
     ),
     "E-TEXT-OPERATOR": Code(
-        "The text names an operator that does not exist.", "check its spelling"
+        "The text names an operator that does not exist.", "check the operator's spelling"
     ),
     "E-TEXT-STORAGE": Code(
         "The text names stored bytes that are not loaded in this process.",
@@ -178,16 +178,16 @@ CODES: dict[str, Code] = {
     ),
     # graph structure and types
     "E-WRITE-PYTHON": Code(
-        "A written model uses a part of Python that written models do not support.",
-        "models are functions of assignments, loops over range, and calls of operators",
+        "A written model uses a Python construct that written models do not support.",
+        "use only assignments, loops over range, and calls of operators",
     ),
     "E-WRITE-VALUE": Code(
-        "A written model uses a value where another kind of value is needed.",
+        "A written model uses a value of the wrong kind.",
         "tensors come from parameters, operators and weight(...)",
     ),
     "E-WRITE-LIMIT": Code(
         "A written model exceeds the size limit of written models.",
-        "make it smaller, or export it as ONNX",
+        "make the model smaller, or export it as ONNX",
     ),
     "E-GRAPH-NAME": Code(
         "A value is used before it is defined, or defined twice.",
@@ -217,29 +217,29 @@ CODES: dict[str, Code] = {
     ),
     "E-OP-GRADIENT": Code(
         "A gradient is requested through an operator that has no gradient rule.",
-        "take the gradient outside of the model, or of a part without this operator",
+        "compute the gradient outside the model, or of a subgraph without this operator",
     ),
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
     # compiling
     "E-INPUT-NAME": Code(
-        "A given name is not an input of the model, or an input is missing.",
-        "give exactly the inputs that the model declares",
+        "A name is not an input of the model, or an input of the model is missing.",
+        "pass exactly the inputs that the model declares",
     ),
     "E-INPUT-SHAPE": Code(
         "An input's shape differs from the shape that the model or the program expects.",
-        "give the declared shape, with numbers for its open dimensions",
+        "pass the declared shape, with numbers for its open dimensions",
     ),
     "E-INPUT-DTYPE": Code(
-        "An input's element type differs from the one that the model declares.",
-        "convert it with array.astype(...)",
+        "An input's element type differs from the type that the model declares.",
+        "convert the array with array.astype(...)",
     ),
     "E-INPUT-FILE": Code(
         "The file of an input's array could not be read.",
-        "save it with numpy.save(path, array)",
+        "save the array with numpy.save(path, array)",
     ),
     "E-SHAPE-OPEN": Code(
         "This step needs sizes of dimensions that the model leaves open.",
-        'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
+        'give the sizes, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
     ),
     "E-PIPELINE-SYNTAX": Code(
         "The pipeline's text does not follow its grammar.",
@@ -247,7 +247,7 @@ CODES: dict[str, Code] = {
     ),
     "E-PIPELINE-PASS": Code("No pass or preset has this name.", "choose one of the listed names"),
     "E-PIPELINE-OPTION": Code(
-        "The pass has no such option, or the option does not take this value.",
+        "The pass has no such option, or the option does not accept this value.",
         "use an option of the pass, with a value of the kind that the message names",
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
@@ -256,43 +256,46 @@ CODES: dict[str, Code] = {
     ),
     "E-REPRO-FOLDER": Code(
         "The folder to replay was not written by bisect, or one of its files is damaged.",
-        "name the folder that was given to bisect with -o",
+        "name the folder that bisect wrote (its option -o)",
     ),
     "E-TARGET-RUN": Code(
         "The program was compiled for another machine.",
-        'emit its code, or compile with target="host" to run it here',
+        'emit the code, or compile with target="host" to run the program here',
     ),
     # writing a model
     "E-EXPORT-OPERATOR": Code(
-        "A node has no counterpart in ONNX with these operands.",
-        "export before the pass that makes the node, or with a pipeline that leaves it out",
+        "ONNX has no equivalent of a node with these operands.",
+        "export before the pass that creates the node, or use a pipeline without that pass",
     ),
     "E-EXPORT-TYPE": Code(
         "A value's type is not allowed for its ONNX node.",
         "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
-        "A node of an old operator set has no equivalent in the new one.",
+        "A node of an old operator set has no equivalent in the new operator set.",
         "convert the model with onnx.version_converter before it is loaded",
     ),
     "E-EXPORT-NAME": Code(
-        "An input and a result of the same name are different values.", "rename one of them"
+        "An input and a result of the same name are different values.",
+        "rename the input or the result",
     ),
     "E-EXPORT-SIZE": Code(
         "The model's weights exceed the limit of one ONNX file: 2 GB.",
-        "export a model with fewer or shorter weights",
+        "export a model with fewer weights, or with a smaller element type",
     ),
-    "E-OPTION-VALUE": Code("An option has a value that is not allowed.", "see the allowed values"),
+    "E-OPTION-VALUE": Code(
+        "An option has a value that is not allowed.", "use one of the allowed values"
+    ),
     "E-SCHEDULE-TEXT": Code(
         "The text of a schedule does not follow its grammar, or names a move that does not exist.",
         "write one move per line, for example Y: split(i, 16, io, ii)",
     ),
     "E-SCHEDULE-FILE": Code(
-        "A file with schedules could not be read.", "write one with --emit schedules -o FILE"
+        "A file with schedules could not be read.", "write a file with --emit schedules -o FILE"
     ),
     "E-SCHEDULE-NAME": Code(
         "A schedule names a kernel that the program does not have.",
-        "emit the schedules of all kernels, and use one of their names",
+        "emit the schedules of all kernels, and use the name of one kernel",
     ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a missing loop, or is not legal for this kernel.",
@@ -300,15 +303,15 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",
-        "name another file with --database, or move this one away: tuning makes a new one",
+        "name another file with --database, or move this one away: tuning creates a new one",
     ),
     "E-TUNE-MODEL": Code(
-        "A model cannot be tuned: a required package is missing, or its sizes are open.",
+        "A model cannot be tuned: a required package is missing, or the model has open sizes.",
         "install compilarium[tuning], or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
-        "A planning problem has a negative size, an empty lifetime, a repeated id, or pins that "
-        "cannot be kept.",
+        "A planning problem has a negative size, an empty lifetime, a repeated id, or pinned "
+        "offsets that no plan can satisfy.",
         "correct the row that the message names",
     ),
     "E-PLAN-CAPACITY": Code(
@@ -341,25 +344,25 @@ CODES: dict[str, Code] = {
         "give the loop a trip count, or a body that changes its condition",
     ),
     "E-RUN-MEMORY": Code(
-        "The program would need more memory than allowed.",
+        "The program would exceed its memory limit.",
         "use smaller inputs, or raise the limit",
     ),
     "E-LIMIT-SECONDS": Code(
-        "The work took longer than allowed.", "use a smaller model, or allow more seconds"
+        "The computation exceeded its time limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-CODE": Code(
         "A schedule unrolls its innermost statements into more copies than the limit allows.",
         "unroll fewer loops, and choose factors that divide the loops' lengths",
     ),
     "E-LIMIT-MEMORY": Code(
-        "The work needed more memory than allowed.", "use a smaller model, or allow more bytes"
+        "The computation exceeded its memory limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-ARENA": Code(
         "No program was found whose arena is within the memory limit.",
         "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(
-        "The work wrote more data than allowed.",
+        "The computation exceeded the limit on its output data.",
         "use a smaller model, or a pipeline of fewer passes",
     ),
     "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
@@ -367,26 +370,29 @@ CODES: dict[str, Code] = {
         "Too many requests of this kind came from one address.", "wait a minute, then try again"
     ),
     "E-LIMIT-CRASH": Code(
-        "The child process that did the work ended without an answer.",
-        "use a smaller model; if it is small, please report it",
+        "The child process of the computation ended without a result.",
+        "use a smaller model; if the model is small, please report the error",
     ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
         "The body of a request, or a value in its address, does not fit the route.",
-        "compare it with /api/v1/openapi.json",
+        "compare the request with /api/v1/openapi.json",
     ),
-    "E-REQUEST-SIZE": Code("The body of a request exceeds the limit of the route.", "send less"),
+    "E-REQUEST-SIZE": Code(
+        "The body of a request exceeds the limit of the route.", "send a smaller body"
+    ),
     "E-REQUEST-UNKNOWN": Code(
-        "The server has nothing of that name or id.", "it may have been removed; start again"
+        "The server has no object of this name or id.",
+        "the object may have been removed; start again",
     ),
     "E-REQUEST-METHOD": Code(
-        "The address does not support this method.", "compare it with /api/v1/openapi.json"
+        "The address does not support this method.", "compare the request with /api/v1/openapi.json"
     ),
     "E-REQUEST-ORIGIN": Code(
-        "A page of another site sent the request.", "open the playground itself"
+        "A page of another site sent the request.", "send requests from the playground's own page"
     ),
     "E-RESULT-ABSENT": Code(
-        "This part of a job's result is not available, or not yet.",
+        "This part of a job's result is not available, or not available yet.",
         "wait until the job has finished; if its result has been removed, compile again",
     ),
     "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
@@ -394,9 +400,11 @@ CODES: dict[str, Code] = {
         "The server's storage for links, or for their models, is full.",
         "share the full link, which needs no storage on the server, or the report",
     ),
-    "E-UPLOAD-DISK": Code("The server has no space left.", "tell the operator of this server"),
+    "E-UPLOAD-DISK": Code(
+        "The server has no space left.", "inform the administrator of this server"
+    ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
-        "please report it, with the steps to reproduce it",
+        "please report the error, with the steps to reproduce it",
     ),
 }

@@ -1,7 +1,8 @@
-"""Queries on the trace: the fate of a model's node, and the reason two nodes stayed apart.
+"""Queries on the trace: the fate of a model's node, and the reason why two nodes are not fused.
 
 A query follows a node by name through the origins of nodes and constants, from the imported graph
-to the last one. Where the name vanishes, the steps of that pass give the reason.
+to the last graph. If no node or constant has that origin after a pass, the pass's steps give the
+reason.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ Kind = Literal["kept", "merged", "folded", "removed", "unaccounted"]
 Verdict = Literal["together", "apart", "not neighbours", "gone"]
 
 _TOLD: Mapping[Kind, str] = {
-    "kept": "is still there as",
+    "kept": "remains as",
     "merged": "is computed by",
     "folded": "was computed at compile time:",
-    "removed": "is gone",
-    "unaccounted": "is gone without a recorded step",
+    "removed": "was removed",
+    "unaccounted": "was removed without a recorded step",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One step and its pass: the number of the pass's event, and its name."""
+    """One step, with the event number and the name of its pass."""
 
     event: int
     pass_name: str
@@ -43,9 +44,10 @@ class Chapter:
 class Fate:
     """The fate of a node of the model.
 
-    `kept`: a node of its own has its operator; `merged`: the nodes `now` compute it; `folded`: it
-    was computed at compile time, into the constants `now`; `removed`: nothing is left, and the last
-    chapter gives the reason. `unaccounted` marks a gap in the ledger.
+    `kept`: a node with the same operator computes only this node. `merged`: the nodes `now` compute
+    it, combined with others or as other operators. `folded`: it was evaluated at compile time to
+    the constants `now`. `removed`: no node computes it, and the last chapter gives the reason.
+    `unaccounted`: no step explains its removal, which is a gap in the ledger.
     """
 
     node: str
@@ -61,7 +63,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The reason two nodes of the model are one kernel, or are not."""
+    """The reason why two nodes of the model share a kernel, or do not."""
 
     nodes: tuple[str, str]
     verdict: Verdict
@@ -75,8 +77,8 @@ class Answer:
 class Ledger:
     """The trace of one compilation, indexed for queries.
 
-    Queries use lookups: a page asks one for each edge of a model, so the time of a query must not
-    grow with the model.
+    Queries are index lookups: the page makes one for each edge of a model, so the time of a query
+    must not grow with the model.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -99,7 +101,7 @@ class Ledger:
         return list(dict.fromkeys(o for n in _outer_nodes(self._graphs[0]) for o in n.origins))
 
     def fate(self, name: str) -> Fate:
-        """Return the fate of a node, by its name or a value it makes. Errors: E-NODE-NAME."""
+        """Return the fate of a node, given its name or one of its outputs. Errors: E-NODE-NAME."""
         name = self._resolved(name)
         alive = self._holders[0][name]
         op = self._first[name][0].op
@@ -170,7 +172,7 @@ class Ledger:
         return "kept" if any(n.op == op and n.origins == (name,) for n in nodes) else "merged"
 
     def _both(self, i: int, first: str, second: str) -> tuple[set[str], set[str]]:
-        """Return the values that represent two nodes around an event."""
+        """Return, for each of two nodes, the values that represent it before and after an event."""
         a, b = (
             {v for g in (i, i + 1) for v in self._holders[g].get(name, ())}
             for name in (first, second)
@@ -178,7 +180,7 @@ class Ledger:
         return a, b
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
-        """Yield the first steps that consumed parts of both nodes."""
+        """Yield the steps of the first event with steps that involve values of both nodes."""
         for i in range(len(self._events)):
             a, b = self._both(i, first, second)
             steps = self._spanning(i, self._applied[i], a, b)
@@ -195,7 +197,7 @@ class Ledger:
     def _spanning(
         self, i: int, by_value: Mapping[str, list[int]], a: set[str], b: set[str]
     ) -> list[Step]:
-        """Return the steps of an event at, or consuming, a value of both sides, in order."""
+        """Return an event's steps that involve a value of `a` and a value of `b`, in order."""
         asked = {at for v in a for at in by_value.get(v, ())}
         steps = self._events[i].steps
         return [steps[at] for at in sorted(asked) if _spans(steps[at], a, b)]
@@ -214,7 +216,7 @@ def _spans(step: Step, a: set[str], b: set[str]) -> bool:
 
 
 def _holders(graph: Graph) -> Mapping[str, tuple[str, ...]]:
-    """Return, by node of the model, the values that compute it or hold its result."""
+    """Map each node of the model to the node outputs and constants that originate from it."""
     found: dict[str, dict[str, None]] = {}
     for node in _outer_nodes(graph):
         for origin in node.origins:
@@ -235,7 +237,7 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def _outer_nodes(graph: Graph) -> Iterator[Node]:
-    """Yield each node, including those in control flow; a fusion is one node."""
+    """Yield each node, including nodes in control-flow regions; a fusion counts as one node."""
     for node in graph.nodes:
         yield node
         if node.op != "fusion":
@@ -244,7 +246,7 @@ def _outer_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def _enclosing(graph: Graph, origin: str) -> set[str]:
-    """Return the nodes of a graph whose regions hold nodes or constants of this origin."""
+    """Return the outputs of the nodes whose regions contain nodes or constants of this origin."""
     return {
         n.output
         for n in _outer_nodes(graph)
@@ -255,13 +257,13 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
 
 
 def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Return whether an outermost node of the graph makes a value of `made` from one of `read`."""
+    """Return whether an outermost node computes a value of `made` from a value of `read`."""
     makers = (graph.producers.get(value) for value in made)
     return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
 
 
 def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
-    """Return, by node of the model, all nodes with that origin, including nested ones."""
+    """Map each node of the model to all nodes with that origin, including nested nodes."""
     found: dict[str, list[Node]] = {}
     for node in all_nodes(graph):
         for origin in dict.fromkeys(node.origins):
@@ -270,7 +272,7 @@ def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
 
 
 def _by_value(event: Event, outcome: str) -> Mapping[str, list[int]]:
-    """Return, by value, indices of the event's steps of this outcome that involve the value."""
+    """Map each value to the indices of the event's steps of this outcome that involve it."""
     found: dict[str, list[int]] = {}
     for i, s in enumerate(event.steps):
         if s.outcome == outcome:

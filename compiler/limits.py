@@ -1,7 +1,7 @@
 """Limits on a model and on the work it causes, and the budget that counts the work.
 
-`with limited(limits):` opens a budget for all code inside, however deep. The work consults the
-budget at natural steps: `check` between them, `check_bytes` and `check_work` before a large one.
+`with limited(limits):` opens a budget for all code that the block calls. That code calls `check`
+between steps, and `check_bytes` or `check_work` before a large step.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from compiler.errors import CompileError, require
 from compiler.targets.memory import machine_bytes
 
 OPERATIONS_PER_SECOND = 20_000_000_000
-"""The pace for estimates of work, a generous upper bound: only excessive work is refused."""
+"""Assumed speed in estimates of work: a generous bound, so only excessive work is refused."""
 
 NODE_BYTES = 6_000
-"""Memory of compiling per node of a model, in bytes, measured on models of 10,000 nodes."""
+"""Compiler memory per node of a model, in bytes, measured on models of 10,000 nodes."""
 
 MESSAGE_BYTES = 150
 """Memory of one parsed protobuf message, in bytes."""
@@ -40,23 +40,23 @@ class Limits:
     seconds: float = math.inf
     """Wall-clock time of one call of the public API."""
     bytes: int = field(default_factory=machine_bytes)
-    """Memory of one call beyond its file and inputs; by default the machine's memory."""
+    """Memory of one call, in addition to its file and inputs; by default the machine's memory."""
     stop: threading.Event | None = None
     """The event that cancels the work: it stops soon after the event is set."""
 
     file_bytes: int = 2 << 30
     unknown_bytes: int = 1 << 20
-    """Bytes in fields that the ONNX format does not have."""
+    """Bytes in fields that the ONNX format does not define."""
     name_bytes: int = 1 << 16
     """Bytes of one name; documentation strings are not names."""
     n_messages: int = 20_000_000
-    """Protobuf messages of all kinds: even an empty one takes memory."""
+    """Protobuf messages of all kinds: even an empty message takes memory."""
     nested_messages: int = 98
-    """Depth of messages inside messages; the protobuf library itself stops at 100."""
+    """Nesting depth of messages; the protobuf library itself stops at 100."""
     nested_regions: int = 32
-    """Depth of subgraphs and function calls inside each other."""
+    """Nesting depth of subgraphs and function calls."""
     nested_types: int = 8
-    """Depth of sequences, optionals and maps inside each other."""
+    """Nesting depth of sequences, optionals and maps."""
     n_nodes: int = 250_000
     """Nodes, including those of subgraphs, after functions are inlined."""
     n_operands: int = 50_000
@@ -77,9 +77,11 @@ class Limits:
         seconds, n_bytes = self.seconds, self.bytes
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         good = number and seconds >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on seconds is at least 0, got {seconds!r:.40}")
+        require(
+            good, "E-OPTION-VALUE", f"a limit on seconds must be at least 0, got {seconds!r:.40}"
+        )
         good = isinstance(n_bytes, int) and not isinstance(n_bytes, bool) and n_bytes >= 0
-        require(good, "E-OPTION-VALUE", f"a limit on bytes is at least 0, got {n_bytes!r:.40}")
+        require(good, "E-OPTION-VALUE", f"a limit on bytes must be at least 0, got {n_bytes!r:.40}")
 
     def check(self, what: str, found: int, allowed: int) -> None:
         """Errors: E-MODEL-SIZE."""
@@ -124,7 +126,7 @@ class Budget:
         self.doing = doing or self.doing
         stop = self.limits.stop
         if stop is not None and stop.is_set():
-            raise CompileError("E-LIMIT-SECONDS", f"stopped as asked{self._place()}")
+            raise CompileError("E-LIMIT-SECONDS", f"cancelled on request{self._place()}")
         if monotonic() > self.end:
             raise self.too_long()
 
@@ -142,7 +144,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def limited(limits: Limits | None) -> Generator[None]:
-    """Run the block within limits; inside other limits, within both.
+    """Run the block within these limits and those of enclosing blocks.
 
     Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY if the system is out of memory.
     """
@@ -186,7 +188,7 @@ def bytes_left() -> int:
 
 
 def has_deadline() -> bool:
-    """Return whether the work under way has a deadline, or can be cancelled."""
+    """Return whether the current work has a deadline or can be cancelled."""
     budget = _budget.get()
     return budget is not None and (budget.end < math.inf or budget.limits.stop is not None)
 
@@ -199,19 +201,19 @@ def check_bytes(n_bytes: int, what: str, code: str = "E-LIMIT-MEMORY") -> None:
 
 
 def check_seconds(seconds: float, what: str) -> None:
-    """Check before a step that it can end in time. Errors: E-LIMIT-SECONDS."""
+    """Check before a step that it can finish before the deadline. Errors: E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is None or monotonic() + seconds <= budget.end:
         return
     raise CompileError(
         "E-LIMIT-SECONDS",
-        f"{what}: at least {seconds:.3g} s, more than the rest of the limit of "
-        f"{budget.limits.seconds:.3g} s; it was not started",
+        f"{what}: at least {seconds:.3g} s, more than remains of the limit of "
+        f"{budget.limits.seconds:.3g} s; the step was not started",
     )
 
 
 def check_work(operations: int, what: str) -> None:
-    """Check before a step that its operations can end in time. Errors: E-LIMIT-SECONDS."""
+    """Check before a step that its operations can finish in time. Errors: E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is not None and budget.end < math.inf:
         check_seconds(operations / OPERATIONS_PER_SECOND, f"{what} takes {operations:,} operations")
@@ -222,19 +224,19 @@ def is_limit(error: Exception) -> bool:
     return isinstance(error, CompileError) and error.code.startswith(("E-LIMIT-", "E-RUN-MEMORY"))
 
 
-# The safety net: Python code between two checks may take long
+# The fallback for Python code that runs long between two checks
 
 
 GRACE_SECONDS = 0.25
-"""Grace period in seconds after the deadline: errors of checks are more precise."""
+"""Grace period in seconds after the deadline, in which a check may raise a more precise error."""
 
 
 class _Interrupt(BaseException):
-    """Raised inside Python code, past every handler, at the deadline."""
+    """Raised inside Python code after the deadline; `except Exception` does not catch it."""
 
 
 class _Alarm:
-    """A thread that interrupts the thread that creates it, repeatedly after the deadline.
+    """A thread that interrupts its creator thread repeatedly after the deadline.
 
     Native code is not interrupted: its work is estimated beforehand.
     """

@@ -1,4 +1,4 @@
-"""The numpy semantics of a graph, and the check of inputs shared by all ways to run it."""
+"""The evaluation of a graph by numpy, and the input check that all ways to run a graph share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reference(
     keep: Collection[str] | None = None,
     limits: Limits | None = None,
 ) -> dict[str, Any]:
-    """Compute a graph's results by name, in graph order, then the values named in `keep`.
+    """Return a graph's results by name, in graph order, followed by the values named in `keep`.
 
     Shapes: arrays; lists for sequences, None for an absent optional.
     Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed,
@@ -48,17 +48,17 @@ def reference(
 
 
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs in graph order, lists converted to arrays, after all possible checks.
+    """Check the inputs; return them in graph order, with lists converted to arrays.
 
-    Arrays must have the input's element type. Sizes of the same name are equal as a rule;
-    `sizes_apart` finds exceptions.
+    Arrays must have the input's element type. Different values of one symbolic size are no error
+    here: `sizes_apart` finds them.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
     given: object = inputs
     if not isinstance(given, Mapping):
         raise CompileError(
             "E-INPUT-NAME",
-            f"inputs are given by name, got {type(given).__name__}",
+            f"inputs must map names to arrays, got {type(given).__name__}",
             hint='pass a dictionary, for example {"x": array}',
         )
     names = [v.name for v in graph.inputs]
@@ -70,7 +70,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for v in graph.inputs:
         if v.name not in inputs:
-            raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} was not given")
+            raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} is missing")
         found[v.name] = _checked(v, v.type, inputs[v.name], sizes)
     return found
 
@@ -78,7 +78,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
     """Return a symbolic size to which these inputs give different values; "" if there is none.
 
-    ONNX Runtime runs such inputs as if each size had a name of its own.
+    ONNX Runtime runs such inputs as if each dimension had a distinct symbol.
     """
     sizes: dict[str, int] = {}
     for v in graph.inputs:
@@ -99,8 +99,8 @@ def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
             return array
         case SequenceType(element):
             if not isinstance(value, list | tuple):
-                raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: give a list")
-            # A name inside a sequence is a size of each element separately.
+                raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: pass a list")
+            # A symbol inside a sequence may have a different value in each element.
             return [_checked(v, element, part, dict(sizes)) for part in value]
         case OptionalType(element):
             return None if value is None else _checked(v, element, value, sizes)
@@ -120,13 +120,13 @@ def _array(v: Value, t: TensorType, value: Any) -> Array:
         raise CompileError(
             "E-INPUT-DTYPE",
             f"{v.name!r} is {t}, got an array of {array.dtype}",
-            hint=f"convert it with array.astype({needed.name!r})",
+            hint=f"convert the array with array.astype({needed.name!r})",
         )
     return array
 
 
 def _from_numbers(v: Value, t: TensorType, value: Any) -> Array:
-    """Convert nested lists of Python numbers to an array; fractions do not become integers."""
+    """Convert nested lists of Python numbers to an array; refuse fractions for integer types."""
     try:
         plain = np.asarray(value)
     except ValueError as e:

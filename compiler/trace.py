@@ -1,7 +1,7 @@
 """The trace of a compilation: its events in order, with reasons, costs and seconds.
 
-The driver makes one `Event` per pass; the pass records in its `Log` each rewrite that it applied
-each one it considered and declined. Graphs are immutable, so `before` and `after` are references.
+The driver records one `Event` per pass. The pass records in its `Log` each rewrite that it applied
+or declined. Graphs are immutable, so `before` and `after` are references.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Outcome = Literal["applied", "declined"]
 class Step:
     """One rewrite that was applied, or considered and declined.
 
-    `took` names the nodes (or constants) that the rewrite consumed, `made` those it produced; `at`
-    is the matched value. `error` bounds the change of results relative to their scale; 0 means
-    bitwise equal. `source` is the file and line of the rule. `cost_before` and `cost_after` are the
-    costs of `took` and `made`, None for open sizes. `seconds` is the time since the previous step,
-    matching included.
+    `took` names the nodes (or constants) that the rewrite consumed, and `made` those that it
+    produced. `at` is the matched value. `error` bounds the change of results relative to their
+    scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
+    `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
+    since the previous step, matching included.
     """
 
     rule: str
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def exact(self) -> bool:
-        """Return whether results keep every bit."""
+        """Return whether the results stay bitwise equal."""
         return self.error == 0
 
 
@@ -61,7 +61,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` collects the rules it saw."""
+    """A gate that disables the rewrites of some rules; `asked` collects the rules of decisions."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)
@@ -74,12 +74,12 @@ class AllBut:
 
 
 Watch = Callable[[Step, Graph, Graph], None]
-"""Callback after each rewrite, with the matched part as a graph, before and after."""
+"""Callback after each rewrite, with the matched subgraph before and after it."""
 
 
 @dataclass(slots=True)
 class Log:
-    """A pass's record of its steps, consulted before each rewrite."""
+    """The record of a pass's steps; the pass calls `may` before each rewrite."""
 
     steps: list[Step] = field(default_factory=list)
     keep_declined: bool = True
@@ -96,7 +96,7 @@ class Log:
     def may(self, rule: str, at: str, objection: str = "", took: Iterable[Node | str] = ()) -> bool:
         """Return whether a rewrite may be applied; record a refusal with its reason."""
         if not objection and not self._is_allowed(rule, at):
-            objection = "the rule is switched off for this compilation"
+            objection = "the rule is disabled for this compilation"
         if objection:
             self.declined(rule, at, objection, took, _caller())
         return not objection

@@ -15,8 +15,8 @@ from compiler.ops import protos
 def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
     """Convert the attributes of a standard node to AttributeProtos of the kinds in its schema.
 
-    Default values are omitted: ONNX Runtime's fusions copy written attributes, and some of its own
-    operators reject them.
+    Default values are omitted: ONNX Runtime's fusions copy explicit attributes to operators of ONNX
+    Runtime, some of which reject them.
     Errors: E-EXPORT-OPSET for an attribute that this version of the operator lacks.
     """
     made: list[Any] = []
@@ -35,7 +35,7 @@ def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> lis
 
 
 NEUTRAL = {"dilations": 1, "strides": 1, "pads": 0}
-"""The default element of a list attribute, which schemas state only in prose."""
+"""Default elements of list attributes, which schemas state only in prose."""
 
 
 def _is_default(proto: Any, value: Any, stated: Any) -> bool:
@@ -70,7 +70,7 @@ def _proto(name: str, value: Any, kind: int | None) -> Any:
     elif kind == kinds.STRINGS:
         proto.strings.extend(v.encode() for v in value)
     else:
-        raise AssertionError(f"{name}: attributes of kind {kind} are not written")
+        raise AssertionError(f"{name}: attributes of kind {kind} are not supported")
     return proto
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def normalised(work: Work, node: Node) -> None:
-    """Combine a product with a constant and a sum with one: mean 0 and variance 1.
+    """Combine a multiplication and an addition of constants into a BatchNormalization.
 
-    This reads the image once instead of twice.
+    Its mean is 0 and its variance 1. It reads the image once instead of twice.
     """
     out = work.type(node.output)
     if out is None or out.shape is None or out.rank < 3 or out.dtype is not DType.f32:

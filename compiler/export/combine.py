@@ -1,7 +1,7 @@
-"""Recombination of nodes to single standard operators before export.
+"""Recombination of nodes into single standard operators before export.
 
-Operators that the import decomposed for passes become foreign nodes again: Gemm, quantized
-products, and searches whose results have as many rows as found elements.
+Operators that the import decomposed become foreign nodes again: Gemm, quantized products, and
+searches, whose results have one row per found element.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from compiler.ir.types import DType, TensorType
 def combined(graph: Graph, scope: Scope) -> Graph:
     """Replace groups of nodes by standard operators.
 
-    `scope` of the future export has the captured values.
+    `scope` is the scope of the later export; it has the captured values.
     """
     graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)
@@ -53,7 +53,7 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
 
 def _without(graph: Graph, loose: set[str]) -> Graph:
-    """Remove the nodes of unread values among `loose`."""
+    """Remove the nodes that define unread values of `loose`."""
     unread = {
         n.output
         for n in graph.nodes
@@ -69,16 +69,16 @@ def _without(graph: Graph, loose: set[str]) -> Graph:
 
 @dataclass
 class Work:
-    """A graph, and the combinations in it so far."""
+    """A graph and the combinations found so far."""
 
     graph: Graph
     scope: Scope
     made: dict[str, Node] = field(default_factory=dict)
-    """Foreign nodes by the first output of the replaced node."""
+    """The new foreign nodes, keyed by the first output of the node that each replaces."""
     taken: set[str] = field(default_factory=set)
     """The first outputs of the combined nodes."""
     loose: set[str] = field(default_factory=set)
-    """The values that lost a reader."""
+    """The values that lost a reader, which may now be unread."""
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
@@ -91,7 +91,7 @@ class Work:
         return self.graph.constants.get(value) or self.scope.constant(value)
 
     def inner(self, value: str, op: str) -> Node | None:
-        """Return the node of this operator that defines a single-use value, not a result."""
+        """Return the node of this operator that defines a single-use value other than a result."""
         node = self.graph.producers.get(value)
         reads = [i for user in self.graph.users.get(value, ()) for i in user.reads if i == value]
         alone = len(reads) == 1 and value not in self.graph.result_values
@@ -107,7 +107,7 @@ class Work:
         attrs: Mapping[str, Attribute],
         outputs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Replace several nodes by one standard node; `outputs` are names and types."""
+        """Replace several nodes by one standard node; `outputs` maps its outputs to types."""
         given = outputs if outputs is not None else dict(zip(at.outputs, at.types, strict=True))
         trimmed = list(inputs)
         while not trimmed[-1]:
@@ -129,14 +129,14 @@ class Work:
         self.made[at.output] = replace(made, attrs={**made.attrs, "opset": version})
 
     def constant(self, like: str, values: Any) -> str:
-        """Add a constant for a removed part; return its name."""
+        """Add a constant operand for a combined node; return its name."""
         name = f"{like}%{len(self.constants)}"
         self.constants[name] = Constant.of(values)
         return name
 
 
 def _sum(work: Work, node: Node) -> None:
-    """Match a sum with a matrix product, a product with a constant, or another sum."""
+    """Combine an addition with a matrix product, a product with a constant, or another addition."""
     _variadic(work, node)
     if node.output in work.taken:
         return
@@ -152,9 +152,9 @@ VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
 
 
 def _variadic(work: Work, node: Node) -> None:
-    """Recombine the chain of one variadic node of the model; other chains stay binary.
+    """Recombine the binary nodes of one variadic node of the model; leave other chains unchanged.
 
-    Runtimes fuse binary sums with adjacent nodes.
+    Runtimes fuse binary additions with adjacent nodes.
     """
     t, parts, operands = work.type(node.output), [node], list(node.inputs)
     if any(_is_next(work, node, user) for user in work.graph.users.get(node.output, ())):
@@ -170,14 +170,14 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Whether `user` is the next link of the chain of one model node."""
+    """Return whether `user` is the next link of the chain of one model node."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same
 
 
 def _gemm(work: Work, node: Node) -> None:
-    """Combine a matrix product and a sum that broadcasts to it to Gemm."""
+    """Combine a matrix product and the addition of an operand that broadcasts to it into a Gemm."""
     out = work.type(node.output)
     if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
@@ -202,12 +202,12 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator with results of maximal size, and its ONNX counterpart of exact size."""
+    """An operator whose results have the maximum size, and its ONNX equivalent of exact size."""
 
     op_type: str
     count: int
     cut: Mapping[int, Callable[[Node], int]]
-    """The outputs sliced to the found elements, and the axes of the slices."""
+    """Maps each output that is sliced to the found elements to the axis of its slice."""
     attrs: Callable[[Node], dict[str, Attribute]]
 
 
@@ -274,9 +274,10 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """Recombine a forest and the class of its best score; scores of finite weights are not NaN.
+    """Replace the class of a forest's best score by ArgMax, which treats NaN differently.
 
-    A NaN operand takes a defined branch everywhere, and sums of finite weights are not NaN.
+    The scores are never NaN: a NaN feature takes a defined branch at every node, and sums of finite
+    weights are not NaN.
     """
     scores, labels = node.inputs
     forest, known = work.graph.producers.get(scores), work.known(labels)
@@ -302,4 +303,4 @@ _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
         **dict.fromkeys(_SEARCHES, _search),
     },
 )
-"""The combinations, largest first."""
+"""The combinations by operator, the largest combinations first."""

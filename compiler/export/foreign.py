@@ -45,13 +45,13 @@ def write_foreign(
 
 
 def _means_the_same(model: Model, node: Node) -> bool:
-    """Whether the operator is the same in the node's version and the exported one."""
+    """Return whether the operator is the same in the node's version and in the exported version."""
     domain, op_type = protos.split_name(node.op)
     opset = protos.opset_of(node)
     if domain:
         return _one_version(model, domain, op_type, opset)
     if node.op in CONTROL_FLOW:
-        # Newer versions accept more types; only Scan had another form, with a batch axis.
+        # Newer versions only accept more types, except that an old Scan has a batch axis.
         return node.op != "onnx.Scan" or not is_batched(node)
     return _since(op_type, "", opset) == _since(op_type, "", model.opset)
 
@@ -73,7 +73,7 @@ def _since(op_type: str, domain: str, opset: int) -> int:
 
 
 def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Replace a node of an older version by nodes of the exported one."""
+    """Replace a node of an older version by nodes of the exported version."""
     model = _alone(scope, node)
     target = scope.model.opset
     try:
@@ -109,7 +109,7 @@ def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequenc
 
 
 def _alone(scope: Scope, node: Node) -> Any:
-    """Make a model of this node alone, with the constants that version adapters may read."""
+    """Create a model of only this node and the constants that version adapters may read."""
     import onnx
 
     opset = protos.opset_of(node)
@@ -133,4 +133,4 @@ def _alone(scope: Scope, node: Node) -> Any:
 
 
 SMALL = 1024
-"""The most elements of a constant that may be a parameter, such as axes or scales."""
+"""The maximum number of elements of a constant that may be a parameter, such as axes or scales."""

@@ -1,8 +1,8 @@
 """Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
 
-The standard accepts these types, but a model with such a node does not load. Rewrites may produce
-such nodes from ones that load, for example Relu from Max. Source: ONNX Runtime 1.31; the slow test
-`test_samples_load_where_the_peer_has_a_way` runs every sample in every element type.
+The standard accepts these types, but ONNX Runtime does not load a model with such a node. Rewrites
+may create such nodes in models that load, for example Relu from Max. Source: ONNX Runtime 1.31; the
+slow test `test_samples_load_where_the_peer_has_a_way` runs every sample in every element type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LACKING: Mapping[str, frozenset[DType]] = {
     "NonZero": _types("i8 i16 u16 u32 u64 f64"),
     "PRelu": _types("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
     "Pow": _types("i8 i16 u8 u16 u32"),
-    # The kernels of i64 truncate elements to 32 bits, so no type may be widened to it.
+    # The i64 kernels truncate elements to 32 bits, so no type may be widened to i64.
     **dict.fromkeys(("ReduceMax", "ReduceMin"), _types("u16 u32 u64 i64")),
     "TopK": _types("u16 u32 u64"),
     **dict.fromkeys(
@@ -53,7 +53,7 @@ LACKING: Mapping[str, frozenset[DType]] = {
         _types("f64"),
     ),
 }  # fmt: skip
-"""By standard operator: types of its results, or of its first operand where they differ."""
+"""Element types without a kernel, by operator: the first operand's if the result has another."""
 
 
 def _relu(s: Standard, number: Callable[[float], Any]) -> Standard:
@@ -98,7 +98,7 @@ def _softsign(s: Standard, number: Callable[[float], Any]) -> Standard:
 
 
 def _softplus(s: Standard, number: Callable[[float], Any]) -> Standard:
-    """max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
+    """Return max(x, 0) + log(1 + exp(-|x|)), which does not overflow."""
     x = s.args[0]
     small = standard("Exp", standard("Neg", standard("Abs", x)))
     log = standard("Log", standard("Add", small, number(1)))
@@ -126,7 +126,7 @@ def _expm1(x: Operand, number: Callable[[float], Any]) -> Standard:
 
 
 def _gemm(s: Standard, number: Callable[[float], Any]) -> Standard:
-    """Return the product of two matrices, with transposes and without a sum."""
+    """Return the product of two matrices, possibly transposed, without an addition."""
     a, b = s.args
     turned = [
         standard("Transpose", x, perm=(1, 0)) if s.attrs.get(flag) else x
@@ -153,7 +153,7 @@ INSTEAD: Mapping[str, Callable[[Standard, Callable[[float], Any]], Standard]] = 
 
 
 def lacks(op_type: str, dtype: DType) -> bool:
-    """Whether ONNX Runtime lacks a kernel for a type that the standard accepts."""
+    """Return whether ONNX Runtime lacks a kernel for a type that the standard accepts."""
     return dtype in LACKING.get(op_type, ())
 
 

@@ -14,15 +14,15 @@ from compiler.ir.graph import Graph, all_nodes
 __all__ = ["LARGEST_BYTES", "OPSET", "to_onnx"]
 
 LARGEST_BYTES = (1 << 31) - (1 << 20)
-"""The most bytes of weights in one protobuf message, with a reserve for the nodes."""
+"""The maximum size of the weights in one protobuf message, in bytes, less a reserve for nodes."""
 
 
 def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
     """Export a graph as an ONNX model of standard operators.
 
-    Fusions are inlined, or with `fused` become calls of model-local functions. Memory layouts are
-    dropped; names of nodes, values, inputs and results stay.
-    Errors: E-EXPORT-*, with the node that has no counterpart and the reason.
+    Fusions are inlined; with `fused`, they become calls of model-local functions. Memory layouts
+    are dropped. Names of nodes, values, inputs and results are retained.
+    Errors: E-EXPORT-*, with the node that has no ONNX equivalent and the reason.
     """
     _check_size(graph)
     *older, newest = opsets_for(graph)
@@ -71,7 +71,7 @@ def _ir_version(opset: int) -> int:
 def _tell_result_types(proto: Any) -> None:
     """Complete unknown types of results by onnx's shape inference.
 
-    Errors: E-EXPORT-TYPE if a type stays unknown.
+    Errors: E-EXPORT-TYPE if a type remains unknown.
     """
     import onnx
 

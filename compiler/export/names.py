@@ -1,4 +1,4 @@
-"""Unique names of values in the exported model and its subgraphs; inputs keep theirs."""
+"""Unique names of values in the exported model and its subgraphs; inputs retain their names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class Names:
-    """The names in use; subgraphs see those of the enclosing graphs."""
+    """The names in use; subgraphs also see the names of the enclosing graphs."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)

@@ -1,4 +1,4 @@
-"""Inlining of fusions before export, where the parts of one operator are in several fusions."""
+"""Inlining of fusions before export, if several fusions contain the nodes of one operator."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """Inline the fusions that contain parts of an operator to be recombined.
+    """Inline the fusions that contain nodes of an operator to be recombined.
 
-    Where fusions become functions (`fused`), only those of a quantized LSTM are inlined.
+    If fusions become functions (`fused`), inline only the fusions of a quantized LSTM.
     """
     wanted = _of_layers(graph) | (set() if fused else _of_zero_points(graph))
     if not wanted:
@@ -69,7 +69,7 @@ def _of_zero_points(graph: Graph) -> set[str]:
 
 
 def _amounts(graph: Graph, fusion: Node) -> set[str]:
-    """Return the fusions that compute zero point corrections, some scaled outside."""
+    """Return the fusions that compute zero point corrections, even if scaled by another node."""
     makers = [graph.producers.get(i) for i in fusion.inputs]
     scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
     return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}

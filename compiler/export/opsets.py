@@ -36,8 +36,8 @@ _WRITTEN_AS = {
 def opsets_for(graph: Graph) -> tuple[int, ...]:
     """Return the versions to try for the export of a graph, the best first.
 
-    An older one where the runtime lacks a kernel in the newest; a newer one only where a foreign
-    node is newer than `OPSET`.
+    An older version is included if ONNX Runtime lacks a kernel of the newest version. A newer
+    version is included only if a foreign node is newer than `OPSET`.
     """
     needed, behind = OPSET, False
     for node in all_nodes(graph):

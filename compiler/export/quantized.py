@@ -1,7 +1,8 @@
 """The export of quantized products: sums of codes become standard operators again.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
-export separates it from the bias, so that one operator subtracts zero points, sums and rounds.
+export separates the correction from the bias, so that one operator subtracts zero points, sums and
+rounds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = ("conv_codes", "conv_integer")
 MOST_STEPS = 1e30
-"""The largest inverse of a scale that is a normal number."""
+"""An upper bound on the inverse of a scale, below which the scale is a normal number."""
 PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 
@@ -44,7 +45,7 @@ class _Sums:
 
 
 def requantized(work: Work, node: Node) -> None:
-    """Recombine a product of bytes requantized by one scale."""
+    """Recombine a product of bytes and its requantization by one scale."""
     value, scale, *rest = node.inputs
     zero = work.type(rest[0]) if rest else None
     t, factors = work.type(value), work.known(scale)
@@ -77,7 +78,7 @@ def requantized(work: Work, node: Node) -> None:
 
 
 def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -> bool:
-    """Recombine a matrix product with a bias, where the model had one operator for it."""
+    """Recombine a matrix product and a bias, if one operator of the model contained both."""
     x, w = sums.product.inputs[:2]
     one_node = len(node.origins) == 1 and all(p.origins == node.origins for p in sums.parts)
     t, weights = work.type(x), work.type(w)
@@ -100,7 +101,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
     """Recombine quantization by a factor to quantization by a scale.
 
-    Only a number half way between two codes may round differently.
+    Only a number halfway between two codes may round differently.
     """
     factor = factors.array().reshape(-1)[:1].astype(np.float32)
     if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
@@ -185,7 +186,7 @@ def scaled_sums(work: Work, node: Node) -> None:
 
 
 def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -> None:
-    """Write a product with i32 sums as results."""
+    """Combine nodes into a product with i32 sums as results."""
     product = parts[0]
     if product.op in CONVOLUTIONS:
         work.combine(at, parts, "ConvInteger", inputs, _window(product))
@@ -226,7 +227,7 @@ def _told_apart(
 
 
 def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
-    """Match a product of codes; padding is its zero point, arbitrary without padding."""
+    """Match a product of codes; its padding value becomes the zero point."""
     x, w = (work.type(i) for i in product.inputs[:2])
     around, totals = int(product.attrs["around"]), _totals(work, product)
     if x is None or w is None or (around and totals is None):
@@ -241,7 +242,7 @@ def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | Non
 def _of_columns(
     work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
 ) -> _Sums:
-    """Return the zero point whose correction is added to the columns; else that is a bias."""
+    """Return the sums with the zero point that explains the constant, else with a bias."""
     x, totals = work.type(product.inputs[0]), _totals(work, product)
     kept = _Sums(product, added, zeros, listed if listed.any() else None)
     if x is None or totals is None or any(product.inputs[2:]) or not totals.any():
@@ -269,7 +270,7 @@ def _origin(work: Work, value: str, most: int = 2) -> Node | None:
 
 
 def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | None:
-    """Return a constant as one number per filter or column; None for other shapes."""
+    """Return a constant as one number per filter or column; None if its shape does not fit."""
     w, array = work.type(product.inputs[1]), constant.array()
     if w is None or not w.is_static or w.rank < 2 or array.ndim > rank:
         return None
@@ -297,7 +298,7 @@ def _totals(work: Work, product: Node) -> Array | None:
 
 
 def _borders(product: Node) -> bool:
-    """Whether a convolution reads padding."""
+    """Return whether a convolution reads padding."""
     if product.op not in CONVOLUTIONS:
         return False
     pads = product.attrs["pads"]
@@ -317,7 +318,7 @@ def _window(conv: Node) -> dict[str, Attribute]:
 
 
 def _zeros(work: Work, product: Node) -> tuple[Array, Array] | None:
-    """Return the zero points of both operands, constant scalars; 0 if omitted."""
+    """Return the zero points of both operands if they are constant scalars; 0 if omitted."""
     made: list[Array] = []
     points = [*product.inputs[2:], "", ""]
     for operand, point in zip(product.inputs[:2], points, strict=False):

@@ -1,7 +1,7 @@
 """The export of ONNX Runtime's quantized operators, which the import decomposes.
 
-Nodes of such an operator have the same origin. Computations on dequantized floats of other models
-stay standard operators.
+The nodes of one such operator have the same origin. In other models, computations on dequantized
+floats remain standard operators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Attributes = Callable[[Node], dict[str, Attribute] | None]
 
 @dataclass(frozen=True)
 class _Operator:
-    """A quantized operator and its attributes; None where none are equivalent."""
+    """A quantized operator and its attributes from a node; None if no attributes are equivalent."""
 
     op_type: str
     attrs: Attributes = lambda n: {}
@@ -63,13 +63,13 @@ OPERATORS: Mapping[str, _Operator] = {
     "average_pool": _Operator("QLinearAveragePool", _pool),
     "reduce_mean": _Operator("QLinearGlobalAveragePool", _mean),
 }
-"""Without QLinearSoftmax, whose attribute `opset` collides with that of foreign nodes."""
+"""Not QLinearSoftmax, whose attribute `opset` collides with that of foreign nodes."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:
-    """Recombine the operator that ends in a quantize node, if it was one; return whether it was.
+    """Recombine the quantized operator that ends in a quantize node; return whether there was one.
 
-    `scale` is that of the node's codes.
+    `scale` is the scale of the node's codes.
     """
     made = work.graph.producers.get(node.inputs[0])
     known = OPERATORS.get(made.op) if made is not None else None
@@ -131,7 +131,7 @@ def _zero(work: Work, codes: Node, t: TensorType) -> Array | None:
 def _one(work: Work, point: str, node: Node) -> Array | None:
     """Return the zero point of a node's output as one number."""
     dtype = node.attrs["to"]
-    assert isinstance(dtype, DType), f"{node.name} makes {dtype}"
+    assert isinstance(dtype, DType), f"{node.name} has results of {dtype}"
     if dtype not in BYTES:
         return None
     if not point:

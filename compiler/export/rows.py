@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product plus multiples of the row sums, for a zero point below 0."""
+    """A matrix product and the correction for its weight zero point, multiples of the row sums."""
 
     product: Node
     parts: Sequence[Node]
@@ -25,7 +25,7 @@ class Rows:
     loose: Sequence[str]
     """The row sums and their operand, which may have other readers."""
     stored: Array
-    """The zero point, or one per column, in the weights' type."""
+    """The zero point, or the zero points of the columns, in the weights' type."""
     n_terms: int
     """The number of products per sum."""
 
@@ -51,7 +51,7 @@ def rows_of(work: Work, value: str) -> Rows | None:
 
 
 def _summed(work: Work, product: Node, value: str) -> Sequence[str] | None:
-    """Return the values of the row sums of a product's operand, else None."""
+    """Return the row sums of a product's operand and their widened operand; None if not matched."""
     total = work.graph.producers.get(value)
     x = work.type(product.inputs[0])
     if total is None or total.op != "reduce_sum" or x is None or x.shape is None:

@@ -16,7 +16,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.ops import protos
 
 LARGE_SPLAT_BYTES = 1 << 20
-"""The size from which a splat is computed at run time instead of stored. Units: bytes."""
+"""The minimum size of a splat that is computed at run time instead of stored. Units: bytes."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Model:
     domains: dict[str, int] = field(default_factory=dict)
     """The versions of used operator sets other than the standard."""
     functions: dict[bytes, Any] = field(default_factory=dict)
-    """The FunctionProtos of fusions by content: equal fusions share one."""
+    """The FunctionProtos of fusions, by content: equal fusions share a function."""
     stored_bytes: int = 0
 
 
@@ -38,7 +38,7 @@ class Model:
 class Scope:
     """One graph during export; subgraphs look up values in enclosing graphs.
 
-    Constants are stored at their first read, so unread ones are not stored.
+    Constants are stored at their first read, so unread constants are not stored.
     """
 
     model: Model
@@ -49,13 +49,13 @@ class Scope:
     types: dict[str, Type] = field(default_factory=dict)
     """The types of values by exported name."""
     written: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
-    """The outputs of exported nodes, by their computation."""
+    """The outputs of exported nodes, keyed by their computation (operator, inputs, attributes)."""
     _written: dict[str, str] = field(default_factory=dict)
     _constants: dict[str, Constant] = field(default_factory=dict)
     _literals: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     def inner(self) -> Scope:
-        """Return a scope of other names in the same graph, for an inlined body."""
+        """Return a scope with separate value names in the same graph, for an inlined body."""
         return Scope(
             self.model,
             self,
@@ -88,7 +88,7 @@ class Scope:
         if c is not None:
             self.define(name, self.store(c, name), c.type)
             return self._written[name]
-        assert self.around is not None, f"{name!r} is no value of the graph"
+        assert self.around is not None, f"{name!r} is not a value of the graph"
         return self.around.value(name)
 
     def identity(self, name: str) -> Any:
@@ -100,7 +100,7 @@ class Scope:
         if name in self._constants:
             c = self._constants[name]
             return (c.type, c.storage)
-        assert self.around is not None, f"{name!r} is no value of the graph"
+        assert self.around is not None, f"{name!r} is not a value of the graph"
         return self.around.identity(name)
 
     def constant(self, name: str) -> Constant | None:
@@ -132,7 +132,7 @@ class Scope:
         return None if c is None else c.array()
 
     def literal(self, values: Array, hint: str) -> str:
-        """Store a small array; equal ones are stored once."""
+        """Store a small array; equal arrays are stored once."""
         array = np.asarray(values)
         key = (
             array.dtype.str,

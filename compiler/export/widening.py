@@ -1,7 +1,7 @@
-"""The export of unsupported element types: computed in a wider type, then narrowed.
+"""The export of unsupported element types by computation in a wider type.
 
-Operators compute short floats in f32 and round once, so casts before and after give the same
-numbers; integers wrap alike in every width.
+Operators compute short floats in f32 and round once, so casts before and after a node give the same
+numbers. Integers wrap in the same way at every width.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Wide:
 def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | None:
     """Return the casts that a node needs, or None.
 
-    A type without a kernel in ONNX Runtime becomes a wider one with a kernel, if possible.
+    A type without a kernel in ONNX Runtime becomes a wider type with a kernel, if possible.
     Errors: E-EXPORT-TYPE if no wider type is accepted either.
     """
     formals = [_formal(schema.inputs, k) for k in range(len(dtypes))]
@@ -57,7 +57,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
 
 
 def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> list[DType | None]:
-    """Return the element types of outputs that equal those of operands; None for others."""
+    """Return the element types of the outputs that have the type of an operand; None for others."""
     known = {
         _formal(schema.inputs, k).type_str: dtype
         for k, dtype in enumerate(dtypes)
@@ -67,7 +67,7 @@ def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> l
 
 
 def _deciding(schema: Any) -> str:
-    """Return the type parameter that selects the kernel: that of the first result, or operand."""
+    """Return the type parameter that selects the kernel: that of the first result or operand."""
     made = [f.type_str for f in schema.outputs[:1]]
     given = [f.type_str for f in schema.inputs]
     return next((t for t in (*made, *given) if t in given), "")
@@ -104,10 +104,10 @@ def _first_wider(dtype: DType, accepted: frozenset[DType]) -> DType | None:
 
 
 CHOOSING = frozenset({"MaxPool"})
-"""Operators whose results are elements of operands or their positions: floats are exact."""
+"""Operators whose results are elements or indices of operands: computing in f32 is exact."""
 
 EXACT_BITS = 16
-"""The most bits of integers that f32 represents exactly."""
+"""The maximum width of integer types that f32 represents exactly, in bits."""
 
 
 def _float_of_all(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType | None:

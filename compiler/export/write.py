@@ -35,7 +35,7 @@ from compiler.ops import protos
 
 
 def write_nodes(scope: Scope, graph: Graph, targets: Mapping[str, str]) -> None:
-    """Write all nodes of a graph into a scope; `targets` are required names of values.
+    """Write all nodes of a graph to a scope; `targets` maps values to required names.
 
     Errors: E-EXPORT-*, each naming its node.
     """
@@ -84,16 +84,16 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 
 
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
-    """Whether an equal node that is already written can replace this one.
+    """Return whether an equal node that is already written can replace this one.
 
-    Fusions recompute cheap values in several kernels; inlined, one node suffices.
+    Fusions recompute cheap values in several kernels; after inlining, one node suffices.
     """
     drawn = node.op.startswith("random_")
     return node.op in OPERATORS and not drawn and not any(o in targets for o in node.outputs)
 
 
 def _key(scope: Scope, node: Node) -> tuple[Any, ...]:
-    """Return the computation of a node over exported names, as a key."""
+    """Return a key of a node's computation: its operator, attributes and exported operands."""
     attrs = tuple((k, repr(v)) for k, v in sorted(node.attrs.items()))
     outputs = tuple(bool(o) for o in node.outputs)
     return (node.op, tuple(map(scope.identity, node.inputs)), attrs, outputs)
@@ -119,7 +119,7 @@ def _through_facet(scope: Scope, node: Node, outputs: Sequence[str]) -> None:
 
 def _tensor_type(scope: Scope, value: str) -> TensorType:
     t = scope.tensor_type(scope.value(value))
-    assert t is not None, f"{value!r} is no tensor"
+    assert t is not None, f"{value!r} is not a tensor"
     return t
 
 
@@ -131,7 +131,7 @@ def _is_standard(made: Operand | tuple[Operand, ...]) -> bool:
 def inline(
     scope: Scope, body: Graph, operands: Sequence[str], results: Sequence[tuple[str, str]]
 ) -> None:
-    """Inline a body with these operands as inputs and these names of results."""
+    """Inline a body for these operands, and give its results these names."""
     inner = scope.inner()
     for v, operand in zip(body.inputs, operands, strict=True):
         inner.define(v.name, scope.value(operand), logical(v.type), scope.constant(operand))
@@ -152,14 +152,14 @@ def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) ->
 
 
 def source_of(graph: Graph, value: str) -> str:
-    """Return the source of copies into other memory layouts."""
+    """Return the value behind all copies to other memory layouts."""
     while (node := graph.producers.get(value)) is not None and node.op == "relayout":
         value = node.inputs[0]
     return value
 
 
 def give_names(scope: Scope, results: Iterable[tuple[str, str]]) -> None:
-    """Write copies of values that lack their required names."""
+    """Write an identity for each value that lacks its required name."""
     for value, name in results:
         found = scope.value(value)
         if found != name:
@@ -193,7 +193,7 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
 
 
 def _handed_on(scope: Scope, graph: Graph, results: Sequence[str]) -> list[str]:
-    """Name the results of a subgraph; inputs and constants keep their exported names."""
+    """Return names of a subgraph's results; inputs and constants retain their exported names."""
     own = {v.name for v in graph.inputs} | set(graph.constants)
     made: list[str] = []
     for r, name in zip(graph.results, results, strict=True):
@@ -236,7 +236,7 @@ def _info(name: str, t: Type) -> Any:
 
 
 def has_opaque(t: Type) -> bool:
-    """Whether a type lacks information that ONNX requires."""
+    """Return whether a type lacks information that ONNX requires."""
     match t:
         case OpaqueType():
             return True

@@ -12,7 +12,7 @@ from compiler.frontend.tensors import TensorReader
 from compiler.ops import protos
 
 Bindings = Mapping[str, Any]
-"""The AttributeProtos of a function call, for references inside the function."""
+"""The AttributeProtos of a function call, to which attributes in the function body refer."""
 
 
 def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
 
 
 def kind_of(a: Any) -> int:
-    """Return the kind of an attribute; in early files without it, the set field decides."""
+    """Return the kind of an attribute; if an early file lacks it, infer it from the set field."""
     if a.type:
         return int(a.type)
     kinds = type(a)
@@ -53,7 +53,10 @@ def kind_of(a: Any) -> int:
 
 
 def value_of(a: Any, key: str, tensors: TensorReader, read_type: Callable[[Any], Any]) -> Any:
-    """Return the value of an attribute other than a graph. Errors: E-MODEL-ATTRIBUTE, tensor's."""
+    """Return the value of an attribute other than a graph.
+
+    Errors: E-MODEL-ATTRIBUTE, and those of tensors.
+    """
     import onnx
 
     kinds = onnx.AttributeProto
@@ -93,9 +96,10 @@ def _text(value: bytes) -> str | bytes:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """The requirements of a schema: numbers of operands and outputs, attributes (kind, required).
+    """The requirements of a schema: numbers of operands and outputs, and attributes by name.
 
-    `required` has the positions of required operands; from position `rest` on, all are required.
+    `required` has the positions of required operands, and all operands from position `rest` on are
+    required. An attribute has a kind and a flag that is true if it is required.
     """
 
     min_inputs: int

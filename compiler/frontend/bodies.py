@@ -1,7 +1,7 @@
-"""Function bodies of the ONNX standard: operators decomposed into declared ones.
+"""Function bodies of the ONNX standard, which decompose operators into declared operators.
 
-An operator without a declaration, or with one that rejects the node, is inlined instead of kept
-foreign if the onnx package has its function body.
+The onnx package may have a function body for an operator. If no declaration accepts a node of the
+operator, the body is inlined instead of creating a foreign node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.facets import facet_key
 
 DEEPEST = 4
-"""The deepest nesting of bodies; the standard needs two."""
+"""The maximum nesting depth of bodies; the standard needs two."""
 
 
 def body_of(
@@ -27,8 +27,8 @@ def body_of(
 ) -> Any | None:
     """Return the function body of a node for operands of these types.
 
-    None if the standard has none, or if the body needs an undeclared operator. A body with control
-    flow is no better than a declaration that waits for a parameter.
+    Return None if the standard has no body, or if the body needs an undeclared operator. Also
+    return None for a body with control flow if a declaration exists, which waits for a parameter.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
@@ -43,7 +43,7 @@ def body_of(
         return None
     named = {normal_domain(o.domain) for o in function.opset_import}
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
-        # Bodies of preview operators do not state their opset.
+        # Bodies of preview operators do not import their own operator set.
         function.opset_import.add(domain=domain, version=newest(domain))
     if any(map(_is_wide, types)):
         function = _widened(function, types)
@@ -59,7 +59,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the body in the schema, or the one that it builds for this node, else None."""
+    """Return the schema's fixed body, or the body that it builds for this node, else None."""
     import onnx
 
     if schema.has_function:
@@ -75,7 +75,7 @@ def _stated(
         made = schema.get_context_dependent_function(
             asking.SerializeToString(), [t.SerializeToString() for t in given]
         )
-    except Exception:  # the package's C++ raises several kinds of errors
+    except Exception:  # the package's C++ code raises several kinds of errors
         return None
     return onnx.FunctionProto.FromString(made) if made else None
 
@@ -85,9 +85,9 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Keep f64 where a body casts to f32: ReduceL2 would lose half of its precision.
+    """Cast f64 values to f64 where a body casts to f32: ReduceL2 would lose half of its precision.
 
-    Return the body unchanged where that mixes types or changes the type of results.
+    Return the body unchanged if that mixes types or changes the type of results.
     """
     import onnx
 
@@ -108,9 +108,9 @@ def _widened(function: Any, types: Sequence[Type | None]) -> Any:
 
 
 def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
-    """Whether the body's operators accept their operands' types, for integer operands.
+    """Return whether the body's operators accept the types that result from integer operands.
 
-    Some bodies assume floats: that of ReduceLogSum would apply Log to integers.
+    Some bodies assume floats: the body of ReduceLogSum would apply Log to integers.
     """
     if not any(isinstance(t, TensorType) and t.dtype.is_integer for t in types):
         return True
@@ -122,7 +122,7 @@ def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
 def _element_types(
     function: Any, types: Sequence[Type | None], checked: bool = False
 ) -> dict[str, int]:
-    """Return the element types of a body's values, in ONNX's encoding, where inferred.
+    """Return the inferred element types of a body's values, in ONNX's encoding.
 
     `checked` raises onnx's InferenceError for incompatible operand types.
     """
@@ -142,7 +142,7 @@ def _element_types(
 
 
 def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> bool:
-    """Whether the schema of a body's node admits the element types of its operands."""
+    """Return whether the schema of a body's node admits the element types of its operands."""
     import onnx
 
     domain = normal_domain(node.domain)
@@ -158,7 +158,7 @@ def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> 
 
 
 def _is_ours(function: Any, depth: int) -> bool:
-    """Whether each node has a declaration, or recursively a body of declared operators."""
+    """Return whether each node has a declaration, or recursively a body of declared operators."""
     versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
     return all(_is_known(n, versions, depth) for n in walk(function.node))
 

@@ -11,11 +11,11 @@ from compiler.frontend.order import subgraphs
 from compiler.limits import NODE_BYTES, Limits, check_bytes
 
 Key = tuple[str, str, str]
-"""Domain, name, overload."""
+"""The key of a function: domain, name, overload."""
 
 
 def normal_domain(domain: str) -> str:
-    """Normalise a domain: the standard one has two spellings."""
+    """Return the normalised spelling of a domain: the standard domain has two spellings."""
     return "" if domain == "ai.onnx" else domain
 
 
@@ -25,9 +25,10 @@ def key_of(node: Any) -> Key:
 
 
 class Functions:
-    """The functions of a model. Errors: E-MODEL-NAME for two of one name, E-MODEL-CYCLE,
+    """The functions of a model.
 
-    E-MODEL-SIZE when inlining would give too many nodes or nest too deeply.
+    Errors: E-MODEL-NAME for two functions of one name, E-MODEL-CYCLE, E-MODEL-SIZE if inlining
+    would give too many nodes or nest too deeply.
     """
 
     def __init__(self, model: Any, limits: Limits) -> None:
@@ -45,7 +46,7 @@ class Functions:
         return self._found.get(key_of(node)) if self._found else None
 
     def _count(self, nodes: Iterable[Any]) -> tuple[Counter[Key], int]:
-        """Count the calls of each function in a list of nodes, and its nodes."""
+        """Return the number of calls of each function in a list of nodes, and its length."""
         calls: Counter[Key] = Counter()
         total = 0
         for node in walk(nodes):

@@ -29,9 +29,9 @@ from compiler.ops.reshape import identity
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
     """Import a parsed model. Errors: E-MODEL-*, each naming its node or value.
 
-    One name of an open size may have several values: where shapes conflict otherwise, each
-    occurrence of the name is a separate size. Open sizes that operators determine become numbers:
-    weights of 64 channels require images of 64 channels.
+    Equal names of open sizes normally mean equal sizes. If that makes shapes conflict, each
+    occurrence of a name becomes a separate size. Open sizes that operators determine become
+    numbers: weights of 64 channels require images of 64 channels.
     """
     names = DimNames(limits)
     try:
@@ -70,8 +70,8 @@ class GraphImporter:
         depth: int,
         verbatim: bool = False,
     ) -> None:
-        """`verbatim` keeps every node foreign, for operators that need their ONNX subgraph."""
-        model.limits.check("subgraphs in depth", depth, model.limits.nested_regions)
+        """`verbatim` makes every node foreign, for operators that need their ONNX subgraph."""
+        model.limits.check("nested subgraphs", depth, model.limits.nested_regions)
         self.model, self.proto, self.scope, self.depth = model, proto, scope, depth
         self.verbatim = verbatim
         self.editor = Editor(Graph(proto.name or "model", (), (), ()), outer)
@@ -123,7 +123,7 @@ class GraphImporter:
         self.scope.define(name, self.editor.add_constant(c, hint or name))
 
     def _inputs(self, g: Any, stored: set[str], given: Sequence[Type | None]) -> None:
-        """Add graph inputs; one with a stored value is a constant (IR version 3 lists both)."""
+        """Add graph inputs; an input with a stored value (IR version 3) is a constant instead."""
         position = 0
         for v in g.input:
             if v.name in stored:
@@ -157,16 +157,16 @@ class GraphImporter:
             self.editor.results.append(Result(v.name, value))
 
     def _handed_on(self, value: str) -> str:
-        """Import a captured value into the region, so that its type is known there."""
+        """Add an identity of a captured value to the region, so that its type is known there."""
         t = self.editor.type(value)
         if isinstance(t, TensorType):
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
         return value
 
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
-        """Return unique names: the file's own first, then `OpType_position` for unnamed nodes.
+        """Return unique node names: those of the file, then `OpType_position` for unnamed nodes.
 
-        Both have a prefix, which shows the position of a subgraph.
+        All names have a prefix, which shows the position of a subgraph.
         """
         names = [""] * len(nodes)
         for named in (True, False):
@@ -266,7 +266,7 @@ class GraphImporter:
         opset = frame.opsets.get(domain)
         if opset is None:
             raise CompileError(
-                "E-MODEL-OPSET", f"the model states no version of the operator set {domain!r}"
+                "E-MODEL-OPSET", f"the model imports no version of the operator set {domain!r}"
             )
         attributes = bound(node.attribute, frame.attributes)
         needs = demands(node.op_type, domain, opset)
@@ -279,14 +279,18 @@ class GraphImporter:
 
 
 OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that ONNX Runtime's optimiser writes into ONNX's own domain, at any opset."""
+"""Operators that ONNX Runtime's optimiser writes to the standard domain, at any opset."""
 
 
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
     """Check that an operator without a schema has a declaration. Errors: E-MODEL-OPERATOR."""
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
-        hint = f"opset {came} introduced it: export the model for that opset" if came else ""
+        hint = (
+            f"opset {came} introduced this operator: export the model for that opset"
+            if came
+            else ""
+        )
         found = key in OF_ANY_OPSET
     else:
         hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)

@@ -17,7 +17,7 @@ from compiler.ir.graph import Graph
 from compiler.limits import MESSAGE_BYTES, NODE_BYTES, OWN_LIMITS, Limits, check_bytes, limited
 
 MAPPED_BYTES = 64 << 20
-"""The size from which files are memory-mapped: most of their bytes are weights read later."""
+"""The minimum size of memory-mapped files: most of their bytes are weights, read later."""
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 
@@ -26,7 +26,7 @@ def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) ->
     """Load an ONNX model from a file or bytes as a graph.
 
     A file with the extension .ir or .py is a written model: see written/.
-    Large weights stay in the file until read; no other file is opened.
+    Large weights remain in the file until they are read. No other file is opened.
     Errors: E-MODEL-*, each with its position in the model and a remedy; for written models,
     E-TEXT-*, E-WRITE-* and errors of operators, at line and column. E-LIMIT-* beyond `limits`.
     """
@@ -93,11 +93,13 @@ def _check_kind(head: bytes) -> None:
         if head.startswith(magic):
             raise CompileError("E-MODEL-PROTOBUF", f"this is a {kind} file, not ONNX", hint=hint)
     if head[4:8] == b"ORTM":
-        raise CompileError("E-MODEL-PROTOBUF", "this is a model in ORT's own format, not ONNX")
+        raise CompileError(
+            "E-MODEL-PROTOBUF", "this is a model in the ORT format of ONNX Runtime, not ONNX"
+        )
     if len(head) > 3 and all(32 <= b < 127 or b in b"\t\r\n" for b in head):
         raise CompileError(
             "E-MODEL-PROTOBUF",
-            f"this is text, beginning with {head[:24].decode('ascii')!r}",
+            f"this is a text file that begins with {head[:24].decode('ascii')!r}",
             hint="save the model as binary .onnx, not as text or JSON",
         )
 
@@ -122,4 +124,4 @@ def _check_version(model: Any) -> None:
         f"the file has IR version {model.ir_version}, the newest that can be read is "
         f"{onnx.IR_VERSION}",
     )
-    require(model.ir_version >= 1, "E-MODEL-INVALID", "the file states no IR version")
+    require(model.ir_version >= 1, "E-MODEL-INVALID", "the file has no IR version")

@@ -12,10 +12,11 @@ from compiler.ir.types import TensorType, Type
 
 
 def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
-    """Make the step number and condition of a Loop's body scalars, as in the standard.
+    """Make the iteration number and the condition of a Loop's body scalars, as in the standard.
 
-    TorchScript's exporter declares `int64[1]` for a trip count of that shape, and ONNX Runtime
-    follows the declaration. Here a Reshape inside the body makes the list.
+    TorchScript's exporter declares the iteration number as `int64[1]` if the trip count has that
+    shape, and ONNX Runtime follows the declaration. Here, a Reshape inside the body converts the
+    scalar to the declared list.
     """
     lists = [v for v in body.input[:2] if _is_list(v)]
     if not lists:
@@ -39,9 +40,10 @@ def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
 def with_open_states(
     body: onnx.GraphProto, states: Sequence[Type | None], dims: DimNames
 ) -> onnx.GraphProto:
-    """Open the sizes of a Loop's states that depend on the sizes of the model's inputs.
+    """Make the declared sizes of a Loop's states open if they depend on the sizes of model inputs.
 
-    The recorded sizes are those of one set of inputs. ONNX Runtime uses the initial states.
+    The model records the sizes for one set of inputs. ONNX Runtime uses the sizes of the initial
+    states.
     """
     wrong = [
         (n, k)

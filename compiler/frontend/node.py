@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
 
 UNREAD_MAY_GO = {"Dropout", "MaxPool", "LayerNormalization"}
-"""Operators whose unread optional outputs may be omitted."""
+"""Operators whose optional outputs may be omitted if unread."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class NodeImporter:
     def run(self, key: str) -> Any | None:
         """Add the imported node to the graph; `key` is its operator in the ONNX registry.
 
-        If a function is returned, the caller must inline it instead.
+        If this returns a function, the node was not added: the caller must inline the function.
         """
         if key == "Constant":
             self._constant()
@@ -89,11 +89,11 @@ class NodeImporter:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origin in the file: the calling node, inside a function."""
+        """The origin in the file: the node itself, or the calling node for a node of a function."""
         return (self.frame.origin or self.name,)
 
     def _inputs(self) -> list[str]:
-        """Return the operands without omitted trailing ones, where the schema allows that."""
+        """Return the operands without trailing omitted operands, if the schema allows that."""
         found = [self.frame.scope.value(i) for i in self.node.input]
         needs = demands(self.node.op_type, self.node.domain, self.opset)
         least = 0 if needs is None else needs.min_inputs
@@ -102,7 +102,7 @@ class NodeImporter:
         return found
 
     def _outputs(self) -> list[str]:
-        """Return the ONNX names of the outputs, without omitted or unread trailing ones."""
+        """Return the ONNX names of the outputs, without trailing omitted or unread outputs."""
         found = list(self.node.output)
         unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
         while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph.read)):
@@ -142,7 +142,7 @@ class NodeImporter:
         self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
 
     def _gradient(self) -> None:
-        """Differentiate the graph so far at the values that the node names."""
+        """Differentiate the nodes imported so far by the values that the Gradient node names."""
         attrs = {
             k: value_of(a, k, self.graph.model.tensors, lambda _: None)
             for k, a in self.protos.items()
@@ -179,7 +179,7 @@ class NodeImporter:
                 self.origins,
             )
         except CompileError as e:
-            # A branch that is illegal for these sizes may never be taken.
+            # A branch that is illegal for these sizes may never run.
             may_not_run = self.graph.depth > 0 and e.code in DEPENDS_ON_OPERANDS
             open_ = e.code == "E-SHAPE-OPEN"
             if open_ or may_not_run or self._is_legal(inputs, attrs, outputs):
@@ -193,7 +193,7 @@ class NodeImporter:
         return True
 
     def _define(self, output: str, value: str) -> None:
-        """Bind an ONNX name to a value, and refine its type by the model's record."""
+        """Bind an ONNX name to a value, and refine the value's type by the recorded type."""
         self.frame.scope.define(output, value)
         declared = self.frame.scope.declared.get(output)
         editor = self.graph.editor
@@ -211,7 +211,7 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Whether the onnx package accepts a node that the declaration refuses."""
+        """Return whether the onnx package accepts a node that the declaration refuses."""
         node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None
@@ -230,7 +230,7 @@ class NodeImporter:
         require(
             not captures or node.op in CONTROL_FLOW,
             "E-MODEL-OPERATOR",
-            f"a subgraph of {self.node.op_type} reads values from around it",
+            f"a subgraph of {self.node.op_type} reads values of the enclosing graph",
         )
         if regions:
             node = typed_regions(node, self.graph.editor.facts)
@@ -279,7 +279,7 @@ def _region_inputs(node: Node, types: Sequence[Type | None]) -> Iterator[Type | 
         yield TensorType(DType.i64, ())
         yield TensorType(DType.bool, ())
         for t in types[2:]:
-            # The sizes of a state may change between steps.
+            # The sizes of a state may change between iterations.
             yield TensorType(t.dtype, None) if isinstance(t, TensorType) else t
     elif node.op == "onnx.Scan":
         yield from scan_body_inputs(node, types)

@@ -1,4 +1,4 @@
-"""The operator set versions that a model imports, and those supported."""
+"""The operator set versions that a model imports, and the supported versions."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
                 f"versions 1 to {newest(domain)} are supported",
             )
     if not found:
-        require(ir_version < 3, "E-MODEL-OPSET", "the model names no operator set")
+        require(ir_version < 3, "E-MODEL-OPSET", "the model imports no operator set")
         found[""] = 1
     return found
 
 
 @cache
 def newest(domain: str) -> int:
-    """Return the newest known version of an operator set; any version of an unknown one."""
+    """Return the newest known version of an operator set; an unknown set has no limit."""
     return _ranges()[domain][1] if is_standard(domain) else (1 << 63) - 1
 
 
 def is_standard(domain: str) -> bool:
-    """Whether the onnx package knows all operators of this domain."""
+    """Return whether the onnx package knows all operators of this domain."""
     return domain in _ranges()
 
 

@@ -14,10 +14,10 @@ def in_order(
     taken: Container[str],
     is_defined: Callable[[str], bool],
 ) -> list[int]:
-    """Return the nodes' positions in a stable topological order, the given one if valid.
+    """Return the nodes' positions in a stable topological order; a valid order is not changed.
 
-    `names` label the nodes; `taken` are names defined before all nodes, to which `is_defined` adds
-    those of enclosing graphs.
+    `names` label the nodes. `taken` are the names defined before all nodes; `is_defined` adds the
+    names of enclosing graphs.
     Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
     """
     producer: dict[str, int] = {}

@@ -23,7 +23,7 @@ from compiler.errors import CompileError
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _THROUGH = {"Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Cast"}
-"""Operators between a weight and its use."""
+"""Shape operators that may occur between a weight and its use."""
 
 _RECTIFIERS = {"Relu", "LeakyRelu", "PRelu", "Clip", "HardSwish"}
 _KEEP_SIGN = _THROUGH | {"Transpose", "MaxPool", "AveragePool", "Concat", "Dropout", "Pad"}
@@ -32,10 +32,11 @@ _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLO
 
 
 def random_weights(model: str | PathLike[str] | bytes, seed: int) -> bytes:
-    """Replace every splat weight of a model by random numbers; keep other weights.
+    """Replace every splat weight of a model by random numbers; retain other weights.
 
-    Convolution and matrix weights are normal with variance 1/fan-in, twice that behind a rectifier
-    (He et al. 2015, arXiv:1502.01852); variances positive, scales near 1, biases and means near 0.
+    Convolution and matrix weights are normally distributed with variance 1/fan-in, or 2/fan-in
+    after a rectifier (He et al. 2015, arXiv:1502.01852). Variances are positive, scales near 1,
+    biases and means near 0.
     Errors: E-MODEL-FILE, E-MODEL-PROTOBUF.
     """
     proto = _read(model)
@@ -69,7 +70,7 @@ def _read(model: str | PathLike[str] | bytes) -> onnx.ModelProto:
     try:
         return onnx.load_model_from_string(data)
     except DecodeError as e:
-        raise CompileError("E-MODEL-PROTOBUF", f"the bytes are no ONNX model: {e}") from e
+        raise CompileError("E-MODEL-PROTOBUF", f"the bytes are not an ONNX model: {e}") from e
 
 
 def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
@@ -95,7 +96,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Return the parameters of normalisations after splats, which fit trained weights only."""
+    """Return the parameters of normalisations after splats, which fit only trained weights."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:
@@ -120,7 +121,7 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
 
 
 def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
-    """Yield the uses of a weight, also after changes of shape."""
+    """Yield the uses of a weight, including uses after shape operators."""
     for node, position in readers.get(name, ()):
         if node.op_type in _THROUGH and position == 0:
             yield from _roles(node.output[0], readers)
@@ -129,7 +130,7 @@ def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
 
 
 def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
-    """Whether a rectifier has set about half of a value's elements to 0."""
+    """Return whether a rectifier has set about half of a value's elements to 0."""
     seen = 0
     while value in producers and seen < 20:
         node = producers[value]
@@ -144,8 +145,8 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
     """Return the outputs of scaling nodes that are added to another activation.
 
-    A scale of a third keeps a chain of residual blocks in range: otherwise, each block would double
-    the variance.
+    A scale of 1/3 keeps a chain of residual blocks in range; otherwise, each block would double the
+    variance.
     """
     constant = {t.name for t in graph.initializer}
     for node in graph.node:
@@ -227,5 +228,5 @@ def _replace(proto: onnx.ModelProto, made: dict[str, onnx.TensorProto]) -> None:
     graph.initializer.extend([*kept, *made.values()])
     graph.ClearField("input")
     graph.input.extend(inputs)
-    # Before IR version 4, every stored weight had to be an input too.
+    # Before IR version 4, every stored weight also had to be an input.
     proto.ir_version = max(proto.ir_version, 4)

@@ -49,17 +49,17 @@ class Frame:
     """A list of nodes during import: a graph, or an inlined function."""
 
     nodes: Iterator[tuple[Any, str]]
-    """Nodes with their unique names."""
+    """The nodes, each with its unique name."""
     scope: Scope
     opsets: Mapping[str, int]
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """The AttributeProtos for references inside a function."""
+    """The AttributeProtos to which attributes inside the function refer."""
     prefix: str = ""
     """The name prefix of the function's values; "" in a graph."""
     origin: str = ""
     """The calling node in the file; "" in a graph."""
     value_names: Mapping[str, str] = field(default_factory=dict)
-    """The names of the function's outputs outside."""
+    """The names of the function's outputs in the calling scope."""
     returns: Mapping[str, str] = field(default_factory=dict)
     """Maps names of the calling scope to names of the function."""
     caller: Scope | None = None

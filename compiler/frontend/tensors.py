@@ -19,7 +19,7 @@ from compiler.limits import Limits
 class TensorReader:
     """The reader of one model's TensorProtos.
 
-    `path` is the model file, if any, in which large weights stay.
+    `path` is the model file, if any; large weights remain in it.
     """
 
     data: Any
@@ -30,7 +30,7 @@ class TensorReader:
     def constant(self, proto: Any, origins: tuple[str, ...] = (), name: str = "") -> Constant:
         """Convert a TensorProto to a constant.
 
-        Errors: E-MODEL-TENSOR, E-MODEL-TYPE, E-MODEL-SIZE, E-MODEL-EXTERNAL; they name the tensor.
+        Errors: E-MODEL-TENSOR, E-MODEL-TYPE, E-MODEL-SIZE, E-MODEL-EXTERNAL; each names the tensor.
         """
         shown = proto.name or name
         try:
@@ -116,11 +116,11 @@ _TYPED_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint6
 
 def _check_only_raw(proto: Any) -> None:
     both = any(len(getattr(proto, f)) for f in (*_TYPED_FIELDS, "string_data"))
-    require(not both, "E-MODEL-TENSOR", "it has its elements twice, as bytes and as numbers")
+    require(not both, "E-MODEL-TENSOR", "its elements are stored twice, as bytes and as numbers")
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Return the field of elements of a type, and its entries per number of elements."""
+    """Return the field that stores elements of a type, and its ratio of entries to elements."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):
@@ -147,7 +147,9 @@ def _from_fields(proto: Any, t: TensorType) -> Array:
         f"{t} needs {needed:,} entries of {name}, the file has {found:,}",
     )
     others = [f for f in (*_TYPED_FIELDS, "string_data") if f != name and len(getattr(proto, f))]
-    require(not others, "E-MODEL-TENSOR", f"{t} has its elements in {', '.join(others)}")
+    require(
+        not others, "E-MODEL-TENSOR", f"{t} has elements in the wrong field: {', '.join(others)}"
+    )
     if t.dtype is DType.string:
         array = np.empty(found, np.object_)
         array[:] = [_text(v) for v in proto.string_data]
@@ -182,7 +184,7 @@ def _little(dtype: DType) -> np.dtype[Any]:
 
 
 def _stored(array: Array, t: TensorType, origins: tuple[str, ...]) -> Constant:
-    """Choose the cheapest storage: a splat if all elements have the same bits."""
+    """Choose the smallest storage: a splat if all elements have the same bits."""
     if array.size <= LITERAL_LIMIT:
         return Constant(t, Literal(np.array(array, t.dtype.numpy)), origins)
     flat = array.reshape(-1)

@@ -20,9 +20,10 @@ from compiler.ops.implied_sizes import Implied
 class DimNames:
     """The sizes of a model: numbers, names, or unknown.
 
-    Equal names of inputs are equal sizes, wherever they occur. Other names are unreliable:
-    TorchScript gives all results of SequenceAt the same three, so they are equal within one value
-    only. A size without a name gets a unique one from the value's name and the axis.
+    A name that occurs in an input means the same size wherever it occurs. Other names are
+    unreliable: TorchScript gives all results of SequenceAt the same three names. Equal names of
+    that kind mean equal sizes only within one value. A size without a name gets a unique name from
+    the value and the axis.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class DimNames:
     ) -> None:
         """`apart` makes each size a separate symbol, regardless of its name.
 
-        `sizes` are the numbers of some symbols.
+        `sizes` gives numbers for some symbols.
         """
         self._limits, self._apart, self._sizes = limits, apart, sizes
         self._words: dict[tuple[str, str], str] = {}
@@ -107,14 +108,15 @@ class DimNames:
         return t
 
     def depends_on_inputs(self, size: Dim) -> bool:
-        """Whether a size depends on open sizes of the graph's inputs."""
+        """Return whether a size depends on open sizes of the graph's inputs."""
         return bool(symbols(size) & self.declared)
 
 
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
-    """Refine an inferred type by the model's recorded one where it is open.
+    """Refine the open parts of an inferred type by the type that the model records.
 
-    Sizes that depend on input sizes stay: the record may be that of other inputs.
+    Sizes that depend on input sizes stay unchanged: the recorded sizes may be those of other
+    inputs.
     """
     if isinstance(ours, OpaqueType):
         return dims.type(proto, base)

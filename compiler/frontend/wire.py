@@ -1,8 +1,8 @@
 """A pre-scan of a protobuf message before the protobuf library parses it.
 
-The scan checks all tags and lengths and builds nothing, so that a hostile file is refused before it
-takes memory. It also locates large weights, which are cut out of the parsed message and stay in the
-file.
+The scan checks all tags and lengths without building a message, so that a hostile file is refused
+before it allocates memory. It also locates large weights, which are removed from the parsed message
+and remain in the file.
 Source: the protobuf encoding, protobuf.dev/programming-guides/encoding.
 """
 
@@ -20,16 +20,16 @@ from compiler.errors import CompileError
 from compiler.limits import Limits, check
 
 LARGE_BYTES = 64 << 10
-"""The size from which weights stay in the file. Units: bytes."""
+"""The minimum size of weights that remain in the file. Units: bytes."""
 
 CHECK_EVERY = 1 << 16
-"""The fields between two checks of the time limit."""
+"""The number of fields between two checks of the time limit."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SCALAR, _STRING, _TEXT, _MESSAGE, _RAW_DATA, _EXTERNAL, _LOCATION = range(7)
 
 Table = dict[int, tuple[int, "Table"]]
-"""Maps a field number to its kind, and for messages to their table."""
+"""Maps a field number to the field's kind and, for a message field, to the message's table."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,9 @@ def scan(data: Any, limits: Limits) -> Scanned:
             length, at = _varint(data, at, end)
             stop = at + length
             if stop > end:
-                raise _broken(at, f"a field of {length:,} bytes where {end - at:,} are left")
+                raise _broken(
+                    at, f"a field of {length:,} bytes where only {end - at:,} bytes remain"
+                )
             if kind == _MESSAGE and inner is not None:
                 found.n_messages += 1
                 found.n_nodes += inner is node
@@ -127,7 +129,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
     """Read a number of at most 10 bytes; return also its end."""
     if at >= end:
-        raise _broken(at, "the end where a number should be")
+        raise _broken(at, "the end instead of a number")
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -156,7 +158,7 @@ def _check_string(data: Any, at: int, stop: int, limits: Limits | None) -> None:
 
 
 def _around(stack: list[tuple[int, Table, int, int]], length_at: int) -> tuple[Any, ...]:
-    """Return the enclosing messages below the model, and the field last."""
+    """Return the enclosing messages, without the model, followed by the field."""
     outer = tuple((where, start, end) for end, _, where, start in stack[1:])
     return (*outer, (length_at, 0, 0))
 
@@ -166,7 +168,7 @@ def _broken(at: int, what: str) -> CompileError:
 
 
 def _external(data: Any, start: int, end: int) -> CompileError:
-    """Make the error for external data, with the name of the tensor in these bytes."""
+    """Return the error for external data, with the name of the tensor in these bytes."""
     name, at = "", start
     while at < end:
         tag, at = _varint(data, at, end)
@@ -182,7 +184,7 @@ def _external(data: Any, start: int, end: int) -> CompileError:
             at += 8 if wire == _FIXED64 else 4
     return CompileError(
         "E-MODEL-EXTERNAL",
-        f"the tensor {name!r} keeps its data in another file, which was not opened",
+        f"the tensor {name!r} stores its data in another file, which was not opened",
     )
 
 
@@ -194,7 +196,7 @@ _TENSOR_NAME = 8
 
 @cache
 def _all_tables() -> dict[str, Table]:
-    """Build a table per message of the ONNX format from the installed package's descriptors."""
+    """Build a table per ONNX message type from the installed package's descriptors."""
     import onnx
 
     tables: dict[str, Table] = {}
@@ -271,7 +273,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """Yield the content of one message; `cuts` are those inside it, in order."""
+    """Yield the content of one message; `cuts` are the cuts inside the message, in order."""
     at = start
     while cuts:
         index, first = cuts[0]

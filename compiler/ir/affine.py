@@ -55,7 +55,7 @@ _MEANING: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 
 def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
-    """Replace symbols by expressions; symbols without a value stay."""
+    """Replace symbols by expressions; symbols without a value stay unchanged."""
     if isinstance(e, int) or values.keys().isdisjoint(e.names):
         return e
     return _substituted(e, tuple(values.get(n) for n in e.names))
@@ -63,7 +63,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
-    """Substitute values for the names of an expression, in order; None keeps a name."""
+    """Substitute values for the symbols of an expression, in their order; None retains a symbol."""
     values = {n: v for n, v in zip(e.names, given, strict=True) if v is not None}
 
     def value(atom: Atom) -> Expr:
@@ -75,7 +75,7 @@ def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
 
 
 def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
-    """Replace atoms, compound ones as a whole, at any depth."""
+    """Replace atoms at any depth; a compound atom is replaced as a unit."""
     if isinstance(e, int):
         return e
 
@@ -90,13 +90,13 @@ def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
 
 
 def atoms(e: Expr) -> Iterator[Atom]:
-    """Yield the atoms of a polynomial: symbols, quotients, remainders and extremes."""
+    """Yield the atoms of a polynomial: symbols, quotients, remainders, minima and maxima."""
     for atom, _ in e.terms if isinstance(e, Affine) else ():
         yield from factors(atom)
 
 
 def symbols(e: Expr) -> frozenset[str]:
-    """Return the names in an expression."""
+    """Return the symbols in an expression."""
     return frozenset() if isinstance(e, int) else frozenset(e.names)
 
 
@@ -114,14 +114,14 @@ def coefficient(e: Expr, var: str) -> int | None:
 
 
 ATOMS_LIMIT = 100
-"""The most atoms of an expression; a new symbol replaces a larger one."""
+"""The maximum number of atoms of an expression; a new symbol replaces a larger expression."""
 
 NUMBER_LIMIT = 1 << 62
-"""The limit of sizes and of their factors."""
+"""The maximum of sizes and of their factors."""
 
 
 def is_simple(e: Expr) -> bool:
-    """Whether an expression has few enough atoms, and no number beyond the limit of sizes."""
+    """Return whether an expression is within the limits on atoms and on numbers."""
     pending, n_atoms = [e], 0
     while pending:
         top = pending.pop()
@@ -147,7 +147,7 @@ def identifier(name: str) -> str:
 
 
 ASSUMED_SIZE = 64
-"""The assumed value of an open size, for choices at compile time."""
+"""The value assumed for an open size by decisions at compile time."""
 
 
 def assumed(e: Expr) -> int:
@@ -156,9 +156,9 @@ def assumed(e: Expr) -> int:
 
 
 def assumed_size(d: Expr) -> int:
-    """Evaluate the size of an axis for open sizes of `ASSUMED_SIZE`; below 1, return that.
+    """Evaluate the size of an axis for open sizes of `ASSUMED_SIZE`, which replaces a size below 1.
 
-    A sequence of many strides would reduce 64 samples to a negative size.
+    A sequence of many strided layers would reduce 64 samples to a negative size.
     """
     return d if isinstance(d, int) else n if (n := assumed(d)) > 0 else ASSUMED_SIZE
 
@@ -169,7 +169,7 @@ def last_of(extent: Expr) -> int:
 
 
 def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
-    """Remove the divisions, remainders and extremes that the ranges decide."""
+    """Simplify the divisions, remainders, minima and maxima that the ranges determine."""
     if isinstance(e, int) or e.is_plain:
         return e
     return _simplified(e, tuple(ranges.get(n) for n in e.names))
@@ -177,7 +177,7 @@ def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
-    """Simplify an expression by the ranges of its names, in order; None is that of a size."""
+    """Simplify an expression by the ranges of its symbols, in order; None means `SIZE_RANGE`."""
     ranges = {n: r for n, r in zip(e.names, given, strict=True) if r is not None}
     decided = (
         (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges), c)
@@ -224,7 +224,7 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
         if low >= 0:
             return b if atom.fn == "min" else a
     if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int) and b > 0:
-        # Multiples of b leave the division; the rest often fits one interval of length b.
+        # Multiples of b leave the division; the remainder often lies in one interval of length b.
         whole, rest = split_multiples(a, b)
         low, high = bounds(rest, ranges)
         if low // b == high // b:
@@ -238,7 +238,7 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
 
 
 def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> Expr | None:
-    """(g*r + s) // (g*m) is r // m when 0 <= s < g: drop the fine part s from the division."""
+    """Simplify (g*r + s) // (g*m) to r // m if 0 <= s < g; return None if no g applies."""
     for g in sorted({c for _, c in a.terms if 1 < c < b and b % c == 0}, reverse=True):
         coarse = build({t: c // g for t, c in a.terms if c % g == 0}, a.constant // g)
         fine = build({t: c for t, c in a.terms if c % g}, a.constant % g)
@@ -251,7 +251,7 @@ def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> 
 
 
 def product(values: Iterable[Expr]) -> Expr:
-    """Multiply expressions; 1 for none."""
+    """Return the product of expressions; 1 if there are none."""
     total: Expr = 1
     for v in values:
         total = total * v

@@ -12,7 +12,7 @@ from compiler.ir.verify import refines
 
 
 def with_closed_types(graph: Graph) -> Graph:
-    """Close the open types of a graph that known elements now decide."""
+    """Refine the open types of a graph that known elements now determine."""
     if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
         return graph
     facts = Facts.of_graph(graph)
@@ -35,9 +35,9 @@ def with_closed_types(graph: Graph) -> Graph:
 
 
 def _closer(found: Type, old: Type, seen: frozenset[str]) -> Type:
-    """Refine the old type by the found one, except where the latter only renames a size.
+    """Refine the old type by the found type, but ignore sizes that the found type only renames.
 
-    Inference knows less than before where a value that it evaluated has become part of a kernel.
+    Inference may find less than before: a value that it evaluated may now be inside a kernel.
     """
     if found == old or not refines(logical(found), logical(old)):
         return old

@@ -1,7 +1,7 @@
-"""Constant tensors with lazy storage: large ones take no memory until read.
+"""Constant tensors with lazy storage: large constants take no memory until they are read.
 
-A splat of 400 MB is one number; a weight is the model's own memory or a range of its file.
-`Constant.array()` is a view where the storage allows it.
+A splat of 400 MB stores one number; a weight refers to the model's memory or file.
+`Constant.array()` is a view if the storage allows it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.errors import CompileError
 from compiler.ir.types import DType, TensorType
 
 LITERAL_LIMIT = 16
-"""The most elements of a constant printed in full."""
+"""The maximum number of elements of a constant that is printed in full."""
 
 SAMPLE_BYTES = 256
 """The number of sampled bytes that distinguishes most arrays."""
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Splat:
     """A constant of equal elements (a numpy scalar of the constant's type).
 
-    Splats compare by bits: NaN equals itself, and the two zeros differ.
+    Splats compare by bits: NaN equals itself, and 0.0 differs from -0.0.
     """
 
     value: Any
@@ -41,7 +41,7 @@ class Splat:
     def read(self, t: TensorType) -> Array:
         """Return a view of one element, with all strides 0.
 
-        Errors: E-RUN-MEMORY for more bytes than numpy can count.
+        Errors: E-RUN-MEMORY for more bytes than numpy supports.
         """
         if t.nbytes >= 1 << 63:
             raise CompileError("E-RUN-MEMORY", f"a constant of {t} has {t.nbytes:,} bytes")
@@ -59,9 +59,9 @@ class Splat:
 
 @dataclass(frozen=True)
 class Seeded:
-    """Normal numbers with mean 0 and this deviation, drawn from a seed: weights of written models.
+    """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    They are drawn on first read; the text form is complete for any number of elements.
+    They are generated at the first read; the text form is complete for any number of elements.
     """
 
     seed: int
@@ -134,9 +134,9 @@ class Bytes:
 
     @cached_property
     def _sample(self) -> tuple[int, bytes]:
-        """Return the number of bytes and a sample: a fast test for different arrays."""
+        """Return the number of bytes and a sample of them, for a fast test of inequality."""
         content = np.frombuffer(_content(self.values), np.uint8)
-        step = max(content.size // SAMPLE_BYTES, 1) | 1  # odd, to sample each byte of an element
+        step = max(content.size // SAMPLE_BYTES, 1) | 1  # odd, to sample every byte position
         return content.size, content[::step].tobytes()
 
 
@@ -144,7 +144,8 @@ class Bytes:
 class FileRange:
     """A range of the model file, memory-mapped on read; little-endian, row-major.
 
-    Units: offset and nbytes in bytes. Only an importer makes one; text refers to loaded ones.
+    Units: offset and nbytes in bytes. Only an importer creates a range; text refers to loaded
+    ranges.
     """
 
     path: str
@@ -167,14 +168,14 @@ class FileRange:
 
 
 def _content(values: Array) -> bytes | memoryview:
-    """Return the content for comparison; strings are objects, whose bytes are only addresses."""
+    """Return the content for comparison; for strings, encoded text instead of object addresses."""
     if values.dtype == np.object_:
         return json.dumps([str(v) for v in values.reshape(-1)]).encode()
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
 
 
 def _equal(a: Array, b: Array) -> bool:
-    """Whether two arrays have the same content."""
+    """Return whether two arrays have the same content."""
     x, y = np.frombuffer(_content(a), np.uint8), np.frombuffer(_content(b), np.uint8)
     return bool(np.array_equal(x, y))
 
@@ -201,7 +202,7 @@ class Constant:
     origins: tuple[str, ...] = field(default=())
 
     def array(self) -> Array:
-        """Return the elements, as a read-only view where the storage allows it."""
+        """Return the elements, as a read-only view if the storage allows it."""
         return self.storage.read(self.type)
 
     @property
@@ -211,7 +212,7 @@ class Constant:
 
     @property
     def stored_bytes(self) -> int:
-        """The bytes in memory: one element for a splat, none for a file or seed."""
+        """The bytes in memory: one element for a splat, none for a file range or a seed."""
         match self.storage:
             case Splat():
                 return self.type.dtype.nbytes
@@ -226,7 +227,7 @@ class Constant:
 
     @staticmethod
     def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
-        """Make a constant of these elements, in the cheapest storage without a scan.
+        """Create a constant of these elements, in the smallest storage found without a scan.
 
         An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
         """
@@ -245,5 +246,5 @@ class Constant:
 
     @staticmethod
     def splat(value: Any, t: TensorType, origins: tuple[str, ...] = ()) -> Constant:
-        """Make a constant of type t whose elements are all `value`."""
+        """Create a constant of type t whose elements are all `value`."""
         return Constant(t, Splat(np.asarray(value).astype(t.dtype.numpy)[()]), origins)

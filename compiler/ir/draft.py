@@ -1,4 +1,4 @@
-"""A graph during editing: types are optional, and parts have source positions."""
+"""A graph during editing: types are optional, and syntax elements have source positions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from compiler.ir.types import OpaqueType
 class Draft:
     """A graph whose outputs are `opaque` where the text has no type.
 
-    `spans` maps parts to positions: "output", "type" and "result" by the name of the value,
-    "operator" by that of the node, "operand" by node and operand or attribute. The suffix " again"
-    marks a second part of the same key.
+    `spans` maps syntax elements to positions. A key is "output", "type" or "result" with a value's
+    name, "operator" with a node's name, or "operand" with a node and an operand or attribute. The
+    suffix " again" marks a second element of the same key.
     """
 
     source: str
@@ -26,7 +26,7 @@ class Draft:
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
     def where(self, *parts: tuple[str, str]) -> Where:
-        """Return the position of the first of these parts that is in the text."""
+        """Return the position of the first of these elements that is in the text."""
         found = next((self.spans[p] for p in parts if p in self.spans), (0, 0))
         return place(self.source, self.text, *found)
 

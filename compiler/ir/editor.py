@@ -40,23 +40,23 @@ class Editor:
             self._names.update(name for g in n.regions.values() for name in names_inside(g))
         for n in graph.nodes:
             self._facts.types.update(zip(n.outputs, n.types, strict=True))
-        # Facts of an empty graph are updated as it grows; those of others are computed on demand.
+        # The facts of an initially empty graph are updated as it grows, others computed on demand.
         self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
         self._built: dict[int, tuple[Call | Regioned, Node]] = {}
         self.made: list[Node] = []
-        """Nodes made since the list was last cleared, for the ledger."""
+        """Nodes created since the list was last cleared, for the ledger."""
         self.made_constants: list[str] = []
         """Constants added since the list was last cleared."""
 
-    # Looking
+    # Queries
 
     def nodes(self) -> list[Node]:
         """Return the nodes, in topological order if none was inserted."""
         return list(self._nodes.values())
 
     def alive(self, node: Node) -> bool:
-        """Whether this node object is still part of the graph."""
+        """Return whether this node object is still part of the graph."""
         return self._nodes.get(node.output) is node
 
     def producer(self, value: str) -> Node | None:
@@ -69,11 +69,11 @@ class Editor:
         return [self._nodes[k] for k in self._users.get(value, ())]
 
     def n_uses(self, value: str) -> int:
-        """Count the nodes and results that read a value."""
+        """Return the number of nodes and results that read a value."""
         return len(self._users.get(value, ())) + sum(r.value == value for r in self.results)
 
     def is_result(self, value: str) -> bool:
-        """Whether a value is a result of the graph."""
+        """Return whether a value is a result of the graph."""
         return any(r.value == value for r in self.results)
 
     def type(self, value: str) -> Type:
@@ -106,22 +106,22 @@ class Editor:
 
     @property
     def facts(self) -> Facts:
-        """Return the types and known elements so far, for regions inside."""
+        """Return the types and known elements so far, for nested regions."""
         self.known("")
         return self._facts
 
     def defines(self, value: str) -> bool:
-        """Whether this graph, not an enclosing one, defines a value."""
+        """Return whether this graph, not an enclosing one, defines a value."""
         if value in self._producer or value in self.constants:
             return True
         return any(v.name == value for v in self.inputs)
 
     def infer(self, node: Node) -> tuple[Type, ...]:
-        """Infer the output types of a node not yet added. Errors: what its type rule raises."""
+        """Infer the output types of a node not yet added. Errors: those of its type rule."""
         types, known = self.facts.operands(node)
         return node_types(node, types, known, self.facts.types)[: len(node.outputs)]
 
-    # Changing
+    # Edits
 
     def add_input(self, value: Value) -> None:
         """Add an input of the graph; its name must be new."""
@@ -134,7 +134,7 @@ class Editor:
         self._names.update(names)
 
     def fresh(self, hint: str) -> str:
-        """Return an unused name, equal to the hint where possible."""
+        """Return an unused name, equal to the hint if possible."""
         hint = hint or "v"
         name, i = hint, self._suffix.get(hint, 1)
         while name in self._names:
@@ -181,10 +181,10 @@ class Editor:
         name: str = "",
         outputs: Sequence[str] | None = None,
     ) -> str:
-        """Make nodes of a call and its nested calls; return the name of the value.
+        """Create the nodes of a call and of its nested calls; return the name of the value.
 
         `outputs` names the outer call's outputs, `name` its node; arrays become constants.
-        Errors: what the type rules raise.
+        Errors: those of the type rules.
         """
         match operand:
             case None:
@@ -268,7 +268,7 @@ class Editor:
         return self.add(node)
 
     def rename(self, node: Node, onto: Node) -> Node:
-        """Replace a node by an unread single-output node, under the names of the former.
+        """Replace `onto` by the unread single-output `node`, which takes over the names of `onto`.
 
         Its type must equal that of `onto` or be more open; further outputs of `onto` must be
         unread.
@@ -310,7 +310,7 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Rename an output in its readers; results keep referring to `old`, to be defined anew."""
+        """Rename an output and its uses in nodes; results still refer to `old`, to be redefined."""
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)
@@ -328,7 +328,7 @@ class Editor:
     def replace(self, old: str, new: str) -> None:
         """Replace all uses of `old` by `new`, which must have the same type.
 
-        Results keep their public names. The node of `old` stays until removed.
+        Results keep their public names. The node of `old` stays until `remove`.
         """
         a, b = logical(self.type(old)), logical(self.type(new))
         assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"
@@ -358,7 +358,7 @@ class Editor:
             pending.extend(node.reads)
         return removed
 
-    # Finishing
+    # The result
 
     def graph(self) -> Graph:
         """Return the graph: nodes in a stable topological order, without unread constants.

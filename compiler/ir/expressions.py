@@ -27,7 +27,7 @@ class Apply:
     fn: str
     a: Expr
     b: Expr
-    # Computed lazily and cached: expressions are frequent keys.
+    # Computed lazily and cached: expressions are often keys of dictionaries.
     _hash: int = field(init=False, repr=False)
     _text: str = field(init=False, repr=False)
     _names: tuple[str, ...] = field(init=False, repr=False)
@@ -61,7 +61,7 @@ class Apply:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The symbols inside, in order."""
+        """The symbols in the expression, in order."""
         try:
             return self._names
         except AttributeError:
@@ -98,7 +98,7 @@ class Affine:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The symbols inside, in order."""
+        """The symbols in the expression, in order."""
         try:
             return self._names
         except AttributeError:
@@ -109,7 +109,7 @@ class Affine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all atoms are symbols; compound ones come last."""
+        """Whether all atoms are symbols; compound atoms sort last."""
         return isinstance(self.terms[-1][0], str)
 
     def __add__(self, other: Expr) -> Expr:
@@ -165,7 +165,7 @@ class Affine:
         return "".join(parts).removeprefix("+")
 
     def __int__(self) -> int:
-        raise Undecided(f"the symbolic value {self} has no number")
+        raise Undecided(f"the symbolic value {self} has no numeric value")
 
     __index__ = __int__
 
@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """Return the sum of multiples of expressions and a constant, put in order once."""
+    """Return the sum of multiples of expressions and a constant; sort its terms only once."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):
@@ -279,7 +279,7 @@ def _sole_atom(e: Expr) -> Atom | None:
 
 
 def monomial(atoms: Iterable[Atom]) -> Expr:
-    """Return the product of atoms in canonical order; 1 for none."""
+    """Return the product of atoms in canonical order; 1 if there are none."""
     total: Affine | None = None
     for atom in sorted(atoms, key=_key):
         total = of_atom(atom) if total is None else of_atom(Apply("mul", total, of_atom(atom)))
@@ -293,7 +293,7 @@ def axis_symbol(e: Expr) -> str | None:
 
 
 def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
-    """Remove `taken` from a list of atoms; None if one of them is missing."""
+    """Return a list of atoms without those in `taken`; None if one of these is missing."""
     left = list(atoms)
     for atom in taken:
         if atom not in left:
@@ -390,7 +390,7 @@ SIZE_RANGE: Range = (0, (1 << 31) - 1)
 
 
 def may_exceed(a: Expr, b: Expr) -> bool:
-    """Whether a exceeds b for some sizes."""
+    """Return whether a exceeds b for some sizes."""
     try:
         return a > b
     except Undecided:
@@ -408,7 +408,7 @@ def _through_remainders(e: Expr) -> Expr:
 
 
 def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> bool:
-    """Whether a difference is at least `least` for all sizes. Errors: Undecided."""
+    """Return whether a difference is at least `least` for all sizes. Errors: Undecided."""
     low, high = bounds(_through_remainders(difference), {})
     if low >= least:
         return True
@@ -452,6 +452,6 @@ def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
 
 
 def _divisors(low: int, high: int) -> list[int]:
-    """Return the ends of a range's negative part and of its positive part."""
+    """Return the endpoints of a range's negative subrange and of its positive subrange."""
     ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
     return [d for d in ends if d and low <= d <= high] or [1]

@@ -15,7 +15,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.types import TensorType, Type
 
 Attribute = Any
-"""int, float, bool, str, bytes, DType, Type, Constant, None, or a tuple of these."""
+"""An attribute: int, float, bool, str, bytes, DType, Type, Constant, None, or a tuple of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _same_attrs(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
 
 
 def _same_attr(a: Any, b: Any) -> bool:
-    """Whether two values of an attribute are equal; unlike in Python, NaN equals itself."""
+    """Return whether two values of an attribute are equal; unlike in Python, NaN equals itself."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same_attr, a, b))  # type: ignore[arg-type]
     if isinstance(a, float) and isinstance(b, float) and a != a:
@@ -149,7 +149,7 @@ class Graph:
 
     @cached_property
     def last_uses(self) -> tuple[tuple[str, ...], ...]:
-        """For each node, the values with their last read there; results do not count."""
+        """For each node, the values that no later node reads; uses as results do not count."""
         seen: set[str] = set()
         found: list[tuple[str, ...]] = []
         for n in reversed(self.nodes):
@@ -214,7 +214,7 @@ class Graph:
 
 
 def merge_origins(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Merge origins: each name once, in order."""
+    """Merge groups of origins; each name occurs once, in order."""
     return tuple(dict.fromkeys(o for group in groups for o in group))
 
 

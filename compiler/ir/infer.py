@@ -1,7 +1,7 @@
 """Type inference and shape propagation: runs the type rules over a graph.
 
-Inference also evaluates shape computations: small integer tensors with known elements or symbolic
-dimensions, by the operators' references.
+Inference also evaluates shape computations with the operators' references: computations on small
+integer tensors whose elements are known numbers or symbolic dimensions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type, logical
 
 KNOWN_LIMIT = 256
-"""The most elements of a value evaluated in shape computations."""
+"""The maximum number of elements of a value in evaluated shape computations."""
 
 MAX_RANK = 64
-"""The most axes of a tensor: the limit of numpy, in which the references compute."""
+"""The maximum number of axes of a tensor: the limit of numpy, which the references use."""
 
 RuleForOthers = Callable[
     [Node, Sequence[Type | None], Sequence[Array | None], Mapping[str, Type]], tuple[Type, ...]
@@ -39,7 +39,7 @@ Its arguments are types and known elements of the operands, and the types of all
 _other_rules: dict[str, RuleForOthers] = {}
 
 RegionTyping = Callable[[Node, "Facts"], Mapping[str, Graph]]
-"""Infers the types in a node's regions from the types of its operands."""
+"""A function that infers the types in a node's regions from the types of its operands."""
 
 _region_typings: dict[str, RegionTyping] = {}
 
@@ -70,9 +70,9 @@ def node_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """Apply the type rule to a node. Errors: the rule's, at this node.
+    """Apply the type rule to a node. Errors: those of the rule, at this node.
 
-    `outer` has the types of outer values, which the node's regions may capture.
+    `outer` has the types of the enclosing graphs' values, which the node's regions may capture.
     """
     where = Where(node=node.name)
     operator = OPERATORS.get(node.op)
@@ -89,7 +89,7 @@ def node_types(
 
 
 def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
-    """Replace sizes that are too complicated by new symbols named after outputs.
+    """Replace sizes beyond the limits of `is_simple` by new symbols named after outputs.
 
     Errors: E-OP-SHAPE for a number that is not a valid size.
     """
@@ -106,7 +106,9 @@ def _bounded(output: str, t: Type) -> Type:
     if all(map(is_simple, t.shape)):
         return t
     if any(isinstance(d, int) and not is_simple(d) for d in t.shape):
-        raise CompileError("E-OP-SHAPE", f"an axis of {output!r} would have more than 2**62 places")
+        raise CompileError(
+            "E-OP-SHAPE", f"an axis of {output!r} would have more than 2**62 elements"
+        )
     word = identifier(output)
     shape = (d if is_simple(d) else symbol(f"{word}_d{i}") for i, d in enumerate(t.shape))
     return replace(t, shape=tuple(shape))
@@ -128,7 +130,7 @@ def _tensors(
 
 @dataclass
 class Facts:
-    """Types and known elements of the values visited so far; inner scopes extend outer ones."""
+    """Types and known elements of the values visited so far; inner scopes extend outer scopes."""
 
     types: dict[str, Type]
     known: dict[str, Array]
@@ -168,8 +170,8 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        A node of a region with illegal operands has open types: it fails only if it runs, and a
-        branch that is illegal for these sizes may not be taken.
+        A node with illegal operands gets open types if it is in a region, and fails only at run
+        time: a branch that is illegal for these sizes may never run.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)
@@ -240,12 +242,12 @@ DEPENDS_ON_OPERANDS = {"E-OP-SHAPE", "E-OP-AXIS", "E-OP-ATTRIBUTE", "E-SHAPE-OPE
 
 
 def opened(t: Type) -> Type:
-    """Remove the sizes, which are not reliable, from a type."""
+    """Return a type without its sizes, which are unreliable here."""
     return TensorType(t.dtype, None) if isinstance(t, TensorType) else t
 
 
 def _is_followed(t: Type) -> bool:
-    """Whether to evaluate a value, by its type alone, so that huge results are never computed."""
+    """Return whether to evaluate a value; the type decides, to avoid computing huge results."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string
@@ -263,9 +265,9 @@ def dims_array(dims: Sequence[Expr]) -> Array:
 def evaluate_known(
     operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[Array, ...]:
-    """Evaluate the reference on known elements; return nothing where it fails.
+    """Evaluate the reference on known elements; return an empty tuple if it fails.
 
-    For instance, an index out of range is no error of the model: the node may never run.
+    A failure such as an index out of range is no error of the model: the node may never run.
     """
     assert operator.reference_fn is not None
     symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
@@ -274,7 +276,7 @@ def evaluate_known(
             result = operator.reference_fn(*operands, **attrs)
     except (CompileError, ArithmeticError, LookupError, ValueError, Warning):
         return ()
-    except Exception:  # a reference may refuse symbols in any way
+    except Exception:  # a reference may raise any error for symbols
         if symbolic:
             return ()
         raise
@@ -296,9 +298,9 @@ def _settle(value: Array, dtype: DType) -> Array | None:
 def infer(
     graph: Graph, outer: Facts | None = None, known: Mapping[str, Array] | None = None
 ) -> tuple[Graph, Facts]:
-    """Infer every type of a graph, keeping layouts; return also the facts.
+    """Infer every type of a graph and retain layouts; return the graph and the facts.
 
-    `known` has elements of inputs. Errors: those of the rules, at the node.
+    `known` has the elements of inputs. Errors: those of the rules, at the node.
     """
     facts = Facts.of_graph(graph, outer)
     facts.known.update(known or {})
@@ -315,7 +317,7 @@ def infer(
 
 
 def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
-    """Return the types of a node with typed regions: those of a fusion's body, for instance."""
+    """Return the types of a node with typed regions, such as the body of a fusion."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None or len(body.results) != len(node.outputs):
         return facts.visit(node)
@@ -344,7 +346,7 @@ def _typed_fusion(node: Node, facts: Facts) -> Graph:
 
 
 def stated(inferred: Type, recorded: Type) -> Type:
-    """Complete an inferred type by the recorded one, which the model may state."""
+    """Complete an inferred type by facts of the recorded type, which the model may declare."""
     if isinstance(inferred, OpaqueType):
         return recorded
     if isinstance(inferred, SequenceType) and isinstance(recorded, SequenceType):
@@ -436,7 +438,7 @@ def with_sizes(
 
 def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) -> None:
     if not isinstance(t, TensorType):
-        raise CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, which has no shape to give")
+        raise CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, which has no shape")
     if t.shape is None:
         return
     mismatch = CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, got the shape {list(shape)}")
@@ -456,7 +458,7 @@ def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) ->
 
 
 def is_open(t: Type) -> bool:
-    """Whether a type is not fully known before the program runs."""
+    """Return whether a type is not fully known before the program runs."""
     return not isinstance(t, TensorType) or not t.is_static
 
 

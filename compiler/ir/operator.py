@@ -7,7 +7,7 @@ The function's signature is the schema (operands positional, attributes keyword-
 type rule, its docstring the description on the page. Decorators add the facets: `reference`,
 `cost`, `lower` or `decompose`, `onnx` (import) and `export`, `samples`. A call,
 `softmax(x, axis=1)`, describes an application; importers and rules pass calls to the editor, which
-makes nodes.
+creates nodes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Kind = Literal[
     "elementwise",  # each result element depends on one element of each operand, after broadcasting
     "view",  # same elements in the same order: no work if layouts agree
-    "movement",  # elements copied to other places
-    "reduction",  # many elements into one along some axes
+    "movement",  # elements copied to other positions
+    "reduction",  # many elements combined into one along some axes
     "contraction",  # sums of products: matmul, convolution
     "scan",  # sequential along an axis
     "opaque",  # any other operator; evaluated by the reference
@@ -39,24 +39,24 @@ Kind = Literal[
 
 Trait = Literal[
     "commutative",  # the two operands may be exchanged
-    "aliasing",  # the result is the memory of its operand: a view that copies nothing
+    "aliasing",  # the result shares its operand's memory: a view that copies nothing
     "copying",  # each element of the result is an element of an operand, of any type
-    "injective",  # reads one operand, at an index that position and attributes determine
-    "expensive",  # elementwise: more than a few instructions, not worth computing twice
-    "positional",  # elementwise in cost only: depends on the position of an element, or resizes
+    "injective",  # a result element's position and the attributes determine one index to read
+    "expensive",  # elementwise, with too many instructions to compute twice
+    "positional",  # elementwise in cost only: depends on element positions, or changes sizes
 ]
 """A trait of an operator, queried by passes, as in MLIR."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_NOTED_OPERANDS = 6  # the most operands listed with an error of a type rule
+_NOTED_OPERANDS = 6  # the maximum number of operands listed with an error of a type rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
     """An operand in a type rule: name, type, and its elements if known.
 
-    `value` is a numpy array; one of dtype object holds symbolic dimensions (see affine.py).
+    `value` is a numpy array; an array of dtype object contains symbolic dimensions (see affine.py).
     """
 
     name: str
@@ -89,7 +89,7 @@ class Tensor:
 
 
 Operand = Any
-"""Tensor, Call, Out, numpy array (becomes a constant), None (omitted), or a placeholder."""
+"""An operand: Tensor, Call, Out, numpy array (for a constant), None (omitted), or a placeholder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +143,8 @@ class Regioned:
 class Standard:
     """An application of an ONNX operator, as `export` facets return it.
 
-    Attributes of None are omitted. Operands of standard nodes may be calls; the reverse is illegal,
-    as the types of standard nodes are unknown here.
+    Attributes with the value None are omitted. Operands of standard nodes may be calls. Operands of
+    calls must not be standard nodes, whose types are unknown here.
     """
 
     op_type: str
@@ -161,7 +161,7 @@ class Standard:
 def standard(
     op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
 ) -> Standard:
-    """Make a standard node of this type over these operands."""
+    """Describe a standard node of this type with these operands."""
     return Standard(op_type, args, attrs, domain, n_outputs)
 
 
@@ -216,7 +216,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A small application: operand types as text, or arrays where the elements matter."""
+    """A small example call: operand types as text, or arrays if the elements matter."""
 
     operands: tuple[str | Array | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
@@ -288,7 +288,7 @@ class Operator:
     # Facets, each a decorator.
 
     def reference(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the semantics: numpy arrays in (None if omitted), array or tuple of arrays out."""
+        """Set the semantics, from numpy arrays (None if omitted) to an array or tuple of arrays."""
         self.reference_fn = fn
         return fn
 
@@ -303,15 +303,18 @@ class Operator:
         return fn
 
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
-        """Set the decomposition into other operators: operands in, call out."""
+        """Set the decomposition, from operands to a call of other operators."""
         self.decompose_fn = fn
         return fn
 
     def gradient(
         self, fn: Callable[..., tuple[Operand, ...]]
     ) -> Callable[..., tuple[Operand, ...]]:
-        """Set the gradient: gradient of the result, result and operands in, one gradient per
-        operand out (None for none), each of the result's or the operand's shape."""
+        """Set the gradient rule.
+
+        It maps the gradient of the result, the result and the operands to one gradient per operand
+        (None for no gradient), in the shape of the result or of the operand.
+        """
         self.gradient_fn = fn
         return fn
 
@@ -321,10 +324,10 @@ class Operator:
         return fn
 
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
-        """Set the import of ONNX nodes of these names: OnnxCall in, call out.
+        """Set the import of ONNX nodes of these names, from an OnnxCall to a call.
 
-        Names of other domains have the form `domain:Name`. None keeps the node as a foreign
-        operator.
+        Names of other domains have the form `domain:Name`. A facet that returns None retains the
+        node as a foreign operator.
         """
 
         def register(fn: OnnxFacet) -> OnnxFacet:
@@ -337,7 +340,7 @@ class Operator:
         return register
 
     def export(self, fn: ExportFacet) -> ExportFacet:
-        """Set the export to ONNX: operands in, standard nodes or calls out; None if impossible."""
+        """Set the export to ONNX, from operands to standard nodes or calls (None if impossible)."""
         self.export_fn = fn
         return fn
 

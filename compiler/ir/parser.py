@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
 
 SEEDS = 1 << 32
-"""The number of seeds of seeded constants."""
+"""The number of possible seeds of seeded constants."""
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:
@@ -48,7 +48,7 @@ Span = tuple[int, int]
 
 
 class Parser:
-    """Recursive descent straight over the characters."""
+    """A recursive-descent parser that reads characters without a separate lexer."""
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source, self.at, self.start, self.depth = text, source, 0, 0, 0
@@ -58,10 +58,10 @@ class Parser:
         return place(self.source, self.text, self.start, self.at)
 
     def note(self, part: str, name: str, span: Span | None = None) -> None:
-        """Record the position of a part, by default the last token; a hook for draft.py."""
+        """Record a syntax element's position, by default the last token; a hook for draft.py."""
 
     def fail(self, needed: str) -> CompileError:
-        """Make a syntax error at this position."""
+        """Return a syntax error at this position."""
         got = self.text[self.at : self.at + 20].split("\n")[0] or "the end"
         self.start = self.at
         return CompileError("E-TEXT-SYNTAX", f"needed {needed}, got {got!r}", where=self.where())
@@ -72,7 +72,7 @@ class Parser:
         self.at = match.end() if match else self.at
 
     def peek(self, token: str) -> bool:
-        """Whether a token is next."""
+        """Return whether a token is next."""
         self.skip()
         return self.text.startswith(token, self.at)
 
@@ -326,7 +326,7 @@ class Parser:
         g = self.graph()
         self.skip()
         if not self.peek("}"):
-            # Regions follow each other without commas, as lines do.
+            # Regions, like lines, are not separated by commas.
             self.text = self.text[: self.at] + "," + self.text[self.at :]
         return key, g
 

@@ -20,7 +20,7 @@ class Closed:
 
 
 def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Constant]) -> Closed:
-    """Close a region: captured values become trailing inputs, captured constants its own.
+    """Close a region: captured values become trailing inputs; captured constants are copied.
 
     `types` and `constants` are those of the enclosing graph.
     """
@@ -64,11 +64,11 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
 
 
 def with_origins(graph: Graph, origins: tuple[str, ...]) -> Graph:
-    """Set the origins of nodes without origins, and name these nodes after their outputs."""
+    """Set the origins of nodes without origins, and name those nodes after their outputs."""
     nodes = (n if n.origins else replace(n, name=n.output, origins=origins) for n in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
 
 
 def without_origins(graph: Graph) -> Graph:
-    """Remove the origins, for a graph whose nodes will get those of an enclosing node."""
+    """Remove the origins of a graph whose nodes will get the origins of an enclosing node."""
     return replace(graph, nodes=tuple(replace(n, origins=()) for n in graph.nodes))

@@ -70,7 +70,7 @@ class Schema:
         return _normalise(op_name, name, value, self.kinds.get(name))
 
     def check_operands(self, op_name: str, operands: Sequence[Any]) -> None:
-        """Check the number of operands and the required ones. Errors: E-OP-OPERANDS."""
+        """Check the number of operands and the presence of required ones. Errors: E-OP-OPERANDS."""
         n = len(operands)
         fits = n >= self.n_required and (self.variadic or n <= len(self.operands))
         require(
@@ -81,7 +81,7 @@ class Schema:
 
 
 def _normalise(op_name: str, name: str, value: Any, kind: Any) -> Any:
-    """Convert lists to tuples, numpy numbers to Python's, and integers to floats where needed."""
+    """Convert lists to tuples, numpy numbers to Python numbers, and integers to floats."""
     if isinstance(value, list | tuple | np.ndarray):
         made = tuple(_normalise(op_name, name, v, None) for v in value)  # type: ignore[arg-type]
         element = get_args(kind)[0] if get_origin(kind) is tuple else None
@@ -109,7 +109,7 @@ _NO_LISTS = (int, float, bool, str, DType)
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether an element of a list is of a kind; integers are valid floats."""
+    """Return whether an element of a list is of a kind; integers are valid floats."""
     if isinstance(value, bool) and kind is not bool:
         return False
     return isinstance(value, int | float) if kind is float else isinstance(value, kind)

@@ -35,7 +35,7 @@ def quote(name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a string. Letters of all scripts stay; invisible characters become \\uXXXX.
+    """Quote a string. Letters of all scripts stay unchanged; invisible characters become \\uXXXX.
 
     Names thus stay readable, and bidirectional control characters cannot reorder lines.
     """

@@ -23,7 +23,7 @@ Dim = Expr
 class DType(enum.Enum):
     """An element type: short name, bits per element, numpy's type (None for storage-only types).
 
-    Source: TensorProto.DataType of ONNX; the `onnx` number is the one of that enumeration.
+    Source: TensorProto.DataType of ONNX; `onnx` is the number in that enumeration.
     """
 
     f32 = ("f32", 32, np.float32, 1)
@@ -61,11 +61,11 @@ class DType(enum.Enum):
         self.numpy = np.dtype(numpy)
         self.onnx = onnx
         self.nbytes = max(bits // 8, 1)
-        """Bytes of one element in memory; sub-byte types take a whole byte."""
+        """Bytes of one element in memory; an element of a sub-byte type takes one byte."""
         self.is_float = label.startswith(("f", "bf"))
         """Whether values are real numbers with rounding."""
         self.is_integer = label[0] in "iu"
-        """Whether values are whole numbers (bool excluded)."""
+        """Whether values are integers (bool excluded)."""
         self.is_storage = (self.is_float and bits <= 8) or (self.is_integer and bits < 8)
         """Whether this type is storage-only, with arithmetic in `wide`."""
 
@@ -228,7 +228,7 @@ class TensorType:
 
     @property
     def assumed(self) -> TensorType:
-        """The type with assumed numbers for open sizes, for choices at compile time.
+        """The type with assumed numbers for open sizes, for decisions at compile time.
 
         The rank must be known.
         """
@@ -304,7 +304,7 @@ def logical(t: Type) -> Type:
 def tensor(text: str) -> TensorType:
     """Parse a tensor type, as in `tensor("f32[2,N]")`."""
     t = parse_type(text)
-    assert isinstance(t, TensorType), f"{text} is no tensor type"
+    assert isinstance(t, TensorType), f"{text} is not a tensor type"
     return t
 
 
@@ -382,7 +382,7 @@ def substitute(t: Type, values: Mapping[str, Expr]) -> Type:
 
 
 def replace_atoms(t: Type, values: Mapping[affine.Atom, Expr]) -> Type:
-    """Replace atoms in the dimensions of a type, compound ones as a whole."""
+    """Replace atoms in the dimensions of a type; a compound atom is replaced as a unit."""
     if isinstance(t, TensorType) and t.shape is not None:
         return replace(t, shape=tuple(affine.replace_atoms(d, values) for d in t.shape))
     return t

@@ -87,7 +87,7 @@ def _copy(node: Node, old: Facts, new: Facts) -> None:
 
 
 def _is_same_value(name: str, old: Facts, new: Facts) -> bool:
-    """Whether a value has the same type and known elements as before."""
+    """Return whether a value has the same type and known elements as before."""
     if old.types.get(name) != new.types[name]:
         return False
     a, b = old.known.get(name), new.known.get(name)
@@ -127,7 +127,7 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
 
 
 def refines(recorded: Type, inferred: Type) -> bool:
-    """Whether the recorded type equals the inferred one where that is known."""
+    """Return whether the recorded type agrees with everything known in the inferred type."""
     match recorded, inferred:
         case _, OpaqueType():
             return True

@@ -1,4 +1,4 @@
-"""Activation functions: elementwise rows, those with parameters as short declarations."""
+"""Activation functions: table rows for functions without parameters, else short declarations."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def _mish(x: Any) -> Any:
 
 
 def _mish_scalar(k: Any, x: Any) -> Any:
-    """tanh(log(1+e)) is (e*e+2*e)/(e*e+2*e+2); both signs are computed from exp(-|x|) <= 1."""
+    """Compute x*(e*e+2*e)/(e*e+2*e+2), e = exp(x), from exp(-|x|), which does not overflow."""
     e = k.exp(-k.abs(x))
     negative = k.lt(x, 0)
-    above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each is rounded once
+    above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each of the two is rounded once
     below = above + k.where(negative, 2.0, e * e * 2)
     return x * (above / below)
 
@@ -147,7 +147,7 @@ def _floating(name: str, x: Tensor) -> TensorType:
     flops=2,
 )
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
-    """Keep positive elements; multiply negative ones by `alpha`."""
+    """Keep positive elements; multiply negative elements by `alpha`."""
     return _floating("leaky_relu", x)
 
 
@@ -175,7 +175,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 def selu(
     x: Tensor, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
 ) -> TensorType:
-    """gamma times (x for positive elements, else alpha*exp(x)-alpha).
+    """gamma*x for positive elements, else gamma*(alpha*exp(x)-alpha).
 
     Source: Klambauer et al. 2017, arXiv:1706.02515; the constants are ONNX Selu-6's.
     """
@@ -210,7 +210,7 @@ def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> TensorT
 
 @hard_swish.onnx("HardSwish")
 def _(n: OnnxCall) -> Operand:
-    """In f64, follow the function body of the standard: its slope is an attribute, so an f32."""
+    """In f64, follow the function body of the standard, whose slope is an f32 attribute."""
     x = n.operand(0)
     assert x is not None
     if x.dtype is not DType.f64:
@@ -272,7 +272,7 @@ def _gelu_scalar(k: Any, x: Any, approximate: str) -> Any:
 def gelu(x: Tensor, *, approximate: str = "none") -> TensorType:
     """x times the normal cumulative distribution: x/2*(1+erf(x/sqrt(2))).
 
-    With approximate="tanh", the approximation by tanh.
+    With approximate="tanh", the distribution is approximated by tanh.
     Source: Hendrycks and Gimpel 2016, arXiv:1606.08415; ONNX Gelu-20.
     """
     require(
@@ -298,7 +298,7 @@ def _shrink(x: Any, lambd: float, bias: float) -> Any:
     ),
 )
 def shrink(x: Tensor, *, lambd: float = 0.5, bias: float = 0.0) -> TensorType:
-    """Move elements by `bias` towards 0, and those within `lambd` of 0 to 0."""
+    """Move elements by `bias` towards 0; set elements within `lambd` of 0 to 0."""
     return _floating("shrink", x)
 
 
@@ -332,7 +332,7 @@ def _prelu_samples() -> Iterator[tuple[Any, ...]]:
     samples=_prelu_samples,
 )
 def prelu(x: Tensor, slope: Tensor) -> TensorType:
-    """Keep positive elements; multiply negative ones by a learned slope.
+    """Keep positive elements; multiply negative elements by a learned slope.
 
     Shapes: slope broadcasts to x.
     Source: He et al. 2015, arXiv:1502.01852; ONNX PRelu-16.
@@ -348,7 +348,7 @@ def prelu(x: Tensor, slope: Tensor) -> TensorType:
 
 @prelu.onnx("PRelu")
 def _(n: OnnxCall) -> Operand | None:
-    """Before opset 7 a slope of rank 1 belongs to axis 1, not to the last."""
+    """Before opset 7, a slope of rank 1 belongs to axis 1, not to the last axis."""
     x, slope = n.operand(0), n.operand(1)
     assert x is not None
     assert slope is not None

@@ -1,4 +1,4 @@
-"""The index of the largest or smallest element along an axis: two reductions each."""
+"""Operators for the index of the largest or smallest element of an axis, by two reductions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from compiler.ops.table import SPECIAL, describe_row
 
 
 def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operator:
-    """Declare an operator: `numpy(x, axis)` finds the first index, `combine` the element."""
+    """Declare an operator: `numpy(x, axis)` gives the first index, `combine` the element."""
 
     def rule(x: Tensor, *, axis: int, keepdims: bool = True, last: bool = False) -> TensorType:
         require_elements(name, "number", x)
         made = reduced(x, (axis,), keepdims)
         if x.type.shape is not None:
-            require(x.shape[axis] != 0, "E-OP-SHAPE", f"{name} has nothing to find in {x.type}")
+            require(x.shape[axis] != 0, "E-OP-SHAPE", f"{name} needs a nonempty axis, got {x.type}")
         return TensorType(DType.i64, made.shape)
 
     describe_row(rule, name, words)
@@ -85,25 +85,25 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
 
 
 def is_same(k: Lowering, x: Scalar, best: Scalar) -> Scalar:
-    """Whether an element equals the result of a reduction, which propagates NaN."""
+    """Return whether an element equals the result of a reduction, which propagates NaN."""
     hit = k.eq(x, best)
     return k.apply("or", hit, k.isnan(x)) if x.dtype.is_float else hit
 
 
 argmax = arg(
     "argmax",
-    """The index of the largest element along an axis, the first of equal ones.
+    """The index of the largest element along an axis, the first of equal elements.
 
-    With `last`, the last of equal ones. NaN is larger than every number.
+    With `last`, the last of equal elements. NaN is larger than every number.
     Source: ONNX ArgMax-13, numpy.argmax.
     """,
     numpy=np.argmax, combine="max", onnx="ArgMax",
 )  # fmt: skip
 argmin = arg(
     "argmin",
-    """The index of the smallest element along an axis, the first of equal ones.
+    """The index of the smallest element along an axis, the first of equal elements.
 
-    With `last`, the last of equal ones. NaN is smaller than every number.
+    With `last`, the last of equal elements. NaN is smaller than every number.
     Source: ONNX ArgMin-13, numpy.argmin.
     """,
     numpy=np.argmin, combine="min", onnx="ArgMin",

@@ -1,8 +1,8 @@
 """Attention composed of other operators: heads, scores, masks, rotary positions.
 
 The functions build calls, so that every pass sees matrix products, a softmax and pointwise
-operators, regardless of the name of the whole in a runtime or the standard.
-Shapes: heads are [batch, heads, places, size of a head].
+operators. The attention operators of runtimes and of the standard become the same calls.
+Shapes: heads are [batch, heads, positions, head size].
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def part(x: Operand, axis: int, start: int, end: int, step: int = 1) -> Out:
 
 
 def as_heads(x: Operand, n_heads: int, size: int) -> Out:
-    """Reshape rows [batch, places, heads * size] to heads."""
+    """Reshape rows [batch, positions, heads * size] to heads."""
     split = reshape(x, np.array([0, 0, n_heads, size]))
     return transpose(split, perm=(0, 2, 1, 3)).out(0)
 
 
 def as_rows(x: Operand, width: int) -> Call:
-    """Reshape heads to rows [batch, places, width]."""
+    """Reshape heads to rows [batch, positions, width]."""
     return reshape(transpose(x, perm=(0, 2, 1, 3)), np.array([0, 0, width]))
 
 
@@ -61,10 +61,10 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: each query may read keys up to its own position, the last query all.
+    """Build the causal mask: a query reads the keys up to its position, the last query all keys.
 
-    `past`, one number per batch, is the number of keys before the first query instead. A `window`
-    limits the mask to the last keys.
+    `past`, one number per batch, is instead the number of keys before the first query. A `window`
+    limits each query to its last `window` keys.
     Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))
@@ -92,10 +92,10 @@ def attended(
     added: Sequence[Operand] = (),
     kept: Operand = None,
 ) -> Call:
-    """softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
+    """Build softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
 
-    `groups` is the number of heads of k, and the number of heads of q per head of k; it is (1, 1)
-    for equal numbers of heads.
+    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. It is
+    (1, 1) for equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups
@@ -136,10 +136,10 @@ def _grouped(a: Operand, b: Operand, few: int, shared: int, *, transpose_b: bool
 def rotated(
     x: Operand, cos: Operand, sin: Operand, size: int, n_rotated: int, *, interleaved: bool
 ) -> Operand:
-    """Rotate pairs of numbers of heads by angles: first and second half, or neighbours.
+    """Rotate pairs of elements of each head by angles; see the operator `rotary`.
 
-    Shapes: cos and sin broadcast to [batch, 1, places, n_rotated / 2]; the numbers of a head after
-    the first `n_rotated` stay unchanged.
+    Shapes: cos and sin broadcast to [batch, 1, positions, n_rotated / 2]; the elements of a head
+    after the first `n_rotated` stay unchanged.
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     x = once(x)
@@ -160,7 +160,7 @@ def rotated(
 
 
 def angles(cache: Operand, positions: Operand, rank: int) -> Call:
-    """Rows of a table of cosines or sines for positions [places] or [batch, places]."""
+    """Gather the rows of a table of cosines or sines at positions [T] or [batch, T]."""
     return unsqueeze(gather(cache, positions), axes=(0, 1) if rank == 1 else (1,))
 
 

@@ -23,7 +23,7 @@ def bitcast(x: Tensor, *, to: DType) -> TensorType:
     """
     require(isinstance(to, DType), "E-OP-ATTRIBUTE", f"bitcast needs an element type, got {to!r}")
     fits = x.dtype.bits == to.bits and x.dtype not in _NO_NUMBERS and to not in _NO_NUMBERS
-    require(fits, "E-OP-DTYPE", f"bitcast does not read {x.dtype} as {to}")
+    require(fits, "E-OP-DTYPE", f"bitcast cannot reinterpret {x.dtype} as {to}")
     return TensorType(to, x.type.shape)
 
 

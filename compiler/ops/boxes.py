@@ -29,19 +29,24 @@ def kept_boxes(
     *,
     centered: bool = False,
 ) -> tuple[TensorType, TensorType]:
-    """Non-maximum suppression: drop the boxes of each class that overlap a better one.
+    """Non-maximum suppression: drop the boxes of each class that overlap a box of better score.
 
-    At most `most` boxes per class are kept, best score first, and only with a score above
-    `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default 0).
+    At most `most` boxes per class are selected, in order of descending score, all with a score
+    above `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default
+    0).
     Shapes: boxes [N, B, 4] as two corners (y, x, y, x) or, `centered`, as (x, y, width, height);
     scores [N, C, B]; the first result has rows (image, class, box) up to the largest possible
-    number, padded with zeros; the second is the number of kept boxes.
+    number, padded with zeros; the second is the number of selected boxes.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX NonMaxSuppression-11.
     """
     dtype = require_elements("kept_boxes", "float", boxes, scores, overlap, threshold)
     require(dtype is DType.f32, "E-OP-DTYPE", f"kept_boxes takes f32, got {boxes.type}")
-    require(most.dtype is DType.i64, "E-OP-DTYPE", f"how many are kept is an i64: {most.type}")
+    require(
+        most.dtype is DType.i64,
+        "E-OP-DTYPE",
+        f"the number of boxes must be an i64, got {most.type}",
+    )
     require_rank("kept_boxes", boxes, [3], "boxes")
     require_rank("kept_boxes", scores, [3], "scores")
     require_size("kept_boxes", "boxes", boxes.shape[2], 4)
@@ -54,7 +59,7 @@ def kept_boxes(
     return TensorType(DType.i64, (room, 3)), TensorType(DType.i64, ())
 
 
-# The meaning in numpy
+# The reference in numpy
 
 
 @kept_boxes.reference
@@ -122,7 +127,7 @@ def _(
     return traffic(operands, out, 16 * scores.n_elements)
 
 
-# The computation
+# The lowering
 
 
 @kept_boxes.lower
@@ -198,7 +203,7 @@ def _compare(
     free: Read,
     limit: Scalar,
 ) -> None:
-    """Set `free` to 0 if a kept box overlaps this one."""
+    """Set `free` to 0 if a selected box overlaps this box."""
     j = r.cell(DType.i64, "j")
     r.store(j, 0)
     with r.repeat(k.apply("and", k.lt(j, n_kept), k.gt(free, 0))):
@@ -219,7 +224,7 @@ def _compare(
 
 @kept_boxes.onnx("NonMaxSuppression")
 def _(n: OnnxCall) -> Operand | None:
-    """Without a number of boxes none are kept."""
+    """Import NonMaxSuppression, which selects no box if the number of boxes is omitted."""
     boxes, scores = n.operand(0), n.operand(1)
     if boxes is None or scores is None or boxes.type.shape is None or scores.type.shape is None:
         return None
@@ -245,7 +250,7 @@ def _(
     *,
     centered: bool,
 ) -> tuple[Operand, ...]:
-    """Export: the kept boxes, padded with zeros to the largest possible number."""
+    """Export as the selected boxes, padded with zeros to the largest possible number."""
     single = [None if t is None else _of_rank_one(t) for t in (most, overlap, threshold)]
     found = standard("NonMaxSuppression", boxes, scores, *single, center_point_box=centered)
     count = standard("Shape", found, start=0, end=1)

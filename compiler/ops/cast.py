@@ -31,7 +31,8 @@ def cast(x: Tensor, *, to: DType) -> TensorType:
 
     Floats truncate to integers (undefined for NaN and numbers out of range). Integers drop their
     high bits. Floats round to the nearest, halves to even; numbers too large for the type become
-    infinite, or NaN in a type without infinity. All numbers but 0 become true.
+    infinite, or NaN in a type without infinity. In a conversion to bool, all numbers but 0 become
+    true.
     Errors: E-OP-DTYPE for strings and complex numbers.
     Source: ONNX Cast-25 with saturate=0.
     """
@@ -84,14 +85,14 @@ FLOATS_OF_8_BITS = (DType.f8e4m3fn, DType.f8e4m3fnuz, DType.f8e5m2, DType.f8e5m2
 
 @op(kind="elementwise", inplace=())
 def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
-    """Convert to an 8-bit float, with saturation: larger numbers and infinity become the largest.
+    """Convert to an 8-bit float; larger numbers and infinity saturate at the largest number.
 
     NaN stays NaN; other numbers round to the nearest, halves to even.
-    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other results.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other result types.
     Source: ONNX Cast-25 with saturate=1.
     """
     fits = to in FLOATS_OF_8_BITS
-    require(fits, "E-OP-ATTRIBUTE", f"cast_saturated gives floats of 8 bits, not {to}")
+    require(fits, "E-OP-ATTRIBUTE", f"cast_saturated returns 8-bit floats, not {to}")
     _require_numbers("cast_saturated", x.dtype)
     return TensorType(to, x.type.shape)
 
@@ -148,7 +149,7 @@ def cast_flushed(x: Tensor, *, to: DType) -> TensorType:
     Errors: E-OP-DTYPE for operands other than f32, E-OP-ATTRIBUTE for results other than bf16.
     Source: VCVTNEPS2BF16 of Intel's manual.
     """
-    require(to is DType.bf16, "E-OP-ATTRIBUTE", f"cast_flushed gives bf16, not {to}")
+    require(to is DType.bf16, "E-OP-ATTRIBUTE", f"cast_flushed returns bf16, not {to}")
     require(x.dtype is DType.f32, "E-OP-DTYPE", f"cast_flushed takes f32, got {x.dtype}")
     return TensorType(to, x.type.shape)
 
@@ -204,7 +205,7 @@ def cast_to_power(x: Tensor, *, saturate: bool = True, round_mode: str = "up") -
     Halves round up, as do all numbers between the two smallest powers. Numbers beyond the range
     become the largest or smallest power with `saturate`, else NaN. The sign is dropped; NaN stays
     NaN.
-    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other ways to round.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other rounding modes.
     Source: ONNX Cast-25; OCP Microscaling Formats 1.0.
     """
     fits = round_mode in ROUND_MODES
@@ -292,6 +293,6 @@ def _(n: OnnxCall) -> Operand | None:
 
 @cast.export
 def _(x: Tensor, *, to: DType) -> Operand | None:
-    if to is DType.f8e8m0:  # the standard rounds to powers of two in other ways
+    if to is DType.f8e8m0:  # the standard has other rounding modes for powers of two
         return None
     return standard("Cast", x, to=to, saturate=False if to in FLOATS_OF_8_BITS else None)

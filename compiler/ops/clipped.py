@@ -1,4 +1,4 @@
-"""Windows clipped to the image: without taps that are outside it at every place."""
+"""Windows clipped to the image, without taps that are outside at every window position."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.ir.types import Dim
 from compiler.ops.window import Window, extent
 
 LARGE = 32
-"""The taps from which windows are clipped by open sizes; smaller ones keep all taps."""
+"""The largest window, in taps per axis, that open sizes do not clip."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
-    """Remove the outer taps that are outside the image at every place.
+    """Remove the outer taps that are outside the image at every window position.
 
     Pads move with the first tap; negative pads mean that the first tap is always inside the image.
     """
@@ -32,7 +32,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """Return the first tap inside the image at some place, and the number up to the last."""
+    """Return the first tap that is ever inside the image, and the number of taps up to the last."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)
@@ -41,7 +41,7 @@ def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
 
 
 def covers_all(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> bool:
-    """Whether the window covers the whole image at each place. Shapes: known sizes."""
+    """Return whether the window covers the entire image at each position. Shapes: known sizes."""
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
         if not isinstance(size, int) or not isinstance(n, int) or size < 1 or n < 1:
             return False
@@ -63,7 +63,7 @@ def _every_place_sees_the_pixel(n_places: int, w: Window, d: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """A window with fewer taps, nonnegative pads, and the same number of places.
+    """A window with fewer taps, nonnegative pads, and the same number of positions.
 
     `first` is the index of its first tap in the original window, along each axis.
     """
@@ -75,7 +75,7 @@ class Trimmed:
 
 
 def trimmed(sizes: Sequence[int], places: Sequence[int], w: Window) -> Trimmed | None:
-    """Express the clipped window by an operator's attributes; None where impossible."""
+    """Express the clipped window by an operator's attributes; None if impossible."""
     axes = [_trimmed_axis(sizes[d], places[d], w, d) for d in range(len(sizes))]
     if any(axis is None for axis in axes):
         return None

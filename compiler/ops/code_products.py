@@ -31,19 +31,19 @@ def conv_codes(
     auto_pad: str = "notset",
     around: int = 0,
 ) -> TensorType:
-    """Convolve an image of bytes with weights of bytes, exactly in i32; `around` is the padding.
+    """Convolve bytes of an image and of weights, exactly in i32; `around` is the padding value.
 
     No zero point is subtracted, so that one instruction multiplies and sums four channels. The
     correction for zero points is a sum over the weights, known at compile time.
     Shapes: as for conv.
-    Errors: those of conv, E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE when `around`
-    is no code of the image.
+    Errors: those of conv, E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE if `around` is
+    not a code of the image.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
     for t in (x, w):
         require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_codes requires u8 or i8, got {t.dtype}")
     low, high = limits(x.dtype)
-    require(low <= around <= high, "E-OP-ATTRIBUTE", f"{around} is no {x.dtype}")
+    require(low <= around <= high, "E-OP-ATTRIBUTE", f"{around} is not a value of {x.dtype}")
     dims = convolved_dims("conv_codes", x, w, strides, pads, dilations, groups, auto_pad)
     return TensorType(DType.i32, dims)
 
@@ -89,7 +89,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @conv_codes.export
 def _(x: Tensor, w: Tensor, *, groups: int, auto_pad: str, around: int, **window: Ints) -> Operand:
-    """Export with a zero point of the padding value; the correction is added again."""
+    """Export with the padding value as the zero point, and add its correction to the result."""
     exported = exported_window(auto_pad, **window)
     if not around:
         return standard("ConvInteger", x, w, group=groups, **exported)

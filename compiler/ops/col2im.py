@@ -26,10 +26,10 @@ Ints = tuple[int, ...]
 def col2im(
     x: Tensor, image: Tensor, block: Tensor, *, strides: Ints, pads: Ints, dilations: Ints
 ) -> TensorType:
-    """Assemble images from columns, each one block; overlapping blocks are added.
+    """Assemble images from columns, each of which is one block; overlapping blocks are added.
 
-    Shapes: `image` and `block` list the spatial sizes; x is [N, C * block, places of the block],
-    the result [N, C, *image]. Pads, all beginnings and then all ends, are cropped.
+    Shapes: `image` and `block` list the spatial sizes; x is [N, C * block elements, block
+    positions], the result [N, C, *image]. Pads, all begins and then all ends, are cropped.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX Col2Im-18.
     """
@@ -45,7 +45,7 @@ def col2im(
     if block.value is not None:
         taps, rows = math.prod(block.known.tolist()), x.shape[1]
         fits = taps > 0 and (not isinstance(rows, int) or rows % taps == 0)
-        require(fits, "E-OP-SHAPE", f"{x.type} is not made of blocks of {taps} elements")
+        require(fits, "E-OP-SHAPE", f"{x.type} does not consist of blocks of {taps} elements")
         channels = affine.floordiv(rows, taps)
     if image.value is None:
         spatial: list[Dim] = [open_dim(2 + d, image) for d in range(n_axes)]

@@ -141,7 +141,7 @@ def _isinf_samples() -> Iterator[tuple[Any, ...]]:
 
 @elementwise(numpy=_isinf, scalar=_isinf_scalar, inplace=(), samples=_isinf_samples)
 def isinf(x: Tensor, *, detect_negative: bool = True, detect_positive: bool = True) -> TensorType:
-    """Whether an element is infinite, of one sign or of either."""
+    """Return whether an element is infinite, of one sign or of either."""
     require_elements("isinf", "float", x)
     return TensorType(DType.bool, x.type.shape)
 
@@ -171,7 +171,7 @@ def _where_samples() -> Iterator[tuple[Any, ...]]:
 def where(condition: Tensor, a: Tensor, b: Tensor) -> TensorType:
     """Select the element of `a` where the condition holds, else that of `b`.
 
-    Shapes: the three broadcast as numpy's arrays do.
+    Shapes: the operands broadcast as in numpy.
     """
     require_elements("where", "bool", condition)
     return broadcast_type("where", require_elements("where", "any", a, b), condition, a, b)
@@ -228,7 +228,7 @@ def clip(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> Tenso
 
 @clip.onnx("Clip")
 def _(n: OnnxCall) -> Operand:
-    """Before opset 11 the bounds were attributes."""
+    """Before opset 11, the bounds were attributes."""
     x = n.operand(0)
     assert x is not None
     if n.opset >= 11:

@@ -15,7 +15,7 @@ from compiler.ops.dims import copied, same_dtype, same_size
 from compiler.ops.requirements import normal_axis
 
 PIECES_LIMIT = 1 << 16
-"""The most pieces of a split, which has an output per piece."""
+"""The maximum number of pieces of a split, which has an output per piece."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
@@ -88,7 +88,7 @@ def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, 
     at = normal_axis(axis, x.rank)
     size = x.shape[at]
     fits = min(sizes, default=-1) >= 0 and (not isinstance(size, int) or sum(sizes) == size)
-    require(fits, "E-OP-SHAPE", f"the sizes {list(sizes)} do not make up axis {at} of {x.type}")
+    require(fits, "E-OP-SHAPE", f"the sizes {list(sizes)} do not add up to axis {at} of {x.type}")
     return tuple(
         TensorType(x.dtype, tuple(n if i == at else d for i, d in enumerate(x.shape)))
         for n in sizes
@@ -98,7 +98,7 @@ def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, 
 @split.reference
 def _(x: Array, *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
     if sum(sizes) != x.shape[axis]:
-        raise ValueError(f"the sizes {sizes} do not make up axis {axis} of {x.shape}")
+        raise ValueError(f"the sizes {sizes} do not add up to axis {axis} of {x.shape}")
     return tuple(np.split(x, np.cumsum(sizes[:-1], dtype=np.int64), axis))
 
 
@@ -135,7 +135,7 @@ def _(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> Operand:
 
 
 def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
-    """Return the sizes of a Split: an operand, an attribute, or equal parts."""
+    """Return the sizes of a Split, from an operand or an attribute, or equal sizes."""
     given = call.operand(1)
     if given is not None:
         return tuple(int(n) for n in given.known.reshape(-1))

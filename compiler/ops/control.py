@@ -22,11 +22,11 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""The steps after which a loop that never changes its condition counts as endless."""
+"""The iterations after which a loop that never changes its condition counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:
-    """Whether a Loop's body returns its condition unchanged."""
+    """Return whether a Loop's body returns its condition unchanged."""
     value = body.results[0].value
     while (node := body.producers.get(value)) is not None and node.op in _SAME:
         value = node.inputs[0]
@@ -40,7 +40,7 @@ _SAME = ("identity", "onnx.Identity")
 
 
 def is_batched(node: Node) -> bool:
-    """Scan of opset 8 has sequence lengths as its first operand and a batch axis everywhere."""
+    """Return whether a node is a Scan of opset 8, which has a batch axis and sequence lengths."""
     return opset_of(node, 9) < 9
 
 
@@ -58,11 +58,11 @@ def entry(node: Node, attribute: str, k: int) -> int:
     return int(values[k]) if k < len(values) else 0
 
 
-# Running
+# Evaluation
 
 
 Run = Callable[[str, Sequence[Any]], list[Any]]
-"""Runs the region of a key for values of its inputs; returns its results."""
+"""A function that runs the region of a key for values of its inputs and returns its results."""
 
 Outer = Mapping[str, Any]
 """Outer values that the regions of a node capture by name."""
@@ -71,7 +71,7 @@ Outer = Mapping[str, Any]
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a control-flow node; `run` runs its regions, by default by reference.
+    """Evaluate a control-flow node; `run` runs its regions, by default with the references.
 
     Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
@@ -100,7 +100,9 @@ def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
 
 def _flag(value: Any) -> bool:
     array = np.asarray(value)
-    require(array.size == 1, "E-RUN-OPERATOR", f"a condition is one element, got {array.size}")
+    require(
+        array.size == 1, "E-RUN-OPERATOR", f"a condition must have one element, got {array.size}"
+    )
     return bool(array.reshape(-1)[0])
 
 
@@ -120,7 +122,7 @@ def _loop(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     while going and (limit is None or step < limit):
         if never_ends and step >= STEPS_LIMIT:
             raise CompileError(
-                "E-RUN-ENDLESS", f"nothing ends the loop: {STEPS_LIMIT:,} steps were taken"
+                "E-RUN-ENDLESS", f"the loop does not end: it ran {STEPS_LIMIT:,} iterations"
             )
         counter = np.array(step, np.int64)
         flag, *made = run("body", [counter, np.array(going), *states])
@@ -145,10 +147,12 @@ def _type_of(value: Any) -> Type:
 
 
 def _pile(values: list[Any], axis: int, t: Type) -> Any:
-    """Stack values along a new axis; for none, an empty array of the type."""
+    """Stack values along a new axis; return an empty array of the type if there are none."""
     if values:
         return np.stack(values, axis)
-    require(isinstance(t, TensorType), "E-RUN-OPERATOR", "a loop without steps gives no values")
+    require(
+        isinstance(t, TensorType), "E-RUN-OPERATOR", "a loop without iterations returns no values"
+    )
     assert isinstance(t, TensorType)
     shape = [d if isinstance(d, int) else 0 for d in t.shape or ()]
     at = axis if axis >= 0 else axis + len(shape) + 1

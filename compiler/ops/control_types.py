@@ -43,7 +43,8 @@ def types_of(
     made = _TYPES[node.op](Operands(node, types, known, outer))
     if len(made) < len(node.outputs):
         raise CompileError(
-            "E-GRAPH-TYPE", f"{node.op} gives {len(made)} values, {len(node.outputs)} are named"
+            "E-GRAPH-TYPE",
+            f"{node.op} returns {len(made)} values, the node names {len(node.outputs)}",
         )
     return tuple(made)
 
@@ -58,7 +59,7 @@ class Operands:
     outer: Mapping[str, Type]
 
     def results(self, key: str) -> list[Type]:
-        """Types of a region's results."""
+        """Return the types of a region's results."""
         return results_of(self.node.regions[key], self.outer)
 
 
@@ -80,7 +81,7 @@ def _if_types(given: Operands) -> list[Type]:
     node = given.node
     then, other = given.results("then_branch"), given.results("else_branch")
     require(
-        len(then) == len(other), "E-GRAPH-TYPE", "the branches give different numbers of values"
+        len(then) == len(other), "E-GRAPH-TYPE", "the branches return different numbers of values"
     )
     return [_join(a, b, _base(node, k)) for k, (a, b) in enumerate(zip(then, other, strict=True))]
 
@@ -88,7 +89,7 @@ def _if_types(given: Operands) -> list[Type]:
 def _loop_types(given: Operands) -> list[Type]:
     node, types = given.node, given.types
     body = node.regions["body"]
-    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop has a trip count and a condition, or _")
+    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop needs a trip count and a condition, or _")
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)
@@ -138,13 +139,13 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
             fits = -rank <= axis < rank
-            require(fits, "E-OP-AXIS", f"{attribute} has {axis}, outside of {rank} axes")
+            require(fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside of {rank} axes")
 
 
 def _batched(
     t: Type, is_state: bool, scanned: Sequence[Type | None], base: str, outside: frozenset[str]
 ) -> Type:
-    """Batch the types of a step: over all sequences, and for results over all steps too."""
+    """Add a batch axis to the type of a step's value; also stack a result over all steps."""
     first = next((s for s in scanned if isinstance(s, TensorType) and s.shape is not None), None)
     if first is None or len(first.dims) < 2:
         return TensorType(t.dtype, None) if isinstance(t, TensorType) else OpaqueType()
@@ -176,7 +177,7 @@ def _base(node: Node, position: int) -> str:
 
 
 def _join(a: Type, b: Type, base: str) -> Type:
-    """Return the most specific type that both refine."""
+    """Return the most specific type that both types refine."""
     if a == b:
         return a
     if isinstance(a, SequenceType) and isinstance(b, SequenceType):
@@ -193,7 +194,7 @@ def _join(a: Type, b: Type, base: str) -> Type:
 
 
 def _closed(t: Type, outside: frozenset[str], base: str) -> Type:
-    """Replace the sizes that exist only inside the region."""
+    """Replace the sizes that exist only inside the region by new symbols."""
     if isinstance(t, SequenceType):
         return SequenceType(_closed(t.element, outside, base))
     if not isinstance(t, TensorType) or t.shape is None:
@@ -222,7 +223,7 @@ def _scan_length(node: Node, scanned: Sequence[Type | None]) -> Dim | None:
     return None
 
 
-# Regions for the operands they get
+# Types inside regions
 
 
 @types_regions(*REGIONS)
@@ -240,7 +241,7 @@ def typed_regions(node: Node, facts: Facts) -> dict[str, Graph]:
 
 
 def _typed(body: Graph, given: Sequence[Type | None], facts: Facts) -> Graph:
-    """Infer the body for inputs of these types; unknown ones keep the recorded type."""
+    """Infer the body for inputs of these types; inputs of unknown type retain the recorded type."""
     inputs = tuple(
         v if t is None or isinstance(t, OpaqueType) else Value(v.name, t)
         for v, t in zip(body.inputs, given, strict=True)
@@ -256,7 +257,7 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """Infer the body for a fixed point of the state types, which follow `first` other results."""
+    """Infer the body for a fixed point of the types of its states, the results from `first` on."""
     body = node.regions["body"]
     # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]

@@ -73,8 +73,8 @@ def conv(
     is 0 outside the image. Groups split input and output channels into separate convolutions; one
     group per channel is a depthwise convolution. `algorithm` selects the code where possible:
     direct, or winograd2 or winograd4 with fewer products and different rounding.
-    Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
-    three spatial axes. Pads are all beginnings, then all ends; an `auto_pad` other than notset
+    Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, positions...]; one
+    to three spatial axes. `pads` lists all begins, then all ends; an `auto_pad` other than notset
     replaces them.
     Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows, E-SHAPE-OPEN for
     an open kernel size.
@@ -102,7 +102,7 @@ def convolved_dims(
     groups: int,
     auto_pad: str,
 ) -> tuple[Dim, ...] | None:
-    """The shape of a convolution; None when the rank of the image is open. Errors: see conv."""
+    """Return the shape of a convolution; None for an image of open rank. Errors: see conv."""
     if x.type.shape is None:
         return None
     require_rank(op_name, x, (3, 4, 5))
@@ -152,7 +152,7 @@ def convolved(
     window = resolve(sizes, kernel, strides, pads, dilations, auto_pad)
     taps = windows(x, window, places, 0)
     d = len(sizes)
-    # [N, G, C/G, places, kernel] against [G, O/G, C/G, kernel]: one matrix product per group.
+    # [N, G, C/G, positions, kernel] times [G, O/G, C/G, kernel]: one matrix product per group.
     taps = taps.reshape(n, groups, channels // groups, *places, *kernel)
     inner = (channels // groups) * window.n_taps
     rows = np.moveaxis(taps, 2, 2 + d).reshape(n, groups, int(np.prod(places)), inner)
@@ -208,7 +208,7 @@ def _summed(
     *,
     tested: bool,
 ) -> None:
-    """Emit one stage: the places of one part along each axis, with their taps."""
+    """Emit one stage: the output positions of one part along each axis, with their taps."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = [
         q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)

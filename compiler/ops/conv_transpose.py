@@ -49,7 +49,7 @@ class Spreading:
         return covered + self.output_padding[d]
 
     def sizes(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """Spatial sizes of the result."""
+        """Return the spatial sizes of the result."""
         if self.output_shape:
             return self.output_shape
         if self.auto_pad in ("same_upper", "same_lower"):
@@ -61,7 +61,7 @@ class Spreading:
         return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
 
     def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
-        """Return the elements cropped at the start of each spatial axis; negative if added."""
+        """Return the number of cropped elements at the start of each axis; negative if added."""
         n = len(self.kernel)
         if not self.output_shape and self.auto_pad in ("notset", "valid"):
             return self.pads[:n] if self.auto_pad == "notset" else (0,) * n
@@ -96,8 +96,8 @@ def conv_transpose(
     """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
     It is the transpose of the convolution with the same attributes: element y of x is added to the
-    elements s*y+d*ky-p of the result. Pads cut the result; `output_padding` adds rows at its end;
-    `output_shape` gives its spatial sizes instead of pads.
+    elements s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds rows at its end.
+    `output_shape` gives its spatial sizes and replaces the pads.
     Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
     Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX ConvTranspose-22.
@@ -196,7 +196,7 @@ def _(
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
     """Return the reach of a transposed convolution's phases beyond the borders of its image.
 
-    It is 0 for open sizes: such a convolution tests every place.
+    It is 0 for open sizes: such a convolution tests every position.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)
@@ -218,7 +218,7 @@ def _spread(
     groups: int,
     side: Sequence[Part],
 ) -> None:
-    """Emit one stage: some places along each axis, as a separate convolution."""
+    """Emit one stage: some output positions along each axis, as a separate convolution."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = spatial_axes(k, [p.n_places for p in side])
     taps = spatial_axes(k, [p.n_taps for p in side], "k")
@@ -291,7 +291,7 @@ def _(n: OnnxCall) -> Operand | None:
         n.operand(2),
         output_padding=tuple(n.attr("output_padding") or (0,) * n_spatial),
         groups=int(n.attr("group", 1)),
-        # Some exporters give batch and channels too.
+        # Some exporters also list batch and channels.
         output_shape=output_shape[-n_spatial:],
         **window,
     )
@@ -309,7 +309,7 @@ def _(
     auto_pad: str,
     **window: Ints,
 ) -> Operand:
-    """With `output_shape` the pads follow from it."""
+    """Export; an `output_shape` determines the pads."""
     stated = exported_window(auto_pad, **window)
     if output_shape:
         stated["pads"] = None

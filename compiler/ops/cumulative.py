@@ -36,7 +36,7 @@ def _scan(
         x: Tensor, axis: Tensor, *, exclusive: bool = False, reverse: bool = False
     ) -> TensorType:
         require_elements(name, "number", x)
-        require(axis.dtype.is_integer, "E-OP-DTYPE", f"an axis is a whole number, got {axis.type}")
+        require(axis.dtype.is_integer, "E-OP-DTYPE", f"an axis must be an integer, got {axis.type}")
         if axis.value is not None and x.type.shape is not None:
             _axis_of(axis.known, x.rank)
         return x.type
@@ -77,7 +77,7 @@ def _scan(
 
 def _axis_of(axis: Array, rank: int) -> int:
     numbers = np.asarray(axis).reshape(-1)
-    require(numbers.size == 1, "E-OP-SHAPE", f"one axis is needed, got {numbers.size}")
+    require(numbers.size == 1, "E-OP-SHAPE", f"needed one axis, got {numbers.size}")
     return normal_axis(int(numbers[0]), rank)
 
 
@@ -143,7 +143,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 cumsum = _scan(
     "cumsum", "Cumulative sums along an axis; `exclusive` sums omit the element itself, "
-    "`reverse` ones start at the end.",
+    "`reverse` sums start at the end.",
     numpy=np.add, combine=lambda total, x: total + x, neutral=0, onnx="CumSum",
 )  # fmt: skip
 
@@ -151,7 +151,7 @@ cumsum = _scan(
 cumsum.exports_as("CumSum")
 cumprod = _scan(
     "cumprod", "Cumulative products along an axis; `exclusive` products omit the element itself, "
-    "`reverse` ones start at the end.",
+    "`reverse` products start at the end.",
     numpy=np.multiply, combine=lambda total, x: total * x, neutral=1, onnx="CumProd",
 )  # fmt: skip
 

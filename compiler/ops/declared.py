@@ -1,4 +1,4 @@
-"""Foreign nodes at run time: declarations that waited for sizes or parameters."""
+"""Foreign nodes at run time, by declarations that waited for sizes or parameters."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from compiler.ops import protos
 from compiler.ops.facets import is_declarable, through_facet
 
 PARAMETER = 1024
-"""The most elements of a parameter of a declaration: shapes, axes, pads, scales."""
+"""The maximum number of elements of a declaration's parameter: shapes, axes, pads, scales."""
 
 
 def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
     """Return the graph of a foreign node by its operator's declaration, for these operands.
 
-    Its inputs are named by operand position; unnamed results are omitted. None where the
+    Its inputs are named by operand position; unnamed results are omitted. Return None if the
     declaration rejects the node.
     """
     arrays = [o for o in operands if o is not None]

@@ -1,4 +1,4 @@
-"""Deformable convolution: data move the taps."""
+"""Deformable convolution: data displace the taps."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def deform_conv(
 ) -> TensorType:
     """Deformable convolution: taps are displaced by `offset` and multiplied by `mask`.
 
-    The image is interpolated linearly between elements, and 0 outside.
+    The image is interpolated linearly between elements and is 0 outside.
     Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
-    the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; pads are all
-    beginnings, then all ends.
+    the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
+    begins, then all ends.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX DeformConv-22.
     """
@@ -173,7 +173,7 @@ def _fill_columns(
     steps: tuple[Ints, Ints, Ints],
     offset_groups: int,
 ) -> None:
-    """Compute the value of every tap at every place: four elements, weighted linearly."""
+    """Compute the value of every tap at every position: four elements, weighted linearly."""
     strides, pads, dilations = steps
     taps, places, dtype = columns.shape[2:4], columns.shape[4:], columns.dtype
     n, group, *at = k.axes((x.shape[0], offset_groups, *taps, *places), "ngijyx")

@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation: adds the nodes of a gradient to the graph of its value."""
+"""Reverse-mode differentiation, which adds the gradient's nodes to the graph of the value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gradients(
 ) -> list[str]:
     """Add the gradients dy/dx for each of xs, summed over the elements of y.
 
-    `at` substitutes values for independent values (those of xs, and others); dependent values are
+    `at` substitutes values for independent values (xs and others); values that depend on these are
     then recomputed.
     Source: ONNX Gradient-1. Errors: E-OP-GRADIENT for an operator without a gradient.
     """
@@ -175,7 +175,7 @@ def _branch(
     wanted: Sequence[str],
     origins: tuple[str, ...],
 ) -> Graph:
-    """Make a branch that computes gradients of captured values from those of the If's outputs."""
+    """Create a branch that maps gradients of the If's outputs to gradients of captured values."""
     editor = Editor(region, around.facts)
     found: dict[str, str] = {}
     for result, g in zip(region.results, given, strict=True):

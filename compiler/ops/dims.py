@@ -15,16 +15,16 @@ from compiler.ops.implied_sizes import imply
 from compiler.ops.requirements import normal_axis
 
 RANK_LIMIT = 64
-"""The most axes of numpy's arrays."""
+"""The maximum number of axes of numpy's arrays."""
 
 LARGEST_SIZE = 1 << 40
-"""The limit of sizes; a symbolic size is smaller than any larger number."""
+"""The limit of sizes: every symbolic size is assumed to be at most this number."""
 
 
 def open_dim(position: int, *operands: Tensor) -> Dim:
-    """Make a size known only at run time, named after the operands that determine it.
+    """Create a symbol for a run-time size, named after the operands that determine it.
 
-    A known number is named by its value, so that equal constants are interchangeable.
+    A known number contributes its value to the name, so that equal constants are interchangeable.
     """
     return symbol("__".join(map(_decider, operands)) + f"_d{position}")
 
@@ -38,7 +38,7 @@ def _decider(operand: Tensor) -> str:
 
 
 def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
-    """Make one open size per axis; None for an open rank.
+    """Create one open size per axis; None for an open rank.
 
     Errors: E-OP-SHAPE for more axes than arrays can have.
     """
@@ -51,9 +51,7 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     """Normalise distinct axes, keeping their order. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
-    require(
-        len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} name one axis twice"
-    )
+    require(len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} repeat an axis")
     return found
 
 
@@ -63,24 +61,24 @@ def sizes_of(values: Array) -> list[Dim]:
 
 
 def single(t: Tensor, what: str) -> int | None:
-    """Return the integer in a parameter; None if unknown.
+    """Return the integer value of a parameter; None if unknown.
 
     Errors: E-OP-SHAPE for other than one element, E-OP-ATTRIBUTE for a non-integer.
     """
     value = t.value
     if value is None:
         return None
-    require(value.size == 1, "E-OP-SHAPE", f"{what} is one number, got {t.type}")
+    require(value.size == 1, "E-OP-SHAPE", f"{what} must be one number, got {t.type}")
     number = value.reshape(-1)[0]
     if isinstance(number, Affine):
         return None
-    require(bool(np.isfinite(number)), "E-OP-ATTRIBUTE", f"{what} is a whole number, got {number}")
+    require(bool(np.isfinite(number)), "E-OP-ATTRIBUTE", f"{what} must be an integer, got {number}")
     return int(number)
 
 
 def parameter(t: Tensor, what: str) -> Tensor:
     """Check a one-dimensional integer operand. Errors: E-OP-DTYPE, E-OP-SHAPE."""
-    require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must be whole numbers, got {t.type}")
+    require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must be integers, got {t.type}")
     require(
         t.type.shape is None or t.rank == 1, "E-OP-SHAPE", f"{what} must be a list, got {t.type}"
     )

@@ -19,12 +19,12 @@ TOP = 255.0
 
 @op(kind="opaque", exact=False)
 def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
-    """Quantize to u8 with the scale and zero point of the range of the numbers.
+    """Quantize to u8, with a scale and zero point computed from the range of the elements.
 
-    The range always includes 0, which is exactly a code. Returns the quantized tensor, the scale
-    and the zero point. A tensor of zeros has the scale 1/255.
+    The range always includes 0, which a code represents exactly. Returns the quantized tensor, the
+    scale and the zero point. A tensor of zeros has the scale 1/255.
     Shapes: the second and third result are one number.
-    Errors: E-OP-DTYPE for other elements than floats.
+    Errors: E-OP-DTYPE for elements other than floats.
     Source: ONNX DynamicQuantizeLinear-11.
     """
     dtype = require_elements("dynamic_quantize", "float", x)
@@ -114,10 +114,10 @@ def _(x: Tensor) -> Operand:
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
     """Compute the scale and the zero point of dynamic_quantize for a tensor.
 
-    The quantization itself then is elementwise and can be fused or moved. Further results are the
-    smallest and largest number, including 0.
+    The quantization itself is then elementwise and can be fused or moved. Further results are the
+    smallest and the largest number of the range, which includes 0.
     Shapes: all results are one number.
-    Errors: E-OP-DTYPE for other elements than floats.
+    Errors: E-OP-DTYPE for elements other than floats.
     Source: ONNX DynamicQuantizeLinear-11.
     """
     number = TensorType(require_elements("quantization_range", "float", x), ())

@@ -29,7 +29,7 @@ from compiler.ops.requirements import (
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation with expanded ellipses: labels of the axes of operands and result.
+    """An equation with expanded ellipses: the labels of the axes of operands and result.
 
     Axes of an ellipsis are labelled by their distance from its end: `...1` is the last.
     """
@@ -39,7 +39,7 @@ class Equation:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels: those of the result, then the reduced ones."""
+        """All labels: the labels of the result, then the reduced labels."""
         every = dict.fromkeys((*self.result, *(x for o in self.operands for x in o)))
         return tuple(every)
 
@@ -86,7 +86,7 @@ def parsed(equation: str, ranks: Sequence[int]) -> Equation:
 def _labels(term: str, rank: int, equation: str) -> tuple[str, ...]:
     head, dots, tail = term.partition("...")
     proper = all(x in ascii_letters for x in head + tail)
-    require(proper, "E-OP-ATTRIBUTE", f"{equation!r:.80} is no equation of letters")
+    require(proper, "E-OP-ATTRIBUTE", f"{equation!r:.80} is not an equation of letters")
     n_behind = rank - len(head) - len(tail)
     fits = n_behind >= 0 if dots else n_behind == 0
     require(fits, "E-OP-SHAPE", f"{term!r:.40} in {equation!r:.80} does not fit rank {rank}")
@@ -97,7 +97,7 @@ def _labels(term: str, rank: int, equation: str) -> tuple[str, ...]:
 def einsum(*xs: Tensor, equation: str) -> TensorType:
     """Multiply elements along axes with equal labels, and sum over labels absent from the result.
 
-    Shapes: axes of one label have equal sizes, or size 1 and broadcast. A label that occurs twice
+    Shapes: axes of one label have equal sizes; axes of size 1 broadcast. A label that occurs twice
     in an operand selects its diagonal; `...` are the unnamed axes, which broadcast.
     Errors: E-OP-ATTRIBUTE, E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX Einsum-12, numpy.einsum.
@@ -128,7 +128,7 @@ def _(*xs: Array, equation: str) -> Array:
 @einsum.cost
 def _(*xs: TensorType, out: TensorType, equation: str) -> Cost:
     stated = parsed(equation, [x.rank for x in xs])
-    # The larger size, even if the two do not broadcast: open sizes are assumed separately.
+    # Use the larger size even if the two do not broadcast: assumed sizes are independent.
     sizes: dict[str, int] = {}
     for labels, x in zip(stated.operands, xs, strict=True):
         for label, n in zip(labels, x.static_shape, strict=True):

@@ -29,7 +29,7 @@ from compiler.ops.table import (
 def with_symbols(
     numbers: Callable[..., Any], symbolic: Callable[[Expr, Expr], Any]
 ) -> Callable[[Any, Any], Any]:
-    """Combine a function of arrays with one of symbolic dimensions, applied per element."""
+    """Combine a function of arrays with a function of symbolic dimensions, applied per element."""
     each = np.frompyfunc(symbolic, 2, 1)
 
     def apply(a: Any, b: Any) -> Any:
@@ -127,7 +127,7 @@ def _mod_samples() -> Iterator[tuple[Any, ...]]:
     samples=_mod_samples,
 )
 def mod(a: Tensor, b: Tensor, *, fmod: bool = False) -> TensorType:
-    """The remainder of a division, with the sign of the divisor, or with `fmod` of the dividend.
+    """The remainder of a division, with the sign of the divisor or, if `fmod`, of the dividend.
 
     Source: ONNX Mod-13.
     """
@@ -356,7 +356,7 @@ def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
 
 @pow_.onnx("Pow")
 def _(n: OnnxCall) -> Operand | None:
-    """The result has the type of the base; the computation uses the wider operand type."""
+    """Import Pow: the result has the type of the base, the computation the wider operand type."""
     base, power = n.operand(0), n.operand(1)
     if base is None or power is None or base.dtype is power.dtype:
         return pow_(*old_broadcast(n))

@@ -15,7 +15,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import length, open_dims, parameter, sizes_of
 
 LEAST_RUN, MOST_RUNS = 16, 8
-"""The least row length and repeats of a tile that is copied row by row."""
+"""The minimum row length and the maximum number of copies of a row that is copied unrolled."""
 
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
@@ -47,7 +47,7 @@ def _broadcast(a: Dim, b: Dim, message: str) -> Dim:
     if a == 1:
         return b
     require(not (isinstance(a, int) and isinstance(b, int)), "E-OP-SHAPE", message)
-    # One of them is symbolic: unless it is 1 at run time, both are equal.
+    # One size is symbolic: unless it is 1 at run time, both sizes are equal.
     return a if isinstance(a, int) else b if isinstance(b, int) else affine.maximum(a, b)
 
 
@@ -131,7 +131,7 @@ def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
 
 
 def _runs(x: Handle, out: Handle) -> int:
-    """Return the copies of a row that are unrolled, so that vectors need no remainder."""
+    """Return the number of unrolled copies of a row, so that vector loops have no remainder."""
     if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
         return 1
     size, whole = x.shape[-1], out.shape[-1]

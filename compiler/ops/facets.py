@@ -19,7 +19,7 @@ def facet_key(op_type: str, domain: str) -> str:
 
 
 def is_declarable(node: Node) -> bool:
-    """Whether a foreign node has an operator with a declaration."""
+    """Return whether a foreign node has an operator with a declaration."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)
@@ -39,8 +39,8 @@ def through_facet(
 ) -> list[str] | None:
     """Build the call that the facet returns for a node; return its outputs, "" if omitted.
 
-    `outputs` are fresh names for the outputs of the node's own call. None if there is no facet, or
-    the facet rejects the node.
+    `outputs` are fresh names for the outputs of the node's own call. Return None if there is no
+    facet, or if the facet rejects the node.
     Errors: those of the facet and the type rules; the editor is then unchanged.
     """
     facet = ONNX.get(facet_key(op_type, domain))
@@ -79,7 +79,7 @@ def _build(
     require(
         len(parts) >= len(outputs),
         "E-OP-OPERANDS",
-        f"{op_type} gives {len(parts)} values, {len(outputs)} are named",
+        f"{op_type} returns {len(parts)} values, the node names {len(outputs)}",
     )
     whole = _is_whole(parts[: len(outputs)])
     values: list[str] = []
@@ -94,7 +94,7 @@ def _build(
 
 
 def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Whether the parts are the outputs of one call, all in order."""
+    """Return whether the operands are all outputs of one call, in order."""
     return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
         isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
     )

@@ -67,7 +67,7 @@ def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | No
 
 
 class _Refused(Exception):
-    """Raised where onnx's inference fails."""
+    """Raised if onnx's inference fails."""
 
 
 def _inferred(
@@ -80,7 +80,7 @@ def _inferred(
     if any(t is not None and _has_opaque(t) for t in types):
         return {}
     if not _is_tame(node, types, known):
-        raise _Refused("an attribute or operand is far outside what the operands allow")
+        raise _Refused("an attribute or operand is far outside the range that the operands allow")
     given = {f"i{k}": protos.to_type_proto(t) for k, t in enumerate(types) if t is not None}
     values = {
         f"i{k}": protos.to_tensor_proto(v)
@@ -96,7 +96,7 @@ def _inferred(
         found = infer_node_outputs(
             schema, protos.with_defaults(node, schema), given, values, opset_imports=imports
         )
-    except Exception as e:  # the package's C++ raises several kinds
+    except Exception as e:  # the package's C++ code raises several kinds of errors
         raise _Refused(str(e)) from e
     made: dict[str, Type] = {}
     for name, proto in found.items():
@@ -113,26 +113,26 @@ def _inferred(
 
 
 def _forget_symbols(proto: Any) -> None:
-    """Remove the names of open sizes: onnx keeps those of axes whose length is an operand."""
+    """Remove the names of open sizes: onnx retains the names of axes whose length is an operand."""
     for dim in proto.tensor_type.shape.dim:
         dim.ClearField("dim_param")
 
 
 TAME = (1 << 31) - 1
-"""The largest integer that a shape rule accepts."""
+"""The largest integer passed to a shape rule."""
 
 LARGEST_COUNT = 1 << 20
-"""The largest scalar attribute, a number of groups, outputs or units."""
+"""The maximum of scalar attributes, which are numbers of groups, outputs or units."""
 
 LONGEST_LIST = 1 << 16
-"""The most elements of one-dimensional operands passed to the inference."""
+"""The maximum number of elements of one-dimensional operands passed to the inference."""
 
 MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_count"}
 """The attributes, other than axes, that may be negative."""
 
 
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
-    """Whether a node is safe for onnx's inference, which is C++ without checks.
+    """Return whether a node is safe for onnx's inference, which is C++ code without checks.
 
     Some of its rules index or allocate memory by an unchecked attribute.
     """
@@ -178,7 +178,7 @@ def _list_length(t: Type | None) -> int:
 
 
 def _rank(t: Type) -> int:
-    """Return the rank of a tensor, or that of a sequence's elements plus 1."""
+    """Return the rank of a tensor, or 1 plus the rank of a sequence's elements."""
     if isinstance(t, TensorType):
         return len(t.shape or ())
     element = getattr(t, "element", None)
@@ -193,7 +193,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Return a reader of inferred sizes: numbers, the operands' symbols, or new ones."""
+    """Return a reader of inferred sizes: numbers, the operands' symbols, or new symbols."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:
@@ -207,7 +207,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """Return the element type that the schema determines: constant, or that of an operand."""
+    """Return the element type that the schema determines: a constant type, or an operand's type."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()
@@ -245,7 +245,7 @@ def _stated(text: str) -> Type | None:
     return TensorType(DType.from_onnx(onnx.TensorProto.DataType.Value(label)), None)
 
 
-# Running
+# Evaluation
 
 
 def evaluate_foreign(
@@ -259,13 +259,13 @@ def evaluate_foreign(
     if node.op in control.CONTROL_FLOW:
         return control.evaluate(node, values, outer or {})
     if node.op == "onnx.Optional":
-        # An optional is its value, or None; onnx.reference makes a list of it.
+        # An optional is its value, or None; onnx.reference represents it as a list.
         return (values[0] if values else None,)
     if node.op.startswith(ml_foreign.PREFIX):
         made = ml_foreign.evaluate(node, values)
         if made is not None:
             return made
-    if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, and knows another syntax
+    if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, with another syntax
         return (full_matches(str(node.attrs.get("pattern") or ""), values[0]),)
     node = _under_new_name(node)
     proto = to_bytes(node)
@@ -287,7 +287,7 @@ def evaluate_foreign(
 
 
 _NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
-"""Operators that onnx.reference has only under a later name."""
+"""Operators that onnx.reference implements only under a later name."""
 
 
 def _under_new_name(node: Node) -> Node:
@@ -314,7 +314,7 @@ def _kind(value: Any) -> Type:
 
 @lru_cache(maxsize=256)
 def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
-    """Make an evaluator for a model of this node alone."""
+    """Create an evaluator for a model of this node alone."""
     import onnx
 
     node = onnx.NodeProto.FromString(proto)
@@ -342,6 +342,6 @@ def _settled(value: Any) -> Any:
 
 
 def as_array(value: Any) -> Array:
-    """Convert a numpy result to an array, also a single element; strings become objects."""
+    """Convert a numpy result, even a single element, to an array; strings become objects."""
     array = np.asarray(value)
     return array.astype(np.object_) if array.dtype.kind in "UST" else array

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms as matrix products, and the frames of a signal.
 
-The matrix is made at compile time. A product needs more arithmetic than a fast transform (n * n
-instead of n * log(n)), but at the lengths of speech models (up to about 1,000) it is efficient on
-matrix units, and it fuses with the preceding window.
+The matrix is computed at compile time. A product needs more arithmetic than a fast transform: n * n
+instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), it is
+efficient on matrix units and fuses with the preceding window.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from compiler.ops.requirements import normal_axis, wide
 from compiler.ops.reshape import reshape, unsqueeze
 
 LARGEST_MATRIX_BYTES = 1 << 25
-"""The largest matrix; the reference computes larger transforms."""
+"""The maximum size of a matrix, in bytes; the reference computes larger transforms."""
 
 
 def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse: bool) -> Array:
-    """The matrix of a transform: [n_in, parts in, n_out, parts out]; parts are real, imaginary.
+    """Return the matrix of a transform, [n_in, parts in, n_out, parts out].
 
-    Source: the definition, with angles reduced to one turn in integers first.
+    The parts are real and imaginary.
+    Source: the definition, with angles first reduced modulo one turn in integers.
     """
     n, k = np.arange(n_in)[:, None], np.arange(n_out)
     angle = 2 * np.pi * ((n * k) % length) / length
@@ -43,7 +44,7 @@ def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse
 
 
 def real_turns(n_in: int, length: int) -> Array:
-    """Return the matrix from half of a real signal's spectrum to the signal."""
+    """Return the matrix that maps half of a real signal's spectrum to the signal."""
     made = turns(n_in, length, length, (2, 1), inverse=True)
     twice = np.full(n_in, 2.0)
     twice[0] = 1
@@ -55,7 +56,7 @@ def real_turns(n_in: int, length: int) -> Array:
 def transformed(
     x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
 ) -> Operand | None:
-    """Transform x along an axis; the last axis is the parts; None if the transform is too long."""
+    """Transform x along an axis; its last axis is the parts. None if the matrix is too large."""
     n, parts = t.dims[axis], t.dims[-1]
     if not isinstance(n, int) or parts not in (1, 2) or length < 1:
         return None
@@ -70,7 +71,7 @@ def transformed(
         matrix = real_turns(n_read, length)
     else:
         matrix = turns(n_read, n_out, length, (int(parts), 2), inverse=inverse)
-    # Zero rows for elements beyond the length of the transform, which are not read.
+    # Elements beyond the length of the transform are not read: their rows are zeros.
     unread = np.zeros((n - n_read, *matrix.shape[1:]))
     matrix = np.concatenate([matrix, unread]).astype(dtype.numpy)
     outer = ascii_lowercase[: t.rank - 1]
@@ -113,7 +114,7 @@ def frames(x: Tensor, *, step: int, length: int) -> TensorType:
 
     Shapes: x [N, L, C], the result [N, (L - length) // step + 1, length, C].
     Errors: E-OP-SHAPE when the signal is shorter than a frame, E-OP-ATTRIBUTE for a step below 1.
-    Source: the first part of ONNX STFT-17.
+    Source: the first step of ONNX STFT-17.
     """
     require(x.rank == 3, "E-OP-SHAPE", f"frames takes signals of rank 3, got {x.type}")
     batch, size, parts = x.shape

@@ -55,7 +55,7 @@ def fusion_types(
 
 
 def _closed(recorded: TensorType, inferred: Type) -> Type:
-    """Complete an inferred open type by the one recorded in the body."""
+    """Complete an inferred open type by the type recorded in the body."""
     from compiler.ir.verify import refines
 
     same = logical(recorded) == logical(inferred)
@@ -88,11 +88,11 @@ class _Around:
 
 
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
-    """Make the fusion node of a group of nodes.
+    """Create the fusion node of a group of nodes.
 
     `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
     not inserted. Its outputs are the values read outside (for an unread group: the last value), in
-    order, with their types and layouts; its name is that of the first output's node. It may replace
+    order, with their types and layouts. Its name is that of the first output's node. It may replace
     the group if no path leaves the group and re-enters it, which the caller must check.
     """
     around, group = _Around(graph), {n.output for n in nodes}
@@ -135,12 +135,12 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
 
 def is_small(c: Constant) -> bool:
-    """Whether fusions copy a constant into their bodies: it is a splat."""
+    """Return whether fusions copy a constant into their bodies, which they do for splats."""
     return c.is_splat or c.type.n_elements == 1
 
 
 def _factors(nodes: Sequence[Node]) -> set[str]:
-    """Return the operands of contractions, which kernels load as tensors even if splats."""
+    """Return the operands of contractions: kernels load even splats among them as tensors."""
     return {
         i
         for n in nodes
@@ -163,7 +163,7 @@ def body_names(node: Node) -> dict[str, str]:
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
     """Inline the bodies of fusions among nodes; return also the constants of the bodies.
 
-    Names inside a body that conflict with outer names or another body are changed.
+    Names inside a body that conflict with outer names or with another body are renamed.
     """
     taken = {name for n in nodes for name in (*n.reads, *filter(None, n.outputs))}
     inner: list[Node] = []

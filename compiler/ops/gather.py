@@ -19,7 +19,7 @@ from compiler.ops.positions import along, from_front, require_positions
 from compiler.ops.requirements import normal_axis, require_rank
 
 STAGES_LIMIT = 16
-"""The most copies to which known indices without a common step are lowered."""
+"""The maximum number of copies to which known indices without a constant step are lowered."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
@@ -61,7 +61,7 @@ def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> Non
 
 
 def _plain_rows(rows: Array, size: Expr) -> Array | None:
-    """Normalise known rows if they are a range or few; None if reading indices is better."""
+    """Normalise known row indices that are a range or few; None if reading them is better."""
     if not isinstance(size, int):
         return rows if rows.size == 1 and rows.dtype != np.object_ else None
     if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
@@ -84,7 +84,7 @@ def _steps(rows: Array) -> set[int]:
 
 
 def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> None:
-    """Copy known rows by index maps: one for rows of a common step, else one per row."""
+    """Copy known rows by index maps: one map for rows with a constant step, else one per row."""
     flat = rows.reshape(-1).tolist()
     if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
@@ -122,8 +122,9 @@ def _() -> Iterator[tuple[Any, ...]]:
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so on.
 
-    Shapes: that of `indices`, which has the rank of x and is no longer than x on other axes.
-    Negative indices count from the end; generated code clamps indices out of bounds.
+    Shapes: the result has the shape of `indices`. They have the rank of x, and are not longer than
+    x on the other axes. Negative indices count from the end; generated code clamps indices out of
+    bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.
     """
@@ -132,7 +133,7 @@ def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     require_rank("gather_elements", indices, [x.rank], "indices")
     for d, (n, most) in enumerate(zip(indices.shape, x.shape, strict=True)):
         inside = d == at or not (isinstance(n, int) and isinstance(most, int)) or n <= most
-        require(inside, "E-OP-SHAPE", f"on axis {d} {indices.type} is longer than {x.type}")
+        require(inside, "E-OP-SHAPE", f"axis {d} of {indices.type} is longer than in {x.type}")
     return TensorType(x.dtype, indices.shape)
 
 
@@ -173,7 +174,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
-    """Gather slices of x by leading indices: the last axis of `indices` is one index.
+    """Gather slices of x by leading indices; the last axis of `indices` lists one multi-axis index.
 
     Shapes: the first `batch_dims` axes of both are batch axes; with indices [b, n, d] and x
     [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end; generated
@@ -242,7 +243,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @gather.onnx("ai.onnx.ml:ArrayFeatureExtractor")
 def _(call: OnnxCall) -> Operand | None:
-    """Import a gather of columns; a list of indices is a row."""
+    """Import ArrayFeatureExtractor as a gather of columns; x of rank 1 is one row."""
     x, columns = call.operand(0), call.operand(1)
     if x is None or columns is None or x.type.shape is None or columns.type.shape is None:
         return None

@@ -1,7 +1,7 @@
 """The gradient facets of operators (vector-Jacobian products).
 
-A facet maps the gradient of the result, the result and the operands to one gradient per operand,
-None for none. The gradient of a broadcast operand is summed afterwards.
+A facet maps the gradient of the result, the result and the operands to one gradient per operand
+(None for no gradient). The gradient of a broadcast operand is summed afterwards.
 Source: ONNX Gradient-1 (ai.onnx.preview.training); Griewank and Walther, Evaluating Derivatives.
 """
 

@@ -1,4 +1,4 @@
-"""Grids of sampling points, and images cropped or padded around the middle."""
+"""Grids of sampling points, and images cropped or padded around the centre."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.ops.reshape import reshape
 from compiler.ops.slice import slice_
 
 LARGEST_GRID = 1 << 24
-"""The most points of a grid made at compile time; the reference computes larger ones."""
+"""The maximum number of points of a compile-time grid; the reference computes larger grids."""
 
 
 def _sizes(t: Tensor | None) -> list[int] | None:
@@ -28,7 +28,7 @@ def _sizes(t: Tensor | None) -> list[int] | None:
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
     """Return the points of a grid from -1 to 1 along each axis, the last axis first, then a 1.
 
-    Shapes: [points, axes + 1]. With `align_corners` the outer points are the ends.
+    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at the ends.
     """
     lines = [
         np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in sizes

@@ -40,7 +40,7 @@ def without_implied_sizes() -> Generator[None]:
 
 
 def imply(a: Dim, b: Dim) -> None:
-    """Report that two sizes are equal in every run, which may make an open one a number."""
+    """Report that two sizes are equal in every run, which may determine an open size."""
     found = _listener.get()
     if found is None:
         return

@@ -64,7 +64,7 @@ shift_right = binary(
 
 @shift_right.export
 def _(a: Tensor, b: Tensor) -> Operand:
-    """Complement negative numbers before and after, so that ones are shifted in."""
+    """Complement negative numbers before and after the shift, so that one bits are shifted in."""
     if not (plain := _unsigned(a.dtype)):
         return standard("BitShift", a, b, direction="RIGHT")
     number = a.dtype.numpy.type

@@ -1,7 +1,7 @@
 """The static form of a Loop or Scan: its carried states, slices and trip count.
 
-A loop of this form has states of fixed types, and each step reads a slice of some operands and
-writes a slice of some results. Generated code can run it without checks.
+A loop of this form has states of fixed types. Each iteration reads a slice of some operands and
+writes a slice of some results. Generated code can run such a loop without checks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.control import always_goes_on, entry, is_batched, n_scanned
 
 ENDLESS = 1 << 40
-"""More steps than any run can take: an unconditional loop of as many never ends."""
+"""More iterations than a run can execute: an unconditional loop of this trip count never ends."""
 
 
 ROOM = "room"
-"""An attribute of a Loop inside a program: the capacity of its scanned results, in steps.
+"""An attribute of a Loop inside a program: the capacity of its scanned results, in iterations.
 
-No trip count is larger; elements after the last step are unspecified.
+The trip count is never larger; elements after the last iteration are unspecified.
 """
 
 
@@ -34,7 +34,7 @@ NO_CONSTANTS: Mapping[str, Constant] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A loop-carried value: its initial value, and the output of its final one ("" if unread)."""
+    """A loop-carried value: its initial value, and the output of the last ("" if unread)."""
 
     start: str
     output: str
@@ -43,7 +43,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """An operand or result with one slice of its first axis per step."""
+    """An operand or result with one slice of its first axis per iteration."""
 
     value: str
     type: TensorType
@@ -54,10 +54,10 @@ class Slices:
 class LoopForm:
     """A loop that generated code can run.
 
-    `trip` is the trip count (possibly an expression of sizes), the value that holds it, or None for
-    no limit. `condition` is the value of the initial condition ("" for true); `tests` tells whether
-    the body's first result is the condition. `counts` tells whether the body's inputs include the
-    step number and the condition.
+    `trip` is the trip count (a number or an expression of sizes), the name of a value with the trip
+    count, or None for no limit. `condition` names the value of the initial condition ("" for true).
+    `tests` is true if the body's first result is the condition. `counts` is true if the body's
+    inputs include the iteration number and the condition.
     """
 
     trip: Expr | str | None
@@ -75,7 +75,7 @@ class LoopForm:
 
 
 def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> bool:
-    """Whether the condition of a loop stays true.
+    """Return whether the condition of a loop stays true.
 
     The body returns its condition, or the constant true.
     """
@@ -84,7 +84,7 @@ def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> 
 
 
 def is_true(value: Array) -> bool:
-    """Whether a known condition holds."""
+    """Return whether a known condition holds."""
     return value.size == 1 and bool(value.reshape(-1)[0])
 
 
@@ -123,7 +123,7 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
         steps = 0
     tests = not passes_on(body, graph.constants)
     if not tests and (steps is None or (isinstance(steps, int) and steps >= ENDLESS)):
-        return "nothing ends the loop"
+        return "no condition or trip count ends the loop"
     form = LoopForm(
         steps,
         "" if start is not None else condition,
@@ -134,14 +134,14 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
         pieces,
     )
     if form.pieces and form.n_steps is None and ROOM not in node.attrs:
-        return "the number of steps, and so the length of what they give, is known only at the end"
+        return "the trip count, and so the length of scanned results, is known only at the end"
     return form
 
 
 def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
     body, n = node.regions["body"], n_scanned(node)
     if is_batched(node):
-        return "it has a batch of sequences"
+        return "it scans a batch of sequences"
     starts, scanned = node.inputs[:-n], node.inputs[-n:]
     states = _states(node, graph, body, starts, 0, 0)
     pieces = _pieces(node, graph, body, len(starts), len(starts))
@@ -150,21 +150,21 @@ def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
     if any(entry(node, "scan_input_axes", k) for k in range(n)) or any(
         entry(node, "scan_output_axes", k) for k in range(len(pieces))
     ):
-        return "an axis that is not the first is scanned"
+        return "it scans an axis other than the first"
     slices: list[Slices] = []
     for k, name in enumerate(scanned):
         t = graph.types[name]
         given = body.inputs[len(starts) + k].type
         if not (_is_plain(t) and _is_plain(given)):
-            return f"the step's part of {name} is {given}"
+            return f"the slice of {name} in an iteration is {given}"
         assert isinstance(t, TensorType)
         assert isinstance(given, TensorType)
         if t.dims[1:] != given.dims:
-            return f"a part of {name} is {t} without its first axis, the body takes {given}"
+            return f"a slice of {name} is {t} without its first axis, but the body expects {given}"
         slices.append(Slices(name, given, bool(entry(node, "scan_input_directions", k))))
     lengths = {graph.types[s].dims[0] for s in scanned}  # type: ignore[union-attr]
     if len(lengths) != 1:
-        return "what is scanned differs in length"
+        return "the scanned operands differ in length"
     return LoopForm(lengths.pop(), "", False, False, states, tuple(slices), pieces)
 
 
@@ -174,13 +174,13 @@ def _states(
     found: list[State] = []
     for k, start in enumerate(starts):
         if not start:
-            return "a state has no value to start with"
+            return "a state has no initial value"
         t = graph.types[start]
         given = body.inputs[first + k].type
         result = body.results[first_result + k].value
         made = body.types.get(result, graph.types.get(result))
         if not (t == given == made and _is_plain(t)):
-            return f"the state that starts as {start}: {t} becomes {made} in a step"
+            return f"the state with initial value {start}: {t} becomes {made} in an iteration"
         assert isinstance(t, TensorType)
         output = node.outputs[k] if k < len(node.outputs) else ""
         found.append(State(start, output, t))
@@ -195,7 +195,7 @@ def _pieces(
         output = node.outputs[first_output + k] if first_output + k < len(node.outputs) else ""
         t = body.types.get(r.value, graph.types.get(r.value))
         if not _is_plain(t):
-            return f"a step gives {t} for {output or r.name}"
+            return f"an iteration returns {t} for {output or r.name}"
         assert isinstance(t, TensorType)
         found.append(Slices(output, t, bool(entry(node, "scan_output_directions", k))))
     return tuple(found)
@@ -227,5 +227,5 @@ def _unfit_branches(node: Node, graph: Graph) -> str:
             if output and not (made == t and _is_plain(t)):
                 return f"{output} is {t}, but {made} in one branch"
             if not _is_plain(made):
-                return f"a branch gives {made}"
+                return f"a branch returns {made}"
     return ""

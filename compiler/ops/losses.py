@@ -21,7 +21,7 @@ from compiler.ops.softmax import log_softmax
 
 @op(kind="reduction")
 def take_class(scores: Tensor, classes: Tensor) -> TensorType:
-    """Gather the score of each place's class; 0 for an invalid class.
+    """Gather the score of the class at each position; 0 for an invalid class.
 
     Shapes: scores [N, C, ...], classes [N, ...] of integers; axes of scores other than C may have
     size 1 and then broadcast.
@@ -98,7 +98,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @take_class.onnx("SoftmaxCrossEntropyLoss")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the log softmax over the classes, and its loss."""
+    """Import SoftmaxCrossEntropyLoss as a log softmax over the classes, followed by the loss."""
     x, classes = n.operand(0), n.operand(1)
     assert x is not None
     assert classes is not None
@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """Compute the loss of each place, weighted by class, and reduce by `reduction`."""
+    """Compute the loss at each position, weighted by class, and reduce it by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:
@@ -139,7 +139,7 @@ def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
 
 
 def _weights(n: OnnxCall, x: Tensor, classes: Tensor) -> Operand:
-    """Return the weight of each place; None for equal weights."""
+    """Return the weight of each position; None for equal weights."""
     given, ignored = n.operand(2), n.attr("ignore_index")
     dtype = x.dtype.numpy
     weight: Operand = None

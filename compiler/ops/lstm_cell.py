@@ -30,7 +30,7 @@ def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorT
     """
     require_elements("lstm_cell", "float", gates, c)
     known = sorted(order) == sorted("ifgo")
-    require(known, "E-OP-ATTRIBUTE", f"order: the letters i, f, g, o once each, got {order!r}")
+    require(known, "E-OP-ATTRIBUTE", f"order needs the letters i, f, g, o once each, got {order!r}")
     fits = gates.rank == c.rank >= 1
     for axis, (n, size) in enumerate(zip(gates.shape, c.shape, strict=False)):
         needed = size * 4 if axis == c.rank - 1 else size

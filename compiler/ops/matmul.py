@@ -39,8 +39,8 @@ def matmul(
     """Multiply matrices: out[..., m, n] is the sum over k of a[..., m, k] * b[..., k, n].
 
     A transpose flag exchanges the last two axes of its operand; it has no effect on a vector.
-    Shapes: axes before the last two are batches and broadcast; a vector is a row on the left, a
-    column on the right, and its axis is missing from the result.
+    Shapes: axes before the last two are batches and broadcast; a vector is a row on the left and a
+    column on the right, and its axis is removed from the result.
     Errors: E-OP-SHAPE when the inner sizes differ, E-OP-DTYPE when the element types do.
     Source: ONNX MatMul-13, numpy.matmul.
     """
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("Gemm")
 def _(n: OnnxCall) -> Operand:
-    """Import Gemm: alpha*a*b + beta*c, without parts that have no effect."""
+    """Import Gemm: alpha*a*b + beta*c, without terms and factors that have no effect."""
     a, b, c = n.operand(0), n.operand(1), n.operand(2)
     assert a is not None
     made = matmul(
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.export
 def _(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Operand | None:
-    """Export two matrices with transposes as Gemm; transpose others first."""
+    """Export two matrices with transposes as Gemm; transpose operands of other ranks first."""
     if not (transpose_a or transpose_b):
         return standard("MatMul", a, b)
     if a.type.shape is None or b.type.shape is None:

@@ -45,8 +45,8 @@ def max_pool_places(
 ) -> tuple[TensorType, TensorType]:
     """The largest element of each window, and its row-major index in x.
 
-    Of equal elements, the first in row-major order. With `column_major`, the first spatial axis of
-    an index varies fastest.
+    Of equal elements, the first in row-major order is selected. With `column_major`, the first
+    spatial axis of an index varies fastest.
     Shapes: both results as for max_pool.
     Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22 with its second output.

@@ -10,12 +10,12 @@ from compiler.ops.reduce import reduce_mean
 from compiler.ops.requirements import normal_axes
 
 EPSILON = 1e-9
-"""The epsilon that the standard's function body adds to the deviation."""
+"""The epsilon that the standard's function body adds to the standard deviation."""
 
 
 @reduce_mean.onnx("MeanVarianceNormalization")
 def _(n: OnnxCall) -> Operand | None:
-    """(x - mean) / sqrt(mean of (x - mean)^2), as the standard's text has it.
+    """Import as (x - mean) / sqrt(mean of (x - mean)^2), as in the standard's text.
 
     Its function body computes the variance as E[x^2] - E[x]^2, which cancels completely in f32 for
     a mean of 10,000.

@@ -18,11 +18,11 @@ from compiler.ops.declared import declared_for
 from compiler.ops.foreign import as_array, evaluate_foreign
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
-"""Operators whose references return views of one element, or whose memory is counted elsewhere."""
+"""Operators whose references return views of one element, or whose regions count the memory."""
 
 
 TEXT_COPIES = 8
-"""The assumed memory of an operator on strings, in multiples of its operands."""
+"""The assumed memory of an operator on strings, as a multiple of its operands' memory."""
 
 
 def evaluate_graph(
@@ -62,7 +62,7 @@ def evaluate_node(
 ) -> tuple[Any, ...]:
     """Evaluate one node for these operands (None if omitted).
 
-    `run` runs the regions of control flow, by default by reference.
+    `run` runs the regions of control flow, by default with the references.
     Errors: E-RUN-OPERATOR, E-RUN-MEMORY, at the node.
     """
     where = Where(node=node.name)
@@ -76,7 +76,7 @@ def evaluate_node(
         raise CompileError("E-RUN-MEMORY", f"{node.op} needs more memory", where=where) from e
     except RecursionError:
         raise
-    except Exception as e:  # the operands are the user's: a reference may refuse them in any way
+    except Exception as e:  # the operands come from the user: a reference may raise any exception
         reason = f"{type(e).__name__}: {e}"[:300]
         raise CompileError("E-RUN-OPERATOR", f"{node.op}: {reason}", where=where) from e
 
@@ -120,7 +120,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
     check_bytes(TEXT_COPIES * texts, f"{node.op} on {texts:,} characters", "E-RUN-MEMORY")
     if node.op not in WITHOUT_MEMORY:
         needed = sum(t.nbytes for t in results if _is_known(t) and isinstance(t, TensorType))
-        check_bytes(needed, f"what {node.op} gives", "E-RUN-MEMORY")
+        check_bytes(needed, f"the result of {node.op}", "E-RUN-MEMORY")
     if operator is None or operator.cost_fn is None or not all(map(_is_known, results)):
         return
     if has_deadline() and all(t is None or _is_known(t) for t in types):
@@ -129,7 +129,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
 
 
 def _text_bytes(value: Any) -> int:
-    """Return the characters of an array of strings, whose lengths are not part of types."""
+    """Return the number of characters in an array of strings, which its type does not contain."""
     if not isinstance(value, np.ndarray) or value.dtype != np.object_:
         return 0
     return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))
@@ -138,7 +138,7 @@ def _text_bytes(value: Any) -> int:
 def _types_now(
     node: Node, types: Sequence[Type | None], operands: Sequence[Any]
 ) -> tuple[Type, ...]:
-    """Infer the result types for these operands; use the recorded ones if the rule fails."""
+    """Infer the result types for these operands; use the recorded types if the rule fails."""
     few = [isinstance(v, np.ndarray) and v.size <= KNOWN_LIMIT for v in operands]
     known = [v if is_few else None for v, is_few in zip(operands, few, strict=True)]
     try:

@@ -1,4 +1,4 @@
-"""Mel filters, which sum the bins of a spectrum to perceptual bands."""
+"""Mel filters, which sum the bins of a spectrum into perceptual bands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from compiler.ir.types import DType
 from compiler.ops.reshape import identity
 
 LARGEST = 1 << 24
-"""The most elements of a stored matrix."""
+"""The maximum number of elements of a stored matrix."""
 
 
 def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
-    """Return the matrix [bins, bands] of triangular filters from the centres of adjacent bands.
+    """Return the matrix [bins, bands] of triangular filters between the centres of adjacent bands.
 
     Units: `rate`, `low` and `high` in hertz; `length` of the transform in samples.
     Source: ONNX MelWeightMatrix-17, including its steps between bands.

@@ -97,7 +97,7 @@ def _mask(mask: Tensor | None, n: OnnxCall, k: Operand, batch: Any, dtype: DType
 
 
 def _finished(n: OnnxCall, parts: _Parts, n_heads: int, mask: Any, bias: Tensor | None) -> Operand:
-    """Compute attention over the parts, as rows."""
+    """Compute attention over the queries, keys and values; return it as rows."""
     made = attended(
         parts.q,
         parts.k,
@@ -110,7 +110,7 @@ def _finished(n: OnnxCall, parts: _Parts, n_heads: int, mask: Any, bias: Tensor 
     return as_rows(made, n_heads * parts.value_head)
 
 
-# Attention: projection inside
+# Attention with its own projection
 
 
 @matmul.onnx("com.microsoft:Attention")
@@ -162,13 +162,13 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """Append new keys or values to those of the past, which share one tensor."""
+    """Append new keys or values to past keys or values, which share one tensor."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)
 
 
-# Attention on queries, keys and values that are given
+# Attention on separate queries, keys and values
 
 
 @matmul.onnx("com.microsoft:MultiHeadAttention")
@@ -232,7 +232,7 @@ def _plus(x: Tensor, bias: Operand) -> Operand:
 
 
 def _packed(x: Tensor, index: int) -> Operand:
-    """Extract one of the tensors packed as [batch, places, heads, which, size]."""
+    """Extract one of the tensors packed as [batch, positions, heads, tensors, size]."""
     taken = squeeze(part(x, 3, index, index + 1), axes=(3,))
     return transpose(taken, perm=(0, 2, 1, 3)).out(0)
 
@@ -279,7 +279,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _is_plain_group(n: OnnxCall, query: Tensor) -> bool:
-    """Whether a node uses only supported features."""
+    """Return whether a node uses only supported features."""
     special = (
         n.attr("smooth_softmax", -1) == 1
         or n.attr("sliding_window_cache", 0)
@@ -311,10 +311,10 @@ def _heads_of_groups(n: OnnxCall, heads: int, few: int, head: int) -> tuple[Oper
 
 
 def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
-    """Rotate heads by the angles of their positions after the past."""
+    """Rotate heads by the angles of their positions, which follow the past."""
     cos, sin, given = n.operand(7), n.operand(8), n.operand(9)
     half = _static(cos, 1)
-    assert half is not None, "a table of angles has a known width"
+    assert half is not None, "the table of angles has a known width"
     if given is not None:
         positions: Operand = given
     else:
@@ -326,7 +326,7 @@ def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
 
 
 def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand) -> Operand:
-    """Write new keys to a cache of `count` keys or of its capacity."""
+    """Write new keys to the cache, which is first extended to `count` keys if it is shorter."""
     if past is None:
         return once(new)
     more = max_(sub(count, length(past, 2)), np.asarray(0, np.int64))

@@ -1,4 +1,4 @@
-"""Normalisations of ONNX Runtime, with preceding sums or in other layouts.
+"""Normalisations of ONNX Runtime, with preceding additions or in other layouts.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -47,7 +47,7 @@ def _as(t: Tensor, dtype: DType) -> Operand:
 
 
 def _inverse_root(squares: Operand, axes: tuple[int, ...], epsilon: float, dtype: DType) -> Operand:
-    """1 over the root of a mean of squares."""
+    """Return 1 / sqrt(mean of squares + epsilon)."""
     mean = reduce_mean(squares, axes=axes, keepdims=True)
     return reciprocal(sqrt(add(mean, np.asarray(epsilon, dtype.numpy))))
 
@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import the same without the mean: divided by the root mean square."""
+    """Import as the RMS-normalised sum of input, skip and bias, its statistics, and the sum."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:

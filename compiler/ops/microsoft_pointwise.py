@@ -1,4 +1,4 @@
-"""Pointwise operators of ONNX Runtime, most of them fusions of two or three of ONNX's.
+"""Pointwise operators of ONNX Runtime; most are fusions of two or three ONNX operators.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -48,7 +48,7 @@ def _(n: OnnxCall) -> Operand:
 
 @gelu.onnx("com.microsoft:BiasSplitGelu")
 def _(n: OnnxCall) -> Operand | None:
-    """The first half of the last axis times the gelu of the second."""
+    """Import as the first half of the last axis times the gelu of the second half."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None or not isinstance(x.shape[-1], int):
@@ -66,7 +66,7 @@ def _(n: OnnxCall) -> Operand:
 
 @add.onnx("com.microsoft:BiasDropout")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import for inference: nothing is dropped, and the mask is all true."""
+    """Import for inference: no element is dropped, and the mask is all true."""
     x, training = n.operand(0), n.operand(4)
     if training is not None and (training.value is None or bool(training.known.any())):
         return None
@@ -109,7 +109,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @range_.onnx("com.microsoft:Range")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """An omitted step is 1."""
+    """Import Range; an omitted step is 1."""
     start, limit, step = n.operand(0), n.operand(1), n.operand(2)
     assert start is not None
     one = np.asarray(1, start.dtype.numpy)
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @pad.onnx("com.microsoft:Pad")
 def _(n: OnnxCall) -> Operand | None:
-    """The pads may be a matrix of one row."""
+    """Import Pad, whose pads may be a matrix of one row."""
     pads = n.operand(1)
     assert pads is not None
     if pads.value is None:

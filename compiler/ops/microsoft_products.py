@@ -45,7 +45,7 @@ def _at(parameters: Parameters, position: int, default: float) -> float:
 
 
 def activated(made: Operand, name: str, parameters: Parameters, dtype: DType) -> Operand | None:
-    """Apply an activation; None for an unknown one."""
+    """Apply an activation; return None for an unknown activation."""
     if made is None or name not in ACTIVATIONS:
         return None
     return ACTIVATIONS[name](made, parameters, dtype)
@@ -101,7 +101,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _letters(n: OnnxCall) -> list[float]:
-    """Return the parameters of an activation in separate attributes."""
+    """Return the parameters of an activation, which are separate attributes."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return [float(n.attr(k)) for k in names if n.attr(k) is not None]
 
@@ -124,7 +124,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("com.microsoft:CDist")
 def _(n: OnnxCall) -> Operand | None:
-    """Import distances between rows by squared differences, which are exact for near rows."""
+    """Import CDist by squared differences, which are accurate for nearly equal rows."""
     metric = n.attr("metric", "sqeuclidean")
     if metric not in ("sqeuclidean", "euclidean"):
         return None
@@ -138,7 +138,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @conv.onnx("com.microsoft:FusedConv")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a convolution with a sum and an activation."""
+    """Import a convolution with an addition and an activation."""
     x, other = n.operand(0), n.operand(3)
     assert x is not None
     made = as_standard(n, "Conv", 11, n_operands=3)

@@ -25,7 +25,7 @@ from compiler.ops.reshape import unsqueeze
 def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorType:
     """Look up the value of the key equal to each element of x, else the default.
 
-    The keys are sorted, NaN last; of equal keys, the first counts. The lookup is a binary search.
+    The keys are sorted, NaN last; of equal keys, the first is found. The lookup is a binary search.
     Elements may be strings, for which no code is generated.
     Shapes: keys and values [n], the default is a scalar; the result has the shape of x.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
@@ -35,7 +35,7 @@ def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorT
         require(
             a.dtype is b.dtype,
             "E-OP-DTYPE",
-            f"look_up cannot take {a.dtype} for {b.dtype}",
+            f"look_up cannot match {a.dtype} with {b.dtype}",
         )
     require_rank("look_up", keys, [1], "keys")
     require_rank("look_up", values, [1], "values")
@@ -111,7 +111,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def _table(x: Tensor, keys: Array, values: Array, default: Array) -> Operand:
-    require(len(keys) == len(values), "E-OP-ATTRIBUTE", "keys and values differ in number")
+    require(len(keys) == len(values), "E-OP-ATTRIBUTE", "the numbers of keys and values differ")
     order = np.argsort(keys, kind="stable")
     return look_up(x, keys[order], values[order], default)
 
@@ -216,13 +216,13 @@ def _(n: OnnxCall) -> Operand | None:
     else:
         categories = np.array(n.attr("cats_int64s") or (), np.int64)
         made = x if x.dtype is DType.i64 else cast(x, to=DType.i64)
-    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"{x.type} has no categories here")
+    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"{x.type} has no categories in this node")
     return cast(equal(unsqueeze(made, axes=(x.rank,)), categories), to=DType.f32)
 
 
 @concat.onnx("ai.onnx.ml:FeatureVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a concatenation of features as f32, each cropped to its stated width."""
+    """Import a concatenation of features as f32, each cropped to its declared width."""
     sizes = n.attr("inputdimensions") or ()
     parts: list[Operand] = []
     for k, x in enumerate(n.operands):

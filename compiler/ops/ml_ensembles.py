@@ -1,6 +1,6 @@
 """The outputs of ONNX's tree ensembles from tree scores: targets, or labels and probabilities.
 
-For two classes, where ONNX is silent, the results follow ONNX Runtime.
+For two classes, which ONNX does not specify, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _(n: OnnxCall) -> Operand | None:
     if len(base) == n_targets:
         made = add(scores, base)
         if not all(map(tables.always, range(n_targets))):
-            # As in ONNX Runtime: a target without weights in any leaf has no base value either.
+            # As in ONNX Runtime, a target without weights in any leaf has no base value, either.
             hit = tables.hits(rows_of(x, dtype), n_targets)
             made = where(hit, made, np.asarray(0, dtype.numpy))
     return as_f32(transformed(made, n_targets, n.attr("post_transform", "NONE")), dtype)
@@ -98,7 +98,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 Hit = Operand | bool
-"""The rows with scores of a class: all, none, or those where a bool column is true."""
+"""The rows with scores of a class: all, none, or the rows where a bool column is true."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Convert three or more classes: the largest score wins, among classes with a score."""
+        """Convert three or more classes: the label is the class of the largest existing score."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:
@@ -124,7 +124,7 @@ class _Votes:
         return self.labels.best(judged), transformed(scores, count, self.transform)
 
     def few(self) -> tuple[Operand, Operand]:
-        """Convert two classes, possibly with one column of scores, or a single class."""
+        """Convert a single class, or two classes, possibly with only one column of scores."""
         if len(self.labels.values) == 1:
             score = _plus(self.tables.scores(self.x, 1), self.base[:1])
             above = greater(squeeze(score, axes=(1,)), self._number(0))
@@ -132,7 +132,7 @@ class _Votes:
         require(
             len(self.base) <= 2,
             "E-OP-ATTRIBUTE",
-            "two classes take two base values at most",
+            "two classes have at most two base values",
         )
         scores = self.tables.scores(self.x, 2)
         hit0, hit1 = self._hits()
@@ -152,7 +152,7 @@ class _Votes:
         return self._label(squeeze(decisive, axes=(1,))), made
 
     def _hits(self) -> tuple[Hit, Hit]:
-        """Return the rows with a score of the first class, and of the second."""
+        """Return, for each of the two classes, the rows with a score of the class."""
         always = [self.tables.always(c) for c in (0, 1)]
         never = [not np.any(self.tables.targets == c) for c in (0, 1)]
         if all(a or n for a, n in zip(always, never, strict=True)):
@@ -162,7 +162,7 @@ class _Votes:
 
     @property
     def _is_one_sided(self) -> bool:
-        """Whether all weights are of one of two classes."""
+        """Whether all weights belong to one of the two classes."""
         return len(np.unique(self.tables.targets[self.tables.targets >= 0])) == 1
 
     @property
@@ -170,12 +170,12 @@ class _Votes:
         return bool(np.all(self.tables.weights >= 0))
 
     def _shared(self, score: Operand) -> Operand:
-        """Compute both columns from the only one with scores."""
+        """Compute both columns from the only column with scores."""
         complement = self._is_one_sided and self._is_positive
         return with_opposite(score, self.transform, complement=complement)
 
     def _label(self, score: Operand) -> Operand:
-        """Return the label by the deciding score."""
+        """Return the label that the decisive score determines."""
         limit = 0.5 if self._is_one_sided and self._is_positive else 0
         above = greater(score, self._number(limit))
         if self._is_one_sided or self.labels.are_words:

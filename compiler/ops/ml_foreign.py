@@ -1,6 +1,6 @@
 """Foreign operators of ai.onnx.ml: on maps, or on operands of unknown rank.
 
-onnx.reference lacks maps of labels, and differs from ONNX Runtime for classifiers.
+onnx.reference lacks maps of labels, and its classifiers differ from ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
     """Evaluate a node by its operator's declaration, for known operands."""
-    from compiler.ops.meaning import evaluate_graph  # which imports this file
+    from compiler.ops.meaning import evaluate_graph  # it imports this file
 
     if not all(v is None or isinstance(v, np.ndarray) for v in values):
         return None
@@ -65,7 +65,7 @@ Attributes = Mapping[str, Any]
 
 
 def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
-    """Make a map from labels to scores for each row."""
+    """Create a map from labels to scores for each row."""
     labels = attrs.get("classlabels_strings") or attrs.get("classlabels_int64s") or ()
     scores = np.atleast_2d(x)
     require(
@@ -73,12 +73,12 @@ def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
         "E-OP-SHAPE",
         f"ZipMap has {len(labels)} labels for scores of shape {list(x.shape)}",
     )
-    # Without a Python loop over rows, which would dominate a small forest.
+    # No Python loop over rows: it would dominate the time of a small forest.
     return list(map(dict, map(zip, repeat(labels), scores.tolist())))
 
 
 def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
-    """Return the values of a map in vocabulary order; missing ones are 0 or empty."""
+    """Return the values of a map in vocabulary order; missing values are 0 or empty."""
     vocabulary = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
     dtype = t.dtype.numpy if isinstance(t, TensorType) else np.dtype(np.float32)
     nothing = "" if dtype == np.object_ else 0
@@ -94,7 +94,9 @@ def _cast_map(x: Mapping[int, Any], attrs: Attributes, _: Type) -> Array:
         found = [convert(x[key]) for key in sorted(x)]
     else:
         count = int(attrs.get("max_map", 1))
-        require(0 < count < 2**24, "E-OP-ATTRIBUTE", f"a map cannot fill {count} places")
+        require(
+            0 < count < 2**24, "E-OP-ATTRIBUTE", f"max_map must be from 1 to 2**24 - 1, got {count}"
+        )
         found = [convert(x[key]) if key in x else nothing for key in range(count)]
     return np.array([found], dtype)
 

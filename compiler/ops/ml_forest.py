@@ -20,13 +20,13 @@ from compiler.ir.types import DType, TensorType
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
 
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
-"""The relations of a number to a threshold; unordered means NaN on one side."""
+"""The relations of a number to a threshold; unordered means that one of them is NaN."""
 
 AGGREGATES = ("sum", "min", "max")
 
 
 ROWS_AT_ONCE = 64
-"""The rows that descend a tree together: their steps are independent."""
+"""The number of rows that descend a tree together, since their steps are independent."""
 
 
 @op(kind="opaque", exact=False)
@@ -46,12 +46,12 @@ def forest(
 ) -> TensorType:
     """Evaluate a decision forest: descend every tree with every row of x, and aggregate the leaves.
 
-    nodes[k] is a feature and two branches. x[n, feature] is compared with thresholds[k]; the first
-    branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in relations[k],
-    else the second. Negative branches are leaves: -1 is the first. For every j, a leaf adds
-    weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum; target -1
-    is none. A target without weights in the reached leaves is `absent`. Tree t has at most
-    depths[t] steps.
+    nodes[k] lists a feature and two branches. x[n, feature] is compared with thresholds[k]; the
+    first branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in
+    relations[k], else the second. Negative branches are leaves; -1 is leaf 0. For every j, a leaf
+    adds weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum. A
+    target of -1 means no target. A target without weights in the reached leaves has the value
+    `absent`. Tree t has at most depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
     and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -125,7 +125,7 @@ def _(
 
 @forest.cost
 def _(x: TensorType, *tables: TensorType, out: TensorType, **_: Any) -> Cost:
-    """Four operations per step, for nodes evenly distributed over steps and trees."""
+    """Count four operations per step; nodes are assumed evenly distributed over steps and trees."""
     n_nodes, n_trees = tables[1].n_elements, tables[3].n_elements
     steps = (n_nodes // max(n_trees, 1) + 1).bit_length()
     added = tables[5].static_shape[1]
@@ -149,7 +149,7 @@ def _(
     aggregate: str,
     absent: float,
 ) -> None:
-    """Blocks of rows descend the trees in order; each step advances all rows of a block."""
+    """Lower by blocks of rows: each block descends the trees in order, all rows by one step."""
     n_rows, n_trees = out.shape[0], roots.shape[0]
     at = k.temporary((ROWS_AT_ONCE,), DType.i32, "at")
     hits = k.temporary((ROWS_AT_ONCE, n_targets), DType.bool, "hits")
@@ -192,7 +192,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Whether the relation of two numbers is allowed."""
+    """Return whether the relation of two numbers is allowed."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),
@@ -212,7 +212,7 @@ def _table(*numbers: int) -> Array:
 
 @forest.samples
 def _() -> Iterator[tuple[Any, ...]]:
-    """Two trees over three features: one of depth three, and a single leaf."""
+    """Yield two trees over three features: a tree of depth three, and a single leaf."""
     nodes = [
         np.stack([_table(2, 0, 1, 2), _table(1, -1, 3, -4), _table(2, -2, -3, -5)], axis=1),
         np.array([0.25, -0.5, 0.75, 0.0], np.float32),

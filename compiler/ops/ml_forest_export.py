@@ -1,4 +1,4 @@
-"""The export of forests: one TreeEnsemble if it can express them, else step by step."""
+"""The export of forests: one TreeEnsemble if it can express the forest, else step by step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AGGREGATES = {"sum": 1, "min": 2, "max": 3}
 _REDUCTIONS = {"sum": "add", "min": "min", "max": "max"}
 
 DEEPEST = 64
-"""The most steps of a tree exported step by step."""
+"""The maximum depth of a tree that is exported step by step."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def _(
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
-    """Whether TreeEnsemble can express the comparisons, and every leaf has its targets.
+    """Return whether TreeEnsemble can express the comparisons, and every leaf has its targets.
 
-    TreeEnsemble's "not equal" holds for NaN too. For sums, a leaf without targets may add 0.
+    TreeEnsemble's "not equal" is also true for NaN. For sums, a leaf without targets may add 0.
     """
     aimed = aggregate == "sum" or t.targets.min(initial=0) >= 0
     inside = t.targets.max(initial=0) < n_targets
@@ -92,7 +92,7 @@ def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
 
 
 def _is_tree(t: _Tables) -> bool:
-    """Whether every node is in its table and has exactly one parent."""
+    """Return whether every node is in its table and has exactly one parent."""
     branches = t.nodes[:, 1:].reshape(-1)
     inner = np.concatenate([branches[branches >= 0], t.roots[t.roots >= 0]])
     leaves = -1 - branches[branches < 0]
@@ -105,7 +105,7 @@ def _is_tree(t: _Tables) -> bool:
 
 
 def _without_bare_leaves(t: _Tables) -> _Tables:
-    """Add an arbitrary node above each leaf that is a whole tree."""
+    """Add an arbitrary node above each leaf that is the only node of its tree."""
     bare = t.roots < 0
     leaves = t.roots[bare]
     rows = np.stack([np.zeros_like(leaves), leaves, leaves], axis=1)
@@ -201,7 +201,7 @@ def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
 def _combined(
     x: Tensor, leaves: Operand, t: _Tables, n_targets: int, aggregate: str, absent: float
 ) -> Operand:
-    """Aggregate the weights of leaves by target; a dropped column takes those without one."""
+    """Aggregate the weights of leaves by target; a dropped column gets weights without a target."""
     number = x.dtype.numpy.type
     found = (t.targets >= 0) & (t.targets < n_targets)
     targets = np.where(found, t.targets, n_targets).astype(np.int64)

@@ -25,7 +25,7 @@ from compiler.ops.reshape import squeeze
 
 
 def affine(x: Operand, coefficients: Array, intercepts: Array, n_targets: int) -> Operand:
-    """x times the coefficients of each target, plus its intercept if there are intercepts.
+    """Return x times the coefficients of each target, plus its intercept if there are intercepts.
 
     Errors: E-OP-ATTRIBUTE when the coefficients do not divide into targets.
     """
@@ -33,7 +33,7 @@ def affine(x: Operand, coefficients: Array, intercepts: Array, n_targets: int) -
     require(
         bool(fits),
         "E-OP-ATTRIBUTE",
-        f"{coefficients.size} coefficients are none for {n_targets} targets",
+        f"{coefficients.size} coefficients do not divide into {n_targets} targets",
     )
     weights = np.ascontiguousarray(coefficients.reshape(n_targets, -1).T)
     made = matmul(x, weights)
@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul.onnx("ai.onnx.ml:LinearClassifier")
 def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
-    """A single row of coefficients may score two classes: it is the score of the second."""
+    """Import LinearClassifier: one row of coefficients may score the second of two classes."""
     x = n.operand(0)
     if x is None or not has_rows(x):
         return None
@@ -108,12 +108,12 @@ def _(n: OnnxCall) -> Operand | None:
 
 @div.onnx("ai.onnx.ml:Normalizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Normalizer: each row divided by its max, L1 or L2 norm, unless that is 0."""
+    """Import Normalizer: divide each row by its max, L1 or L2 norm, unless the norm is 0."""
     x = n.operand(0)
     norm = n.attr("norm", "MAX")
     if x is None or not has_rows(x):
         return None
-    require(norm in ("MAX", "L1", "L2"), "E-OP-ATTRIBUTE", f"there is no norm {norm!r:.40}")
+    require(norm in ("MAX", "L1", "L2"), "E-OP-ATTRIBUTE", f"unknown norm {norm!r:.40}")
     rows = rows_of(x, DType.f32)
     if norm == "MAX":
         size: Operand = reduce_max(rows, axes=(1,))

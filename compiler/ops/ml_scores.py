@@ -1,7 +1,7 @@
 """Post-processing of classifier scores: transforms, the second column, labels.
 
-Where ONNX is silent (one column for two classes, ties, transforms of a single column), the results
-follow ONNX Runtime.
+ONNX does not specify one column for two classes, ties, and transforms of a single column. There,
+the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ NEXT_TO_ZERO = 1e-7
 
 
 def like(x: Operand, value: float) -> Array:
-    """Make a number of an operand's element type."""
+    """Return a number in an operand's element type."""
     t = as_tensor(x)
     assert t is not None
     return np.asarray(value, t.dtype.numpy)
@@ -118,14 +118,14 @@ def _softmax_zero(scores: Operand) -> Call:
 
 
 def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
-    """Apply ONNX's post_transform to scores; to a single column, only PROBIT.
+    """Apply ONNX's post_transform to scores; only PROBIT transforms a single column.
 
     Errors: E-OP-ATTRIBUTE for an unknown transform.
     """
     require(
         transform in TRANSFORMS,
         "E-OP-ATTRIBUTE",
-        f"there is no post_transform {transform!r:.40}",
+        f"unknown post_transform {transform!r:.40}",
     )
     if transform == "PROBIT":
         return probit(scores)
@@ -137,10 +137,10 @@ def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
 
 
 def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operand:
-    """Make two columns from the score of the second class.
+    """Compute the scores of two classes from the score of the second class.
 
-    The first is 1 - score with `complement`, else -score. LOGISTIC transforms both columns; PROBIT
-    only the first, and the second is the untransformed score.
+    The first column is 1 - score with `complement`, else -score. LOGISTIC transforms both columns.
+    PROBIT transforms only the first column; the second is the untransformed score.
     """
     if transform == "PROBIT":
         return concat(probit(score), score, axis=1)
@@ -154,7 +154,7 @@ def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operan
 
 @op(kind="reduction")
 def class_of(scores: Tensor, labels: Tensor) -> TensorType:
-    """The label of the largest score in each row, the first of equal ones.
+    """The label of the largest score in each row, the first of equal scores.
 
     NaN is not larger than any score, and no score is larger than a leading NaN.
     Shapes: scores [N, C], labels [C]; the result is [N].
@@ -216,7 +216,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @class_of.export
 def _(scores: Tensor, labels: Tensor) -> Operand | None:
-    """Export with NaN replaced: above all scores if leading, else below."""
+    """Export with each NaN replaced by a number above all scores if leading, else below."""
     n_classes = scores.shape[1] if isinstance(scores.shape[1], int) else labels.shape[0]
     if not isinstance(n_classes, int):
         return None
@@ -259,7 +259,7 @@ class Labels:
         return class_of(scores, self._table())
 
     def second_where(self, holds: Operand) -> Operand:
-        """Select for each row the second of two labels where a condition holds, else the first."""
+        """Select, for each row, the second of two labels if a condition holds, else the first."""
         first, second = (0, 1) if self.are_words else self.values
         chosen = where(holds, np.asarray(second, np.int64), np.asarray(first, np.int64))
         return gather(self._table(), chosen) if self.are_words else chosen
@@ -269,13 +269,13 @@ class Labels:
 
 
 def rows_of(x: Tensor, dtype: DType | None = None) -> Operand:
-    """Reshape x to rows of features (a vector is one row), optionally converted."""
+    """Reshape x to rows of features (a vector is one row), and optionally convert the elements."""
     made: Operand = x if x.rank != 1 else unsqueeze(x, axes=(0,))
     return made if dtype is None or x.dtype is dtype else cast(made, to=dtype)
 
 
 def has_rows(x: Tensor | None) -> bool:
-    """Whether an operand is known to have rank 1 or 2."""
+    """Return whether an operand is known to have rank 1 or 2."""
     return x is not None and x.type.shape is not None and x.rank in (1, 2)
 
 
@@ -283,7 +283,7 @@ def flat(c: Constant, dtype: np.dtype[Any]) -> Array:
     """Return the elements of a tensor attribute, in order. Errors: E-OP-ATTRIBUTE for strings."""
     words = c.type.dtype is DType.string
     fits = words == (dtype == np.object_)
-    require(fits, "E-OP-ATTRIBUTE", f"an attribute of {c.type} stands where {dtype} is needed")
+    require(fits, "E-OP-ATTRIBUTE", f"an attribute is {c.type}, but {dtype} is needed")
     return c.array().reshape(-1).astype(dtype)
 
 

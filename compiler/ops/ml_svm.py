@@ -40,7 +40,7 @@ def n_classes_of(n_pairs: int) -> int:
     require(
         n * (n - 1) // 2 == n_pairs > 0,
         "E-OP-SHAPE",
-        f"{n_pairs} is not a number of pairs n(n-1)/2",
+        f"{n_pairs} is not the number of pairs n(n-1)/2 of any n",
     )
     return n
 
@@ -58,7 +58,9 @@ def couple(pairs: Tensor) -> TensorType:
     dtype = require_elements("couple", "float", pairs)
     require_rank("couple", pairs, [2], "pairs")
     n_pairs = pairs.shape[1]
-    require(isinstance(n_pairs, int), "E-SHAPE-OPEN", "the number of pairs is not known")
+    require(
+        isinstance(n_pairs, int), "E-SHAPE-OPEN", "the number of pairs is unknown at compile time"
+    )
     assert isinstance(n_pairs, int)
     return TensorType(dtype, (pairs.shape[0], n_classes_of(n_pairs)))
 
@@ -97,7 +99,7 @@ def _improved(q: Array) -> Array:
 
 @couple.cost
 def _(pairs: TensorType, *, out: TensorType) -> Cost:
-    """The cost of ten iterations."""
+    """Return the cost of ten iterations."""
     rows, count = out.static_shape
     return traffic([pairs], out, 80 * rows * count * count)
 
@@ -174,7 +176,7 @@ def kernel(n: OnnxCall, x: Operand, vectors: Array) -> Operand:
     require(
         kind in ("LINEAR", "POLY", "RBF", "SIGMOID"),
         "E-OP-ATTRIBUTE",
-        f"there is no kernel {kind!r:.40}",
+        f"unknown kernel {kind!r:.40}",
     )
     if kind == "RBF":
         apart = sub(unsqueeze(x, axes=(1,)), vectors)
@@ -198,7 +200,7 @@ def _vectors(n: OnnxCall, count: int) -> Array:
     require(
         bool(fits),
         "E-OP-ATTRIBUTE",
-        f"{vectors.size} numbers are no {count} support vectors",
+        f"{vectors.size} numbers do not divide into {count} support vectors",
     )
     return vectors.reshape(count, -1)
 
@@ -237,7 +239,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operand]:
-    """Compute one score per class; of two classes, the second wins above a threshold."""
+    """Compute one score per class; of two classes, the second is the label above a threshold."""
     count, coefficients = len(labels.values), numbers(n, "coefficients")
     rho = numbers(n, "rho")
     require(len(rho) > 0, "E-OP-ATTRIBUTE", "a support vector machine needs rho")
@@ -256,7 +258,7 @@ def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operan
 def _by_pairs(
     n: OnnxCall, rows: Operand, labels: Labels, sizes: list[int]
 ) -> tuple[Operand, Operand]:
-    """Compute one score per pair of classes, which votes for one of them."""
+    """Compute one score per pair of classes; each pair votes for one of its classes."""
     count, n_vectors = len(labels.values), sum(sizes)
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     rho, coefficients = numbers(n, "rho"), numbers(n, "coefficients")
@@ -265,7 +267,7 @@ def _by_pairs(
         and len(rho) >= len(pairs)
         and coefficients.size == (count - 1) * n_vectors,
         "E-OP-ATTRIBUTE",
-        f"{coefficients.size} coefficients are none for {n_vectors} vectors of {count} classes",
+        f"{coefficients.size} coefficients do not fit {n_vectors} vectors of {count} classes",
     )
     near = kernel(n, rows, _vectors(n, n_vectors))
     weights = _weights(coefficients.reshape(count - 1, n_vectors), sizes, pairs)
@@ -286,7 +288,7 @@ def _by_pairs(
 
 
 def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]) -> Array:
-    """Return the weight of each vector in each pair: 0 unless it is of one of its classes."""
+    """Return the weight of each vector in each pair: 0 unless the pair contains its class."""
     owner = np.repeat(np.arange(len(sizes)), sizes)
     made = np.zeros((len(owner), len(pairs)), np.float32)
     for p, (i, j) in enumerate(pairs):
@@ -296,7 +298,7 @@ def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]
 
 
 def _votes(scores: Operand, pairs: list[tuple[int, int]], count: int) -> Operand:
-    """Count the votes of each class: the first of a pair wins if its score exceeds 0."""
+    """Count the votes of each class: a pair votes for its first class if its score exceeds 0."""
     first, second = np.zeros((2, len(pairs), count), np.float32)
     for p, (i, j) in enumerate(pairs):
         first[p, i], second[p, j] = 1, 1

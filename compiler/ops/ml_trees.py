@@ -48,7 +48,9 @@ class Tables:
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
         """Aggregate the weights of leaves by target. Errors: E-OP-ATTRIBUTE."""
         inside = self.targets.max(initial=0) < n_targets
-        require(bool(inside), "E-OP-ATTRIBUTE", f"a leaf has another target than the {n_targets}")
+        require(
+            bool(inside), "E-OP-ATTRIBUTE", f"a leaf has a target outside the {n_targets} targets"
+        )
         made = forest(
             x,
             np.stack([self.features, self.yes, self.no], axis=1),
@@ -73,7 +75,7 @@ class Tables:
 
     @cached_property
     def levels(self) -> list[list[Array]]:
-        """Return the nodes and leaves of each tree by depth.
+        """Return the nodes and leaves of each tree, by depth.
 
         Errors: E-OP-ATTRIBUTE for a cycle of nodes.
         """
@@ -84,7 +86,7 @@ class Tables:
                 below = np.concatenate([self.yes[inside], self.no[inside]])
                 levels.append(np.unique(below))
                 is_tree = len(levels) <= len(self.yes) + 1
-                require(is_tree, "E-OP-ATTRIBUTE", "the nodes of a tree make up a circle")
+                require(is_tree, "E-OP-ATTRIBUTE", "the nodes of a tree form a cycle")
             found.append(levels)
         return found
 
@@ -94,7 +96,7 @@ class Tables:
         return greater(ones.scores(x, n_targets, "MAX"), np.asarray(0.5, self.dtype))
 
     def always(self, target: int) -> bool:
-        """Whether every leaf of some tree has a weight for the target."""
+        """Return whether every leaf of some tree has a weight for the target."""
         has = np.any(self.targets == target, axis=1)
         return any(all(has[-1 - at[at < 0]].all() for at in tree) for tree in self.levels)
 
@@ -109,7 +111,7 @@ def _splat_if_equal(table: Array) -> Array:
 
 
 def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
-    """Read the tables of a node, with a prefix of its weight lists. Errors: E-OP-ATTRIBUTE."""
+    """Read the tables of a node; `weights` is the prefix of its lists. Errors: E-OP-ATTRIBUTE."""
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
     modes = np.array(n.attr("nodes_modes") or (), np.object_)
     limits = numbers_of(n, "nodes_values", dtype)
@@ -125,7 +127,7 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
         require(
             mode in MODES or mode == "LEAF",
             "E-OP-ATTRIBUTE",
-            f"no node can be {mode!r:.40}",
+            f"unknown node mode {mode!r:.40}",
         )
     features, true, false = columns
     places = _Places(tree, own)
@@ -169,16 +171,16 @@ class _Places:
         require(
             own.min(initial=0) >= 0 and self._span * (int(tree.max(initial=0)) + 1) < 2**62,
             "E-OP-ATTRIBUTE",
-            "numbers of nodes begin at 0",
+            "the numbers of nodes must begin at 0",
         )
         keys = tree * self._span + own
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
         twice = np.any(self._keys[1:] == self._keys[:-1])
-        require(not twice, "E-OP-ATTRIBUTE", "two nodes of a tree have one number")
+        require(not twice, "E-OP-ATTRIBUTE", "two nodes of a tree have the same number")
 
     def of(self, tree: Array, own: Array) -> Array:
-        """Return the positions of nodes. Errors: E-OP-ATTRIBUTE for a missing one."""
+        """Return the positions of nodes. Errors: E-OP-ATTRIBUTE for a missing node."""
         require(len(tree) == len(own), "E-OP-ATTRIBUTE", "a tree's lists differ in length")
         inside = (own >= 0) & (own < self._span)
         keys = np.where(inside, tree * self._span + own, -1)
@@ -257,7 +259,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
     require(
         bool(np.all((modes >= 0) & (modes <= MEMBER))),
         "E-OP-ATTRIBUTE",
-        "a node has no known mode",
+        "a node has an unknown mode",
     )
     missing = _ints(n, "nodes_missing_value_tracks_true")
     relations = np.array([*MODES.values(), EQUAL], np.int32)[modes]
@@ -284,7 +286,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
 
 
 def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
-    """Expand membership nodes to chains of equality nodes.
+    """Expand membership nodes into chains of equality nodes.
 
     The sets are concatenated, each terminated by NaN.
     """
@@ -297,7 +299,7 @@ def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
     require(
         len(ends) >= len(nodes),
         "E-OP-ATTRIBUTE",
-        "a node that asks for a member has no set",
+        "a membership node has no set",
     )
     for node, end in zip(nodes, ends, strict=False):
         members, at = values[at:end], end + 1

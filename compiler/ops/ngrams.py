@@ -38,9 +38,9 @@ def count_ngrams(
     """Count the occurrences of every n-gram of a list in each row, one column per n-gram.
 
     `pool` lists the n-grams of length 1, then of length 2 and so on; those of length i+1 begin at
-    starts[i]. N-grams of lengths lengths[0] to lengths[1] count, also with up to `most_skipped`
-    elements skipped between neighbours. IDF counts an n-gram at most once; IDF and TFIDF multiply
-    by the weights of the columns.
+    starts[i]. N-grams of lengths lengths[0] to lengths[1] are counted, also with up to
+    `most_skipped` elements skipped between neighbours. IDF counts an n-gram at most once. IDF and
+    TFIDF multiply by the weights of the columns.
     Shapes: x [C] or [B, C], `columns` one number per n-gram, the result [n_columns] or
     [B, n_columns], in f32.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
@@ -48,7 +48,7 @@ def count_ngrams(
     """
     require_elements("count_ngrams", "integer", x)
     require_elements("count_ngrams", "integer", pool)
-    require(x.dtype is pool.dtype, "E-OP-DTYPE", f"numbers {x.dtype} and {pool.dtype} are compared")
+    require(x.dtype is pool.dtype, "E-OP-DTYPE", f"cannot compare {x.dtype} and {pool.dtype}")
     require_rank("count_ngrams", x, [1, 2])
     known = criterion in CRITERIA and most_skipped >= 0 and 1 <= lengths[0] <= lengths[1]
     require(known, "E-OP-ATTRIBUTE", f"{criterion} of {lengths[0]} to {lengths[1]}, {most_skipped}")
@@ -72,7 +72,7 @@ def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
 
 
 def _steps(length: int, lengths: tuple[int, int], most_skipped: int) -> range:
-    """Return the possible distances of neighbours; a single element has none."""
+    """Return the possible distances of neighbours; a single element has no neighbour."""
     if not lengths[0] <= length <= lengths[1]:
         return range(0)
     return range(1, 2 if length == 1 else most_skipped + 2)
@@ -179,7 +179,7 @@ def _count(
 
 @count_ngrams.onnx("TfIdfVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import; lists of strings, and other weights than one per column, stay foreign."""
+    """Import; nodes on strings, or without exactly one weight per column, stay foreign."""
     x, pool = n.operand(0), n.attr("pool_int64s")
     starts, columns = tuple(n.attr("ngram_counts") or ()), tuple(n.attr("ngram_indexes") or ())
     if x is None or x.type.shape is None or not pool or not starts or not columns:

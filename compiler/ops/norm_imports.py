@@ -69,7 +69,7 @@ def _statistics(
 
 @group_norm.onnx("GroupNormalization")
 def _(n: OnnxCall) -> Operand | None:
-    """Before opset 21 scale and bias had one element per group: groups are channels then."""
+    """Before opset 21, scale and bias had one element per group, so groups become channels."""
     x, scale, bias = n.operand(0), n.operand(1), n.operand(2)
     assert x is not None
     if x.type.shape is None:

@@ -46,8 +46,8 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    It is the operator of inference: mean and variance are constants, not statistics of x.
-    Shapes: x [N, C, ...], the others [C].
+    This is batch normalisation for inference: mean and variance are operands, not statistics of x.
+    Shapes: x [N, C, ...], the other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
     require_elements("batch_norm", "float", x, scale, bias, mean, var)
@@ -89,7 +89,7 @@ def _(
 
 @batch_norm.decompose
 def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
-    """Decompose to x * factor + shift, with one element per channel."""
+    """Decompose into x * factor + shift, where each has one element per channel."""
 
     def per_channel(t: Operand) -> Call:
         return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))
@@ -161,7 +161,7 @@ def lrn(
 ) -> TensorType:
     """Divide each element by a power of the sum of squares over `size` adjacent channels.
 
-    out = x / (bias + alpha/size * sum of squares) ** beta, channels outside counting as 0.
+    out = x / (bias + alpha/size * sum of squares) ** beta, where channels outside count as 0.
     Shapes: x [N, C, ...].
     Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13.
     """
@@ -173,7 +173,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """Return the channels before and after each channel, limited to the existing ones."""
+    """Return the number of channels before and after each channel, limited to existing channels."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)

@@ -84,7 +84,7 @@ def _(call: OnnxCall) -> Call:
 
 @one_hot.export
 def _(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Operand:
-    """Export; ONNX does not accept a scalar, which becomes a list of one."""
+    """Export; ONNX does not accept scalar indices, which become a list of one element."""
     if indices.rank:
         return standard("OneHot", indices, depth, values, axis=axis)
     listed = standard("Reshape", indices, np.array([1]))
@@ -106,14 +106,14 @@ def _() -> Iterator[tuple[Any, ...]]:
 def eye_like(x: Tensor, *, diagonal: int = 0, dtype: DType | None = None) -> TensorType:
     """A matrix of the shape of x with ones on a diagonal and zeros elsewhere.
 
-    Shapes: x [R, C]; ones where the column is `diagonal` more than the row.
+    Shapes: x [R, C]; an element is 1 if its column minus its row is `diagonal`.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX EyeLike-22.
     """
     require_rank("eye_like", x, [2])
     made = TensorType(dtype or x.dtype, x.shape)
     known = made.dtype.is_float or made.dtype.is_integer or made.dtype is DType.bool
-    require(known, "E-OP-DTYPE", f"there is no one among elements of type {made.dtype}")
+    require(known, "E-OP-DTYPE", f"the type {made.dtype} has no element 1")
     return made
 
 

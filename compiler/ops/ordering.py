@@ -11,7 +11,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 Before = Callable[[Scalar, Scalar], Scalar]
-"""Whether a value comes before another one."""
+"""Builds the test whether a value precedes another value."""
 
 
 def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
@@ -29,7 +29,7 @@ def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
 
 @dataclass
 class Sorter:
-    """A stable merge sort of keys with numbers, which merges runs of 1, 2, 4... elements.
+    """A stable merge sort of numbered keys, which merges runs of 1, 2, 4... elements.
 
     It has two buffers, between which the passes alternate.
     """
@@ -43,7 +43,7 @@ class Sorter:
 
     @staticmethod
     def of(k: Lowering, r: RoutineBuilder, room: Expr, dtype: DType, before: Before) -> Sorter:
-        """Make a sorter of capacity `room`."""
+        """Create a sorter of capacity `room`."""
         keys = k.temporary((2, room), dtype, "keys")
         numbers = k.temporary((2, room), DType.i64, "numbers")
         return Sorter(k, r, keys, numbers, r.cell(DType.i64, "side"), before)
@@ -101,9 +101,9 @@ class Sorter:
 
 @dataclass
 class Heap:
-    """A binary heap of keys with numbers: the best at the top, or the worst when reversed.
+    """A binary heap of numbered keys: the best key is at the top, or the worst if reversed.
 
-    Of equal keys the one with the lower number is better.
+    Of equal keys, the key with the lower number is better.
     """
 
     k: Lowering
@@ -125,7 +125,7 @@ class Heap:
         *,
         is_reversed: bool = False,
     ) -> Heap:
-        """Make a heap of a given capacity."""
+        """Create a heap of capacity `room`."""
         keys = k.temporary((room,), dtype, "heap")
         numbers = k.temporary((room,), DType.i64, "numbers")
         cells = {name: r.cell(DType.i64, name) for name in ("hole", "child", "goes", "number")}
@@ -172,7 +172,7 @@ class Heap:
         self._sink()
 
     def _sink(self) -> None:
-        """Sift the held element down from the top."""
+        """Sift the new element down from the top."""
         k, r = self.k, self.r
         hole, child, goes = (self.cells[n] for n in ("hole", "child", "goes"))
         r.store(hole, 0)
@@ -211,7 +211,7 @@ class Heap:
         return self._first(first, (self.keys.at(b), self.numbers.at(b)))
 
     def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-        """Whether a key with its number orders before another in the heap."""
+        """Return whether a numbered key precedes another numbered key in the heap."""
         k = self.k
         a, b = (b, a) if self.is_reversed else (a, b)
         (key, number), (other, other_number) = a, b

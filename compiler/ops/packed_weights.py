@@ -1,4 +1,4 @@
-"""Weights packed several to a byte, with one scale per block of inputs."""
+"""Weights of a few bits, packed into bytes, with one scale per block of inputs."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ def unpack_weights(
     """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
 
     The first weight of a byte is in its lowest bits. The default zero point is the middle code,
-    such as 8 for 4 bits. Zero points are packed like weights, or of the type of the scales.
+    such as 8 for 4 bits. Zero points are packed like weights, or have the type of the scales.
     Shapes: w [rows, blocks, block_size * bits / 8], scale [rows, blocks] or in one row, the result
     [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points are
     [rows, ceil(blocks * bits / 8)].
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX Runtime's com.microsoft.MatMulNBits.
     """
-    require(w.dtype is DType.u8, "E-OP-DTYPE", f"packed weights are u8, not {w.dtype}")
-    require(scale.dtype.is_float, "E-OP-DTYPE", f"the scales are floats, not {scale.dtype}")
+    require(w.dtype is DType.u8, "E-OP-DTYPE", f"packed weights must be u8, got {w.dtype}")
+    require(scale.dtype.is_float, "E-OP-DTYPE", f"the scales must be floats, got {scale.dtype}")
     require(bits in WIDTHS, "E-OP-ATTRIBUTE", f"unpack_weights takes 2, 4 or 8 bits, got {bits}")
     fits = block_size > 0 and block_size % 8 == 0
-    require(fits, "E-OP-ATTRIBUTE", f"blocks are multiples of 8 weights, not {block_size}")
+    require(fits, "E-OP-ATTRIBUTE", f"the block size must be a multiple of 8, got {block_size}")
     fits = rows >= 0 and columns >= 0
-    require(fits, "E-OP-ATTRIBUTE", f"rows and columns are not negative, got {rows}, {columns}")
+    require(fits, "E-OP-ATTRIBUTE", f"rows and columns must be at least 0, got {rows}, {columns}")
     blocks = _n_blocks(columns, block_size)
     _require_count("packed weights", w, rows * blocks * block_size * bits // 8)
     _require_count("scales", scale, rows * blocks)
     if zero is not None:
         packed = zero.dtype is DType.u8
         fits = packed or zero.dtype is scale.dtype
-        require(fits, "E-OP-DTYPE", f"zero points are u8 or {scale.dtype}, not {zero.dtype}")
+        require(fits, "E-OP-DTYPE", f"zero points must be u8 or {scale.dtype}, got {zero.dtype}")
         n = rows * -(-blocks * bits // 8) if packed else rows * blocks
         _require_count("zero points", zero, n)
     return TensorType(scale.dtype, (rows, columns))
@@ -193,7 +193,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as shifts and masks that unpack codes, a zero point's subtraction, and a product."""
+    """Export as shifts and masks that unpack codes, a subtraction of zero points, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))

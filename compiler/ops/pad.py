@@ -37,9 +37,10 @@ def pad(
 ) -> TensorType:
     """Pad each axis before and after; negative pads crop elements.
 
-    `constant` adds `value` (default 0), `edge` repeats the outermost element, `reflect`
-    mirrors without repeating it, `wrap` continues from the other side.
-    Shapes: `pads` has all begins, then all ends, for `axes` (default: all axes).
+    Mode `constant` adds `value` (default 0), `edge` repeats the outermost element, `reflect`
+    mirrors the elements without repeating the outermost element, and `wrap` continues from the
+    other side.
+    Shapes: `pads` lists all begins, then all ends, for `axes` (default: all axes).
     Errors: E-OP-SHAPE, also for the repetition of an empty axis, E-OP-ATTRIBUTE for an unknown
     mode, E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Pad-19.
@@ -49,9 +50,11 @@ def pad(
     )
     parameter(pads, "pads")
     if value is not None:
-        require(value.dtype is x.dtype, "E-OP-DTYPE", f"{x.type} padded with a {value.dtype}")
+        require(
+            value.dtype is x.dtype, "E-OP-DTYPE", f"pad cannot pad {x.type} with a {value.dtype}"
+        )
         is_one = not value.type.is_static or value.type.n_elements == 1
-        require(is_one, "E-OP-SHAPE", f"pad takes one number to pad with, got {value.type}")
+        require(is_one, "E-OP-SHAPE", f"the pad value must be one number, got {value.type}")
     deciders = [x, pads, *([axes] if axes else [])]
     if axes is not None and (axes.value is None or axes.value.dtype == np.object_):
         return TensorType(x.dtype, open_dims(x.rank, *deciders))
@@ -71,15 +74,15 @@ def pad(
         shape[axis] = shape[axis] + sizes[i] + sizes[i + len(at)]
         size = shape[axis]
         fits = not isinstance(size, int) or size >= 0
-        require(fits, "E-OP-SHAPE", f"pads {list(map(str, sizes))} cut more than {x.type} has")
+        require(fits, "E-OP-SHAPE", f"pads {list(map(str, sizes))} crop more than {x.type} has")
         _require_source(x.shape[axis], size, axis, mode)
     return TensorType(x.dtype, tuple(shape))
 
 
 def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
-    """Check that an axis of `n`, padded to `size`, has elements to repeat."""
+    """Check that an axis of size `n` has elements to repeat, if it is padded to `size`."""
     is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
-    require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has nothing to continue it with")
+    require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has no element to repeat")
 
 
 def _padded_axes(rank: int, axes: Array | None) -> tuple[int, ...]:
@@ -87,7 +90,7 @@ def _padded_axes(rank: int, axes: Array | None) -> tuple[int, ...]:
 
 
 def _borders(rank: int, pads: Array, axes: Array | None) -> list[tuple[int, int]]:
-    """Elements added before and after each axis."""
+    """Return the numbers of elements added before and after each axis."""
     at = _padded_axes(rank, axes)
     borders = [(0, 0)] * rank
     for i, axis in enumerate(at):
@@ -96,7 +99,7 @@ def _borders(rank: int, pads: Array, axes: Array | None) -> list[tuple[int, int]
 
 
 def _source_places(n: int, begin: int, end: int, mode: str) -> Array:
-    """Map each index of the padded axis to one of the axis of n; -1 for the pad value."""
+    """Map each index of the padded axis to an index of the axis of size n; -1 for the pad value."""
     places = np.arange(-begin, n + end)
     if mode == "edge":
         return np.clip(places, 0, n - 1)
@@ -146,8 +149,8 @@ def _(k: Lowering, x: Handle, pads: Handle, *rest: Handle | None, mode: str) -> 
     *optional, out = rest
     assert out is not None
     value, axes = [*optional, None, None][:2]
-    at = None if axes is None else known_value(axes, "which axes are padded")
-    borders = _borders(x.rank, known_value(pads, "how much is padded"), at)
+    at = None if axes is None else known_value(axes, "the list of padded axes")
+    borders = _borders(x.rank, known_value(pads, "the number of padding elements"), at)
     index = k.axes(out.shape)
     places = [
         _place(e, n, begin, mode) if (begin, end) != (0, 0) else e
@@ -166,7 +169,7 @@ def _(k: Lowering, x: Handle, pads: Handle, *rest: Handle | None, mode: str) -> 
 
 
 def _place(e: Expr, n: int, begin: int, mode: str) -> Expr:
-    """Map an index of the padded axis to one of x."""
+    """Map an index of the padded axis to an index of x."""
     place = e - begin
     if mode == "edge":
         return affine.minimum(affine.maximum(place, 0), n - 1)

@@ -1,4 +1,4 @@
-"""The phases of a transposed convolution: result elements that use the same taps."""
+"""The phases of a transposed convolution: sets of result elements that use the same taps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.ir.types import Dim
 Ints = tuple[int, ...]
 
 MOST_PHASES = 16
-"""The most stages of a transposed convolution."""
+"""The maximum number of stages of a transposed convolution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Reached:
 class Phase:
     """The elements first, first + stride, ... of a spatial axis, which use the same taps.
 
-    For element number q, tap number t of the phase is tap `tap + tap_step * t` of the filter and
+    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q, it
     reads element q + source - source_step * t of an axis of `size` elements.
     """
 
@@ -85,8 +85,9 @@ class One:
 class Every:
     """All elements of a spatial axis, with different taps.
 
-    Without dilation, only every stride-th tap contributes to an element, starting at its remainder:
-    the index runs over these taps. With both, it runs over all taps and tests them.
+    Without dilation, only every stride-th tap contributes to an element, starting at the remainder
+    of its index. The tap index then runs over these taps. With stride and dilation, it runs over
+    all taps and tests them.
     """
 
     size: Expr
@@ -163,5 +164,5 @@ def parts_of_sides(
 
 
 def _is_one(size: Dim, n: Dim, kernel: int, _stride: int, dilation: int, begin: int) -> bool:
-    """Whether an axis has one element, with a tap for each element of the result."""
+    """Return whether an axis has one element, with a tap for each element of the result."""
     return size == 1 and dilation == 1 and isinstance(n, int) and 0 <= begin <= kernel - n

@@ -1,4 +1,4 @@
-"""Decomposition of scans over any axis, or over a batch, to scans over first axes."""
+"""Decomposition of scans over any axis, or over a batch, into scans over first axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPSET = 9
 
 
 def is_plain_scan(node: Node) -> bool:
-    """Whether a Scan is over first axes only, of one sequence."""
+    """Return whether a Scan is over first axes only, of one sequence."""
     n_states = len(node.inputs) - n_scanned(node)
     axes = [entry(node, "scan_input_axes", k) for k in range(n_scanned(node))]
     axes += [entry(node, "scan_output_axes", k) for k in range(len(node.outputs) - n_states)]
@@ -26,7 +26,7 @@ def is_plain_scan(node: Node) -> bool:
 
 
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """Decompose a Scan to plain scans.
+    """Decompose a Scan into scans over first axes.
 
     Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
     """
@@ -72,7 +72,9 @@ def _from_front(x: Operand, rank: int, axis: int) -> Operand:
 def _batched(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
     """Nest the scan of one sequence in a scan over the batch."""
     if operands[0] is not None:
-        raise CompileError("E-SHAPE-OPEN", "the lengths of the sequences are given by the run")
+        raise CompileError(
+            "E-SHAPE-OPEN", "the lengths of the sequences are known only at run time"
+        )
     given, n = _all(operands[1:]), n_scanned(node)
     batch, length = given[-1].shape[:2]
     rows = [Value(f"row{k}", TensorType(t.dtype, t.shape[1:])) for k, t in enumerate(given)]

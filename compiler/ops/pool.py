@@ -69,7 +69,7 @@ def max_pool(
 ) -> TensorType:
     """The largest element of each window; padding does not count.
 
-    Shapes: x [N, C, spatial...] with one to three spatial axes; pads are all beginnings, then all
+    Shapes: x [N, C, spatial...] with one to three spatial axes; `pads` lists all begins, then all
     ends. With `ceil_mode`, the last window may extend beyond the padded image, but not start there.
     Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22.
@@ -179,7 +179,7 @@ def _count(
     start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
-    # The sum of a window that lies in the padding is 0, so the divisor 1 is correct.
+    # The sum of a window inside the padding is 0, so the divisor 1 is correct.
     return affine.simplify(
         affine.maximum(end - first, 1), {str(place): (0, max(affine.last_of(n_places), 0))}
     )

@@ -1,4 +1,4 @@
-"""The geometry of pooling windows: attributes, then places and taps for known sizes."""
+"""The geometry of pooling windows: attributes, then positions and taps for known sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.ops.window import Window, check_window, output_dims, resolve, wind
 
 @dataclass(frozen=True, slots=True)
 class Pooling:
-    """The geometry of pooling windows by the attributes, before sizes are known."""
+    """The attributes of pooling windows, before sizes are known."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]

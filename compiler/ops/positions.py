@@ -34,7 +34,7 @@ def from_front(k: Lowering, position: Scalar, size: Expr) -> Scalar:
 
 
 def along(indices: Array, axis: int) -> tuple[Any, ...]:
-    """Return numpy's index that applies indices to one axis and keeps the others."""
+    """Return numpy's index that applies indices to one axis and selects the others in full."""
     index: list[Any] = list(np.indices(indices.shape, sparse=True))
     index[axis] = indices
     return tuple(index)

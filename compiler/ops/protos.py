@@ -24,10 +24,10 @@ from compiler.ir.types import (
 )
 
 _OPSETS = 1 << 31
-"""The limit of opset versions, which have 32 bits."""
+"""The maximum opset version, a number of 32 bits."""
 
 DimReader = Callable[[Any, int], Dim]
-"""Reads the size of a dimension message at a position."""
+"""A function that reads the size of a dimension message at a position."""
 
 
 def split_name(op: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def opset_of(node: Node, default: int = 1) -> int:
     """Return the opset version of a foreign node. Errors: E-OP-ATTRIBUTE."""
     opset = node.attrs.get("opset", default)
     if type(opset) is not int or not 0 < opset < _OPSETS:
-        message = f"{node.op} needs opset as a version of operators, got {opset!r:.60}"
+        message = f"{node.op} needs an operator set version as opset, got {opset!r:.60}"
         raise CompileError("E-OP-ATTRIBUTE", message)
     return opset
 
@@ -175,7 +175,7 @@ def to_node_proto(node: Node) -> Any:
 def with_defaults(node: Node, schema: Any) -> Any:
     """Convert a foreign node to a NodeProto with explicit default attributes.
 
-    Some of the package's type rules assume other defaults than their schemas.
+    Some type rules of the onnx package assume defaults that differ from their schemas.
     """
     proto = to_node_proto(node)
     stated = {a.name for a in proto.attribute}
@@ -256,7 +256,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def has_reference(op_type: str, domain: str) -> bool:
-    """Whether onnx.reference implements an operator without a schema in the package."""
+    """Return whether onnx.reference implements an operator without a schema in the package."""
     if domain != "experimental":
         return False
     from onnx.reference.ops import experimental

@@ -25,7 +25,7 @@ from compiler.ops.requirements import is_one_of, n_elements, normal_axis, requir
 
 _WHOLE_BYTES = {DType.u8, DType.i8, DType.u16, DType.i16}
 QUANTIZED = frozenset(_WHOLE_BYTES | {d for d in DType if d.is_storage} - {DType.f8e8m0})
-"""The target types of quantization; i32 is only dequantized."""
+"""The result types of quantization; i32 can only be dequantized."""
 
 
 def limits(dtype: DType) -> tuple[float, float]:
@@ -38,7 +38,7 @@ def limits(dtype: DType) -> tuple[float, float]:
 
 
 def _is_single(parameter: Tensor | Handle | Array) -> bool:
-    """Whether a scale or zero point applies to the whole tensor."""
+    """Return whether a scale or zero point applies to the whole tensor."""
     return all(n == 1 for n in parameter.shape) and len(parameter.shape) <= 1
 
 
@@ -70,7 +70,7 @@ def _check_parameters(
 
 
 def _axis(axis: int, rank: int) -> int:
-    """Return the axis of the scales; a vector has only one."""
+    """Return the axis of the scales, always 0 for a vector."""
     return 0 if rank == 1 else normal_axis(axis, rank)
 
 
@@ -81,7 +81,7 @@ def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) 
     at = _axis(axis, len(shape))
     if parameter.ndim == 1 and not block_size:
         return parameter.reshape([-1 if d == at else 1 for d in range(len(shape))])
-    # Not repeated and cut: a block may be far longer than its axis.
+    # Not repeated and cropped, since a block may be far longer than its axis.
     return np.take(parameter, np.arange(shape[at]) // block_size, at)
 
 
@@ -114,21 +114,21 @@ def quantize(
     """Divide by a scale, round to the nearest integer, add a zero point, and saturate.
 
     Halves round to even. The division is computed in `precision`. For short float types, numbers
-    round to the type instead, and saturate at the largest; 8-bit floats saturate only with
+    round to the type instead, and saturate at its largest number. 8-bit floats saturate only with
     `saturate`, and their zero point is 0.
     Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
-    ceil(D / block_size) along it.
+    size ceil(D / block_size) on that axis.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX QuantizeLinear-25.
     """
     require(is_one_of(x.dtype, "number"), "E-OP-DTYPE", f"quantize does not take {x.dtype}")
-    require(is_one_of(scale.dtype, "number"), "E-OP-DTYPE", f"no scale can be {scale.dtype}")
-    require(to in QUANTIZED, "E-OP-ATTRIBUTE", f"quantize does not give {to}")
+    require(is_one_of(scale.dtype, "number"), "E-OP-DTYPE", f"a scale cannot be {scale.dtype}")
+    require(to in QUANTIZED, "E-OP-ATTRIBUTE", f"quantize cannot return {to}")
     is_precise = isinstance(precision, DType) and precision.is_float and not precision.is_storage
     require(is_precise, "E-OP-ATTRIBUTE", f"quantize does not divide in {precision}")
     if zero is not None:
         fits = zero.dtype is to
-        require(fits, "E-OP-DTYPE", f"zero points of {to} are {to} too, not {zero.dtype}")
+        require(fits, "E-OP-DTYPE", f"zero points of {to} must be {to}, got {zero.dtype}")
     _check_parameters("quantize", x, scale, zero, axis, block_size)
     return TensorType(to, x.type.shape)
 
@@ -255,7 +255,7 @@ def _(
     block_size: int,
     saturate: bool,
 ) -> Operand:
-    """Export with a zero point even if 0: it determines the type, also in older runtimes."""
+    """Export with a zero point even if it is 0: its type determines the result type."""
     point: Operand = zero
     if zero is None and scale.type.is_static:
         point = np.zeros(scale.type.static_shape, to.numpy)
@@ -273,7 +273,7 @@ def _(
 
 
 def granularity(n: OnnxCall, scale: Tensor) -> dict[str, int]:
-    """Return the attributes of the axis of scales; before opset 13 there was one scale."""
+    """Return the attributes for the axis of the scales; before opset 13, a scale had no axis."""
     if scale.type.shape is not None and _is_single(scale):
         return {}
     return {"axis": int(n.attr("axis", 1)), "block_size": int(n.attr("block_size", 0))}
@@ -296,18 +296,18 @@ def dequantize(
 
     The difference of integers is exact; the product is computed in f32, and rounded once.
     Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
-    ceil(D / block_size) along it.
+    size ceil(D / block_size) on that axis.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX DequantizeLinear-25.
     """
     fits = x.dtype in QUANTIZED or x.dtype is DType.i32
     require(fits, "E-OP-DTYPE", f"dequantize does not take {x.dtype}")
-    require(is_one_of(scale.dtype, "number"), "E-OP-DTYPE", f"no scale can be {scale.dtype}")
+    require(is_one_of(scale.dtype, "number"), "E-OP-DTYPE", f"a scale cannot be {scale.dtype}")
     gives = isinstance(to, DType) and to.is_float and not to.is_storage
-    require(gives, "E-OP-ATTRIBUTE", f"dequantize does not give {to}")
+    require(gives, "E-OP-ATTRIBUTE", f"dequantize cannot return {to}")
     if zero is not None:
         fits = zero.dtype is x.dtype
-        require(fits, "E-OP-DTYPE", f"zero points of {x.dtype} are that too, not {zero.dtype}")
+        require(fits, "E-OP-DTYPE", f"zero points of {x.dtype} must be {x.dtype}, got {zero.dtype}")
     _check_parameters("dequantize", x, scale, zero, axis, block_size)
     return TensorType(to, x.type.shape)
 
@@ -407,7 +407,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """Export with a zero point even if 0: runtimes that move the node read its type."""
+    """Export with a zero point even if it is 0: runtimes that move the node read its type."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)

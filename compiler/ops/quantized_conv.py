@@ -40,19 +40,19 @@ def conv_integer(
     The padding is the zero point of the image, which contributes 0.
     Shapes: as for conv. A zero point is a scalar; that of the weights may be one per output
     channel, [O].
-    Errors: those of conv, E-OP-DTYPE for other types than u8 and i8.
+    Errors: those of conv, E-OP-DTYPE for types other than u8 and i8.
     Source: ONNX ConvInteger-10.
     """
     for t, zero, what in ((x, x_zero, "x"), (w, w_zero, "w")):
         require(t.dtype in BYTES, "E-OP-DTYPE", f"conv_integer requires u8 or i8, got {t.dtype}")
         fits = zero is None or zero.dtype is t.dtype
-        require(fits, "E-OP-DTYPE", f"the zero points of {what} are not {t.dtype}")
+        require(fits, "E-OP-DTYPE", f"the zero points of {what} must be {t.dtype}")
     dims = convolved_dims("conv_integer", x, w, strides, pads, dilations, groups, auto_pad)
     n_channels = w.shape[0] if w.type.shape else None
     for zero, lines in ((x_zero, 1), (w_zero, n_channels)):
         if zero is not None and zero.type.shape is not None and zero.shape not in ((), (1,)):
             fits = zero.rank == 1
-            require(fits, "E-OP-SHAPE", f"conv_integer takes no zero points {zero.type}")
+            require(fits, "E-OP-SHAPE", f"conv_integer cannot take zero points {zero.type}")
             if lines is not None:
                 require_size("conv_integer", "zero points", zero.shape[0], lines)
     return TensorType(DType.i32, dims)
@@ -110,7 +110,7 @@ def lower_sums(
 ) -> None:
     """Lower sums of products of bytes minus optional zero points.
 
-    The padding is the image's zero point, or the code `around` without one.
+    The padding is the zero point of the image, or the code `around` if it has no zero point.
     """
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
@@ -170,7 +170,7 @@ def _(
     auto_pad: str,
     **window: Any,
 ) -> Operand:
-    """Export equal zero points of all channels as one: some runtimes accept only that."""
+    """Export equal zero points of all channels as one zero point: some runtimes accept no list."""
     point: Operand = w_zero
     if w_zero is not None and w_zero.value is not None and len(np.unique(w_zero.known)) == 1:
         point = w_zero.known.reshape(-1)[0]

@@ -1,6 +1,6 @@
 """The import of ONNX Runtime's operators on quantized tensors as float operators.
 
-They become dequantize, the operator in f32, and quantize, which fusion combines to one kernel where
+They become dequantize, the operator in f32, and quantize. Fusion combines these into one kernel if
 possible.
 
 Source: ContribOperators.md of ONNX Runtime.
@@ -84,7 +84,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @quantize.onnx("com.microsoft:QLinearSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """The attribute `opset` selects the softmax: before 13, it was over several axes."""
+    """Import QLinearSoftmax; its attribute `opset` selects the axes, several before opset 13."""
     scale, zero = n.operand(1), n.operand(2)
     if scale is None or _element_type(n) not in BYTES:
         return None
@@ -110,7 +110,7 @@ def _(n: OnnxCall) -> Operand | None:
     return _steps(made, n.operand(3), n.operand(4), _element_type(n))
 
 
-# Images, whose channels may be the last axis
+# Images, possibly with channels last
 
 
 def _with_channels_first(

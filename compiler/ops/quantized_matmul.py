@@ -28,13 +28,13 @@ def matmul_integer(
 
     Shapes: as for matmul. A zero point is a scalar, one per row of a or column of b ([M] and
     [N]), or one per row or column of each matrix ([..., M, 1] and [..., 1, N]).
-    Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-SHAPE.
+    Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-SHAPE.
     Source: ONNX MatMulInteger-10.
     """
     for x, zero, what in ((a, a_zero, "a"), (b, b_zero, "b")):
         require(x.dtype in BYTES, "E-OP-DTYPE", f"matmul_integer requires u8 or i8, got {x.dtype}")
         fits = zero is None or zero.dtype is x.dtype
-        require(fits, "E-OP-DTYPE", f"the zero points of {what} are not {x.dtype}")
+        require(fits, "E-OP-DTYPE", f"the zero points of {what} must be {x.dtype}")
     if a.type.shape is None or b.type.shape is None:
         return TensorType(DType.i32, None)
     for x in (a, b):

@@ -50,7 +50,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @requantize.onnx("com.microsoft:QGemm")
 def _(n: OnnxCall) -> Operand | None:
-    """Import QGemm: the result is float without a result scale; C has the products' scale."""
+    """Import QGemm: the result is float if it has no scale; C has the scale of the products."""
     a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = (n.operand(i) for i in range(9))
     if not _are_bytes(a, b):
         return None

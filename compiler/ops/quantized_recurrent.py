@@ -37,8 +37,8 @@ def _(n: OnnxCall) -> Operand | None:
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
     """Dequantize weights [D, I, 4H], with scales per direction or column, to [D, 4H, I].
 
-    Dequantized codes can be multiplied as integers; a scale per column is a block of the whole
-    reduced axis.
+    Products of dequantized codes can be computed in integers. A scale per column is expressed as
+    one block over the entire reduced axis.
     """
     points: list[Operand] = [scale, zero]
     if scale.rank == 1:
@@ -50,6 +50,8 @@ def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
         blocks = (None if p is None else unsqueeze(p, axes=(1,)) for p in points)
         size = q.shape[1]
         if not isinstance(size, int):
-            raise CompileError("E-SHAPE-OPEN", "how much is summed is known only by a run")
+            raise CompileError(
+                "E-SHAPE-OPEN", "the size of the reduced axis is known only at run time"
+            )
         made = dequantize(q, *blocks, to=DType.f32, axis=1, block_size=size)
     return transpose(made, perm=(0, 2, 1))

@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
 Elements are independent of order and machine, and the same seed gives the same numbers. For a node
-without a seed, where ONNX leaves the choice open, the import draws one. All runs then give the same
-numbers.
+without a seed, which ONNX leaves to the runtime, the import draws a seed. All runs then give the
+same numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def _signed(n: int) -> int:
 def _shape(shape: Tensor, dtype: DType, what: str) -> TensorType:
     parameter(shape, f"the shape of {what}")
     require(
-        dtype.is_float and dtype.bits >= 16, "E-OP-DTYPE", f"{what} is floating point, not {dtype}"
+        dtype.is_float and dtype.bits >= 16,
+        "E-OP-DTYPE",
+        f"{what} must be floating point, got {dtype}",
     )
     if shape.value is None:
         n = length(shape)
@@ -61,12 +63,12 @@ def _words(seed: int, count: int, stream: int) -> Array:
 
 
 def _start(seed: int, stream: int) -> int:
-    """Return the start of a seed's stream, far from all others."""
+    """Return the start of a seed's stream, far from the starts of all other streams."""
     return _signed((seed + 1) * 0xD1342543DE82EF95 + stream * 0x2545F4914F6CDD1D)
 
 
 def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> Array:
-    """Draw numbers in [0, 1), of 24 bits, or 53 in f64."""
+    """Draw numbers in [0, 1) with 24 random bits, or 53 in f64."""
     z = _words(seed, int(np.prod(shape, dtype=np.int64)), stream)
     bits = 53 if dtype is DType.f64 else 24
     return (z >> np.uint64(64 - bits)).astype(dtype.numpy).reshape(shape) * dtype.numpy.type(
@@ -75,7 +77,7 @@ def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> 
 
 
 def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -> Scalar:
-    """Build the same as a scalar expression of an element's index."""
+    """Build a number of `_fractions` as a scalar expression of an element's index."""
 
     def word(value: int) -> Scalar:
         return k.number(value & ((1 << 64) - 1), DType.u64)
@@ -87,7 +89,7 @@ def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -
     z = mixed(mixed(z + word(_start(seed, stream)), 30, FIRST), 27, SECOND)
     z = k.apply("xor", z, k.apply("shr", z, word(31)))
     bits = 53 if dtype is DType.f64 else 24
-    # As i64: exact, and processors convert signed numbers faster.
+    # i64 is exact, and processors convert signed numbers faster.
     whole = k.convert(k.apply("shr", z, word(64 - bits)), DType.i64)
     return k.convert(whole, dtype) * 2.0**-bits
 
@@ -136,7 +138,7 @@ def random_normal(
 
     Shapes: `shape` is a list of sizes.
     Errors: E-OP-DTYPE unless the element type is a float of 16 bits or more.
-    Source: ONNX RandomNormal-22; Box and Muller 1958, one number from each pair.
+    Source: ONNX RandomNormal-22; Box and Muller 1958, with one number from each pair.
     """
     return _shape(shape, dtype, "random_normal")
 
@@ -191,7 +193,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def seed_of(n: OnnxCall) -> int:
-    """Return the node's seed as an integer; a new one if it has none."""
+    """Return the node's seed as an integer; draw a seed if the node has none."""
     given = n.attr("seed")
     if given is None:
         return randbits(62)
@@ -225,7 +227,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_normal.export
 def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> Operand:
-    """The numbers are the runtime's own: ONNX does not say how they are drawn."""
+    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
     return _drawn("RandomNormal", shape, dtype=dtype, mean=mean, scale=scale, seed=seed)
 
 
@@ -249,7 +251,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_uniform.export
 def _(shape: Tensor, *, low: float, high: float, dtype: DType, seed: int) -> Operand:
-    """The numbers are the runtime's own: ONNX does not say how they are drawn."""
+    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
     return _drawn("RandomUniform", shape, dtype=dtype, low=low, high=high, seed=seed)
 
 

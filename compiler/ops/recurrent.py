@@ -1,7 +1,7 @@
 """Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
-Each decomposes to one matrix product for the inputs of all steps, and a Scan with the product of
-the state and the gates; see recurrent_steps.py.
+Each decomposes into one matrix product for the inputs of all steps, and a Scan for the gates and
+the product of the state: see recurrent_steps.py.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _functions(
     require(
         len(names) == needed,
         "E-OP-ATTRIBUTE",
-        f"{name} in {len(reverses)} directions has {needed} activations, got {len(names)}",
+        f"{name} in {len(reverses)} directions needs {needed} activations, got {len(names)}",
     )
     found = activations_of(names, alphas, betas)
     return [found[d * n : (d + 1) * n] for d in range(len(reverses))]
@@ -170,12 +170,13 @@ def rnn(
     direction: str = "forward",
     layout: int = 0,
 ) -> tuple[TensorType, ...]:
-    """A recurrent layer with state f(x w + h r + b) of the step's input and the previous state.
+    """A recurrent layer with state f(x w + h r + b), where x is the input and h the previous state.
 
-    Returns the states of all steps, then the last state. A clip of 0 means none; the default
-    activation is tanh; `alphas` and `betas` are those of the parametrised activations, in order.
+    Returns the states of all steps, then the last state. A clip of 0 means no clip. The default
+    activation is tanh. `alphas` and `betas` are the parameters of the parametrised activations, in
+    order.
     Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are
-    [T, D, B, H] and [D, B, H]; in layout 1 the batch comes first in all of them.
+    [T, D, B, H] and [D, B, H]; in layout 1, the batch is the first axis of all of them.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for unknown activations, directions, layouts.
     Source: ONNX RNN-22.
     """
@@ -248,8 +249,9 @@ def gru(
 ) -> tuple[TensorType, ...]:
     """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
-    z, r = f(x w + h r + b); n = g(x w + (r h) r + b), with `linear_before_reset`
-    g(x w + b + r (h r + b)); the state is (1 - z) n + z h.
+    With activations f1 and f2, both gates are f1(x w + h r + b). The candidate n is
+    f2(x w + (reset h) r + b) or, with `linear_before_reset`, f2(x w + b + reset (h r + b)),
+    where `reset` is the reset gate. The new state is (1 - z) n + z h.
     Shapes: as rnn, with w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
     Errors: as rnn.
     Source: ONNX GRU-22; Cho et al. 2014, arXiv:1406.1078.
@@ -317,9 +319,10 @@ def lstm(
 ) -> tuple[TensorType, ...]:
     """A layer of long short-term memory: a cell with forget, input and output gates.
 
-    i, o, f = f(x w + h r + b + p c), where o reads the new cell; the cell becomes
-    f c + i g(x w + h r + b), and the state o h(c). With `input_forget`, f is 1 - i; with
-    `rounded_states`, h is quantized to 8 bits by one scale before it is multiplied.
+    With activations f1, f2 and f3, the gates i, o and f are f1(x w + h r + b + p c), where o reads
+    the new cell. The new cell is f c + i f2(x w + h r + b), and the new state h is o f3(new cell).
+    With `input_forget`, f is 1 - i. With `rounded_states`, h is quantized to 8 bits by one scale
+    before it is multiplied.
     Returns the states of all steps, the last state and the last cell.
     Shapes: as rnn, with w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and
     p [D, 3H] for i, o, f.
@@ -374,7 +377,7 @@ def _(
 
 
 def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
-    """Read the operands and attributes common to all three from an ONNX node."""
+    """Return the operands and attributes of an ONNX node that all three layers share."""
     names = n.attr("activations") or ()
     attrs = {
         "activations": tuple(x.decode() if isinstance(x, bytes) else x for x in names),

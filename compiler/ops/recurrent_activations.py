@@ -24,7 +24,7 @@ from compiler.ops.elementwise import add, mul, tanh
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A function: its numpy form, its call, and the defaults of alpha and beta."""
+    """A function: its numpy form, its call as operators, and the defaults of alpha and beta."""
 
     numpy: Callable[[Array, float, float], Array]
     call: Callable[[Operand, float, float, type], Call]
@@ -46,7 +46,7 @@ class Activation:
             return self.kind.numpy(x, self.alpha, self.beta).astype(x.dtype)
 
     def call(self, x: Operand, dtype: type) -> Call:
-        """Call the function as operators, for elements of this numpy type."""
+        """Build the call of the function as operators, for elements of this numpy type."""
         return self.kind.call(x, self.alpha, self.beta, dtype)
 
 
@@ -93,7 +93,7 @@ KINDS: dict[str, Kind] = {
         0.5,
     ),
 }
-"""By lower-case name. Source: the list in ONNX RNN-22, LSTM-22, GRU-22."""
+"""The functions by lower-case name. Source: the list in ONNX RNN-22, LSTM-22, GRU-22."""
 
 
 def activations_of(
@@ -110,7 +110,7 @@ def activations_of(
         if kind is None:
             raise CompileError(
                 "E-OP-ATTRIBUTE",
-                f"no activation is named {name[:40]!r}; there are: {', '.join(KINDS)}",
+                f"no activation is named {name[:40]!r}; activations: {', '.join(KINDS)}",
             )
         found.append(Activation(kind, _next(kind.alpha, left_alphas), _next(kind.beta, left_betas)))
     return found

@@ -1,7 +1,7 @@
 """The decomposition of recurrent operators: one product for all inputs, then a Scan.
 
-Expressions of the inputs alone are computed for all steps at once. A step computes only the product
-of its state and the recurrent weights, and the gates.
+Expressions that depend only on inputs are computed for all steps at once. A step computes only the
+product of its state and the recurrent weights, and then the gates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCAN_OPSET = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """The operands and attributes of a recurrent operator, partly by direction."""
+    """The operands and attributes of a recurrent operator; some have an entry per direction."""
 
     x: Tensor
     w: Tensor
@@ -84,7 +84,7 @@ def part(x: Operand, axis: int, start: int, end: int) -> Call:
 
 
 def of_direction(x: Operand, d: int, n_directions: int) -> Call:
-    """Select one direction, the first axis."""
+    """Select one direction, an index of the first axis."""
     chosen = part(x, 0, d, d + 1) if n_directions > 1 else x
     return squeeze(chosen, axes=(0,))
 
@@ -110,7 +110,7 @@ class Cell:
         return matmul(h, self.recurrent(), transpose_b=True)
 
     def halves(self, n: int) -> list[Out]:
-        """Split the recurrent weights into those of the first `n` gates and the others.
+        """Split the recurrent weights after the first `n` gates.
 
         Both are outputs of one split, so that constants are split without a copy.
         """
@@ -152,7 +152,7 @@ class Cell:
 def decomposed(
     s: Setting, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> tuple[Operand, ...]:
-    """Decompose to the outputs of every step, then the last states.
+    """Return the decomposed outputs of every step, followed by the last states.
 
     `bias` computes the bias of the inputs' product from the biases of a direction.
     """
@@ -172,7 +172,7 @@ def decomposed(
 def _direction(
     s: Setting, cell: Cell, x: Operand, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> Regioned:
-    """Make the Scan over the steps of one direction."""
+    """Build the Scan over the steps of one direction."""
     d, n = cell.direction, len(s.reverses)
     product = rows_product(x, of_direction(s.w, d, n), transpose_b=True)
     if s.b is not None:
@@ -222,7 +222,7 @@ def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
 
 
 def _numbered_steps(x: Operand, dtype: DType) -> Operand:
-    """Return the numbers of the steps, of one element type."""
+    """Return the step numbers, in this element type."""
     n_steps = _as_tensor(x).dims[0]
     if isinstance(n_steps, int):
         return np.arange(n_steps).astype(dtype.numpy)
@@ -231,7 +231,7 @@ def _numbered_steps(x: Operand, dtype: DType) -> Operand:
 
 
 def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand:
-    """Return the initial state: zero for an empty sequence, as in ONNX Runtime."""
+    """Return the initial state, which is zero for an empty sequence, as in ONNX Runtime."""
     given = s.starts[k]
     if given is None and state.is_static:
         return np.zeros(state.static_shape, s.dtype)
@@ -266,7 +266,7 @@ def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
 
 
 def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
-    """Build the body of a step: states and the step's slice of the product to states and output."""
+    """Build the body: it maps states and the step's slice of the product to states and output."""
     names = [f"state{k}" for k in range(len(s.starts))]
     values = [*(Value(n, state) for n in names), Value("inputs", inputs)]
     if s.lengths is not None:
@@ -295,12 +295,12 @@ def all_biases(s: Setting, b: Operand) -> Call:
 
 
 def rnn_step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
-    """H = f(X + H R)."""
+    """Compute H = f(X + H R)."""
     return [cell.activated(0, add(cell.product(states[0]), x))]
 
 
 def lstm_step(input_forget: bool, rounded_states: bool) -> Step:
-    """Gates i, o, f, c from X + H R; C = f C + i c, H = o h(C)."""
+    """Return the step with gates i, o, f, c from X + H R; C = f C + i c, H = o h(C)."""
 
     def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
         h, c = states
@@ -325,7 +325,7 @@ def _peeped(gate: Operand, p: Operand, c: Operand) -> Operand:
 
 
 def gru_step(linear_before_reset: bool) -> Step:
-    """Gates z, r from X + H R; candidate n from X and the state reset by r; mixed by z."""
+    """Return the step with gates z, r from X + H R and candidate n from X and the reset state."""
 
     def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
         (h,) = states
@@ -352,7 +352,7 @@ def gru_step(linear_before_reset: bool) -> Step:
 
 
 def gru_biases(linear_before_reset: bool) -> Callable[[Setting, Operand], Operand]:
-    """Sum the biases, except the candidate's recurrent one if the reset applies to it."""
+    """Sum the biases, except the candidate's recurrent bias if the reset applies to it."""
 
     def biases(s: Setting, b: Operand) -> Operand:
         if not linear_before_reset:

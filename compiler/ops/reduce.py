@@ -31,11 +31,11 @@ from compiler.ops.table import describe_row
 
 Axes = tuple[int, ...]
 Points = Callable[[], Scalar]
-"""Returns the element of x at the current point; each use is a read."""
+"""A function that returns the element of x at the current point; each call is a read."""
 
 
 def reduced(x: Tensor, axes: Axes, keepdims: bool) -> TensorType:
-    """Return the type of x with axes removed, or of size 1. Errors: E-OP-AXIS."""
+    """Return the type of x with axes removed, or retained with size 1. Errors: E-OP-AXIS."""
     if x.type.shape is None:
         return x.type
     require(
@@ -87,7 +87,7 @@ def reduction(
         target, source, inner = reduction_axes(k, x.shape, axes, keepdims)
         element = k.convert(x[source], wide(x.dtype))
         n = [x.shape[a] for a in axes]
-        # Without axes, every element is a sum of one term.
+        # Without axes, every element is a reduction of one term.
         over = inner or [k.axis(1, "r")]
         k.assign(out[target], k.convert(scalar(k, element, over, n), out.dtype))
 
@@ -133,7 +133,7 @@ def _finish(
 
 
 def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
-    """Whether the reduction is over all spatial axes."""
+    """Return whether the reduction is over all spatial axes."""
     behind = tuple(range(2, x.rank))
     return keepdims and axes == behind != () and x.dtype is DType.f32 and 0 not in x.shape
 
@@ -223,17 +223,17 @@ reduce_sum = reduction(
     onnx="ReduceSum", shape_math=True,
 )  # fmt: skip
 reduce_mean = reduction(
-    "reduce_mean", "The mean along axes; for integers truncated.",
+    "reduce_mean", "The mean along axes; truncated for integers.",
     numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean", of_images="GlobalAveragePool",
 )  # fmt: skip
 reduce_max = reduction(
-    "reduce_max", "The largest element along axes (of none: the lowest number); propagates NaN.",
+    "reduce_max", "The largest element along axes (the lowest number if empty); propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
     onnx="ReduceMax", exact=True, shape_math=True,
 )  # fmt: skip
 reduce_min = reduction(
-    "reduce_min", "The smallest element along axes (of none: the largest number); propagates NaN.",
+    "reduce_min", "The smallest element along axes (the largest number if empty); propagates NaN.",
     numpy=_extreme(np.minimum, affine.minimum, "min"),
     scalar=lambda k, x, over, n: k.reduce("min", x, over=over),
     onnx="ReduceMin", exact=True, shape_math=True,
@@ -251,7 +251,7 @@ reduce_l1 = reduction(
     onnx="ReduceL1", flops=2,
 )  # fmt: skip
 reduce_l2 = reduction(
-    "reduce_l2", "The square root of the sum of squares along axes; for integers truncated.",
+    "reduce_l2", "The square root of the sum of squares along axes; truncated for integers.",
     value_range=(0.0, math.inf),
     numpy=lambda x, axes, keepdims: np.sqrt(_sum(_as_real(x) ** 2, axes, keepdims)),
     scalar=_l2_scalar,
@@ -265,14 +265,14 @@ reduce_sum_square = reduction(
     onnx="ReduceSumSquare", flops=2,
 )  # fmt: skip
 reduce_log_sum = reduction(
-    "reduce_log_sum", "The logarithm of the sum along axes; for integers truncated.",
+    "reduce_log_sum", "The logarithm of the sum along axes; truncated for integers.",
     numpy=lambda x, axes, keepdims: np.log(_sum(_as_real(x), axes, keepdims)),
     scalar=lambda k, x, over, n: k.log(k.sum(k.convert(x, _real(x.dtype)), over=over)),
     onnx="ReduceLogSum",
 )  # fmt: skip
 
 
-# The one with two stages
+# The reduction with two stages
 
 
 @op(kind="reduction", exact=False)
@@ -317,7 +317,7 @@ _finish(reduce_log_sum_exp, "number", "ReduceLogSumExp", 3)
 
 
 def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
-    """Import axes from a known operand or an attribute; none means all."""
+    """Import axes from a known operand or an attribute; an empty list means all axes."""
     x, given = n.operand(0), n.operand(1)
     assert x is not None
     truth = x.dtype is DType.bool
@@ -343,7 +343,7 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
 _MEAN_SOMETHING_ALONE = {
     "reduce_l1", "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp",
 }  # fmt: skip
-"""Reductions that change elements even without axes."""
+"""Reductions that change the elements even if there are no axes."""
 
 
 def _over_image(n: OnnxCall, operator: Operator) -> Operand | None:

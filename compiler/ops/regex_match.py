@@ -1,6 +1,6 @@
 """Full matches of regular expressions in linear time.
 
-The pattern becomes an NFA, which is simulated by sets of states. These are cached as the states of
+The pattern becomes an NFA. The simulation uses sets of NFA states and caches them as the states of
 a lazily built DFA.
 Source: Thompson 1968, "Regular expression search algorithm"; Cox 2007, swtch.com/~rsc/regexp.
 """
@@ -29,13 +29,13 @@ from compiler.ops.regex_syntax import (
 )
 
 MOST_STATES = 10_000
-"""The most states of an automaton: counted repetitions copy their operand."""
+"""The maximum number of states of an automaton: counted repetitions copy their operand."""
 
 MOST_KEPT = 10_000
-"""The most cached transitions; the cache is then cleared."""
+"""The maximum number of cached transitions, at which the cache is cleared."""
 
 CHECK_EVERY = 1024
-"""The characters between two checks of the time limit."""
+"""The number of characters between two checks of the time limit."""
 
 
 def full_matches(pattern: str, texts: Any) -> Array:
@@ -69,7 +69,7 @@ States = frozenset[int]
 
 
 class Automaton:
-    """An NFA with states by number; 0 accepts. Thread-safe: caches only grow."""
+    """An NFA with numbered states; 0 accepts. Thread-safe: cached transitions never change."""
 
     def __init__(self, tree: Tree) -> None:
         self.states: list[_State] = [_State(None, "", [])]
@@ -77,7 +77,7 @@ class Automaton:
         self.moves: dict[tuple[States, str, str], States] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the entire text matches."""
         at, before = self.start, ""
         for n, c in enumerate(text):
             if n % CHECK_EVERY == 0:
@@ -119,7 +119,7 @@ class Automaton:
             raise CompileError(
                 "E-RUN-OPERATOR",
                 f"the regular expression has more than {MOST_STATES:,} states",
-                hint="repeat less often with counts",
+                hint="use smaller repetition counts",
             )
         self.states.append(_State(accepts, assertion, following))
         return len(self.states) - 1
@@ -160,7 +160,7 @@ def _kind(c: str) -> str:
 
 
 def _holds(assertion: str, before: str, after: str) -> bool:
-    """Whether an assertion holds between two kinds of characters, "" at the ends of the text."""
+    """Return whether an assertion is true between two kinds of characters ("" for no character)."""
     match assertion:
         case "^":
             return not before

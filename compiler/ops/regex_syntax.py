@@ -1,7 +1,7 @@
 """The parser of RE2's regular expressions, the syntax of ONNX's RegexFullMatch.
 
-Source: github.com/google/re2/wiki/Syntax. It excludes backreferences and lookaround, which cannot
-be matched in linear time.
+The syntax excludes backreferences and lookaround, which cannot be matched in linear time.
+Source: github.com/google/re2/wiki/Syntax.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ MOST_REPEATS = 1000
 """The largest count in braces, as in RE2."""
 
 DEEPEST = 100
-"""The deepest nesting of groups."""
+"""The maximum nesting depth of groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """A character of a set."""
+    """A single character of a set."""
 
     accepts: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """A sequence of parts."""
+    """A concatenation of subexpressions."""
 
     parts: Sequence[Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An alternation of parts."""
+    """An alternation of subexpressions."""
 
     parts: Sequence[Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part `least` to `most` times; `most` of None means unbounded."""
+    """A repetition of a subexpression, from `least` to `most` times; None means unbounded."""
 
     part: Tree
     least: int
@@ -53,7 +53,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A zero-width assertion: `^`, `$`, `m^`, `m$` of lines, `b`, `B`."""
+    """A zero-width assertion: `^`, `$`, `m^` and `m$` for lines, `b`, `B`."""
 
     kind: str
 
@@ -98,14 +98,14 @@ class _Reader:
 
     def next(self, what: str) -> str:
         if self.at >= len(self.text):
-            self.fail(f"an end where {what} should be")
+            self.fail(f"an end instead of {what}")
         self.at += 1
         return self.text[self.at - 1]
 
     def choice(self, flags: _Flags, depth: int) -> Tree:
         """Parse alternatives up to the end of the group."""
         if depth > DEEPEST:
-            self.fail(f"groups more than {DEEPEST} deep")
+            self.fail(f"groups nested more than {DEEPEST} deep")
         parts: list[Tree] = []
         while True:
             part, flags = self.sequence(flags, depth)
@@ -114,7 +114,7 @@ class _Reader:
                 return parts[0] if len(parts) == 1 else Choice(parts)
 
     def sequence(self, flags: _Flags, depth: int) -> tuple[Tree, _Flags]:
-        """Parse parts up to the next alternative; flags in it apply to later alternatives."""
+        """Parse subexpressions up to the next alternative; also return the flags after them."""
         parts: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             if self.took(r"\Q"):
@@ -163,7 +163,7 @@ class _Reader:
         low = int(least)
         high = (int(most) if most else None) if comma else low
         if low > MOST_REPEATS or (high is not None and not low <= high <= MOST_REPEATS):
-            self.fail(f"a count that is not within 0 and {MOST_REPEATS}")
+            self.fail(f"a count that is not between 0 and {MOST_REPEATS}")
         return low, high
 
     def atom(self, flags: _Flags, depth: int) -> tuple[Tree | None, _Flags]:
@@ -235,7 +235,7 @@ class _Reader:
         return _one(self.escaped(c), flags)
 
     def class_of(self, c: str) -> Callable[[str], bool] | None:
-        """Return the set of an escape; None for a single character."""
+        """Return the character set of an escape; None for a single character."""
         if c.lower() in _PERL:
             inside = _PERL[c.lower()]
             return inside if c.islower() else lambda x: not inside(x)
@@ -297,7 +297,7 @@ class _Reader:
                 self.at += 1
                 end = self.member(classes) or ""
                 if end < start:
-                    self.fail("a range that goes backwards")
+                    self.fail("a range whose end precedes its start")
             ranges.append((start, end))
 
         def accepts(c: str) -> bool:
@@ -308,7 +308,7 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """Parse a character of a set; None for a class, which is added."""
+        """Parse a character of a set; for a class, add it to `classes` and return None."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]
@@ -345,7 +345,7 @@ def _no_newline(c: str) -> bool:
 
 
 def is_word(c: str) -> bool:
-    """Whether a character is one of `\\w`: RE2's classes are those of ASCII."""
+    """Return whether a character is in `\\w`: RE2's classes contain only ASCII."""
     return c.isascii() and (c.isalnum() or c == "_")
 
 

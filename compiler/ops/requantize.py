@@ -27,13 +27,13 @@ def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DTyp
     The product is an f32; halves are rounded to even before the zero point is added.
     Shapes: scale and zero broadcast to x, as in numpy.
     Errors: E-OP-DTYPE unless x is i32 or f32, scale is f32 and zero has the result type;
-    E-OP-ATTRIBUTE unless that is an integer of 8 or 16 bits; E-OP-SHAPE.
+    E-OP-ATTRIBUTE unless the result type is an integer of 8 or 16 bits; E-OP-SHAPE.
     Source: ONNX QLinearMatMul-21 and QLinearConv-10.
     """
     fits = x.dtype in (DType.i32, DType.f32)
     require(fits, "E-OP-DTYPE", f"requantize takes sums in i32 or f32, got {x.dtype}")
-    require(scale.dtype is DType.f32, "E-OP-DTYPE", f"its scales are f32, not {scale.dtype}")
-    require(to in TARGETS, "E-OP-ATTRIBUTE", f"requantize does not give {to}")
+    require(scale.dtype is DType.f32, "E-OP-DTYPE", f"its scales must be f32, got {scale.dtype}")
+    require(to in TARGETS, "E-OP-ATTRIBUTE", f"requantize cannot return {to}")
     for parameter in (scale, zero):
         if parameter is None or parameter.type.shape is None or x.type.shape is None:
             continue
@@ -42,7 +42,7 @@ def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DTyp
         broadcast_dims("requantize", parameter.shape, x.shape)
     if zero is not None:
         fits = zero.dtype is to
-        require(fits, "E-OP-DTYPE", f"zero points of {to} are {to} too, not {zero.dtype}")
+        require(fits, "E-OP-DTYPE", f"zero points of {to} must be {to}, got {zero.dtype}")
     return TensorType(to, x.type.shape)
 
 
@@ -82,7 +82,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @requantize.export
 def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Operand:
-    """Export as a product and a quantization of scale 1, or as elementary operators."""
+    """Export as a multiplication and a quantization of scale 1, or as elementary operators."""
     floats = x if x.dtype is DType.f32 else standard("Cast", x, to=DType.f32)
     product = standard("Mul", floats, scale)
     if zero is None:
@@ -97,6 +97,6 @@ def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Ope
 
 
 def product_scale(a: Operand, b: Operand, y: Operand) -> Operand:
-    """Return the factor from the scales of a product's operands to that of its result."""
+    """Return the factor for requantization of a product, from the scales of operands and result."""
     made = div(mul(a, b), y)
     return made if made.type.dtype is DType.f32 else cast(made, to=DType.f32)

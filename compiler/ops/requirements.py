@@ -27,7 +27,7 @@ _WORDS: dict[Elements, str] = {
 
 
 def is_one_of(dtype: DType, elements: Elements) -> bool:
-    """Whether an element type belongs to a class."""
+    """Return whether an element type belongs to a class."""
     match elements:
         case "float":
             return dtype.is_float
@@ -74,7 +74,7 @@ def require_rank(op_name: str, x: Tensor, ranks: Sequence[int], what: str = "x")
 
 
 def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
-    """Check that two sizes may be equal: numbers are, open ones may be. Errors: E-OP-SHAPE."""
+    """Check that two sizes are equal numbers, or that one of them is open. Errors: E-OP-SHAPE."""
     imply(found, needed)
     if isinstance(found, int) and isinstance(needed, int):
         require(
@@ -83,7 +83,7 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
 
 
 def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Return the shape by numpy's broadcasting; of open dimensions, the larger one.
+    """Return the shape by numpy's broadcasting; of open dimensions, return the larger one.
 
     Errors: E-OP-SHAPE.
     """
@@ -136,7 +136,7 @@ def normal_axis(axis: int, rank: int) -> int:
 def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """Normalise distinct axes, sorted. Errors: E-OP-AXIS."""
     found = sorted(normal_axis(int(a), rank) for a in axes)
-    require(len(set(found)) == len(found), "E-OP-AXIS", f"axes {tuple(axes)} repeat one")
+    require(len(set(found)) == len(found), "E-OP-AXIS", f"axes {tuple(axes)} repeat an axis")
     return tuple(found)
 
 
@@ -177,7 +177,7 @@ def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops
 
 
 def n_elements(t: Type | tuple[Type, ...]) -> int:
-    """Count the elements of a type, or of the first of several."""
+    """Return the number of elements of a type, or of the first of several types."""
     first = t[0] if isinstance(t, tuple) else t
     assert isinstance(first, TensorType)
     return first.n_elements

@@ -1,7 +1,7 @@
 """Resizing by precomputed weights: cubic, antialiased, cropped, or with a fixed aspect ratio.
 
-An element of the result is a weighted sum of a few elements of the image, one axis after the
-other. Indices and weights depend on sizes and attributes only.
+An element of the result is a weighted sum of a few elements of the image; axes are resized one
+after the other. Indices and weights depend only on sizes and attributes.
 Source: ONNX Resize-19, whose reference these formulas follow.
 """
 
@@ -45,10 +45,10 @@ def resample(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Tensor
 
     Shapes: places (indices) and weights [M, T] for an axis of result size M; indices are in bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
-    Source: what ONNX Resize-19 does along one axis.
+    Source: ONNX Resize-19, along one axis.
     """
     require_elements("resample", "float", x, weights)
-    require(places.dtype is DType.i64, "E-OP-DTYPE", f"places are i64, got {places.type}")
+    require(places.dtype is DType.i64, "E-OP-DTYPE", f"places must be i64, got {places.type}")
     require_rank("resample", places, (2,), "places")
     require_rank("resample", weights, (2,), "weights")
     for d in range(2):
@@ -92,7 +92,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resample.export
 def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
-    """Export as a gather, weighted and summed, in f32 for short floats."""
+    """Export as a gather, a multiplication by the weights and a sum, in f32 for short floats."""
     at = normal_axis(axis, x.rank)
     short = wide(x.dtype) is not x.dtype
     given: Operand = standard("Cast", x, to=wide(x.dtype)) if short else x
@@ -111,7 +111,7 @@ def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
 
 
 Coefficients = Callable[[float, float], Array]
-"""Maps the fraction of a coordinate, and the scale, to the weights of its neighbours."""
+"""Maps the fraction of a coordinate and the scale to the weights of its neighbours."""
 
 
 def _cubic(a: float) -> Coefficients:
@@ -165,7 +165,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """The taps along one axis: indices and weights [M, T], and the mask of results outside [M]."""
+    """The taps along one axis: indices and weights [M, T], and a mask [M] of results outside."""
 
     places: Array
     weights: Array
@@ -196,9 +196,9 @@ def coordinates_of(
 
 
 def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only: bool) -> Taps:
-    """Compute the neighbours of coordinates and their weights.
+    """Return the neighbours of coordinates and their weights.
 
-    With `inside_only`, neighbours outside the image have weight 0, else they are clamped. An
+    Neighbours outside the image have weight 0 with `inside_only`; else they are clamped. An
     integral coordinate belongs to the interval on its left.
     """
     whole = np.floor(at)
@@ -221,7 +221,7 @@ def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only
 
 
 def resampled(n: OnnxCall, scales: Array | None, sizes: Array | None) -> Operand | None:
-    """Import a Resize as one `resample` (or a gather) per axis; None to keep it foreign."""
+    """Import a Resize as one `resample` (or a gather) per axis; None if it must stay foreign."""
     x, roi = n.operand(0), n.operand(1)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))
@@ -276,7 +276,7 @@ def _weigher(n: OnnxCall, mode: str) -> Coefficients | None:
 
 
 def _crops(roi: Tensor | None, n_axes: int) -> list[tuple[float, float]] | None:
-    """Return start and end of the resized region along each axis; None if unknown."""
+    """Return the start and end of the resized region along each axis; None if unknown."""
     if roi is None or roi.value is None or roi.value.size != 2 * n_axes:
         return None
     ends = roi.known.astype(np.float64).reshape(2, n_axes)
@@ -297,7 +297,7 @@ def _targets(
     new = [v * n for v, n in zip(numbers, old, strict=True)] if scales is not None else numbers
     for size in new:
         require(size <= LARGEST_SIZE, "E-OP-SHAPE", f"resize would give an axis of {size:.3g}")
-        check_bytes(int(size) * TAP_BYTES, f"a table for an axis of {int(size):,}")
+        check_bytes(int(size) * TAP_BYTES, f"the weights of an axis of {int(size):,}")
     if scales is not None:
         exact = [meant(s) for s in scales]
         return [(int(scaled_size(n, s)), float(s)) for s, n in zip(exact, old, strict=True)]

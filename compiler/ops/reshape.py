@@ -39,9 +39,9 @@ def identity(x: Tensor) -> Tensor:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
-    """Change the shape of x, keeping its elements in row-major order.
+    """Change the shape of x, with the elements in the same row-major order.
 
-    Shapes: `shape` is a list of sizes; one may be -1 (inferred), and 0 keeps the size of x at this
+    Shapes: `shape` is a list of sizes; one may be -1 (inferred), and 0 means the size of x on this
     axis unless `allowzero`.
     Errors: E-OP-SHAPE for a different number of elements.
     Source: ONNX Reshape-14.
@@ -56,7 +56,7 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
 def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
-    """Reshape to a matrix: axes before `axis` become rows, the others columns.
+    """Reshape to a matrix: axes before `axis` become rows, the other axes columns.
 
     Shapes: any; the result has rank 2. `axis` may equal the rank.
     Source: ONNX Flatten-13.
@@ -78,7 +78,7 @@ def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
         require(
             not isinstance(size, int) or size == 1,
             "E-OP-SHAPE",
-            f"axis {a} of {x.type} has size {size}, only axes of size 1 can be left out",
+            f"axis {a} of {x.type} has size {size}; only axes of size 1 can be removed",
         )
     return TensorType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in gone))
 
@@ -115,7 +115,7 @@ def new_shape(
     require(len(holes) <= 1, "E-OP-SHAPE", f"{list(map(str, sizes))} has more than one -1")
     if holes:
         others = [s for i, s in enumerate(shape) if s != -1 and i not in kept]
-        # A kept size, even 0, is not part of the inferred one.
+        # A size copied from x, even 0, is not part of the inferred size.
         rest = None if old is None else tuple(d for i, d in enumerate(old) if i not in kept)
         shape[holes[0]] = _left_over(rest, others)
     if old is not None:
@@ -125,22 +125,22 @@ def new_shape(
 
 def _kept(old: tuple[Dim, ...] | None, i: int) -> Dim:
     if old is None:
-        raise CompileError("E-SHAPE-OPEN", "a 0 keeps a size of a tensor whose rank is not known")
-    require(i < len(old), "E-OP-SHAPE", f"a 0 at place {i} of the shape keeps no axis of x")
+        raise CompileError("E-SHAPE-OPEN", "a 0 copies a size of a tensor whose rank is unknown")
+    require(i < len(old), "E-OP-SHAPE", f"a 0 at index {i} of the shape has no axis of x")
     return old[i]
 
 
 def _left_over(old: tuple[Dim, ...] | None, others: list[Dim]) -> Dim:
     """Return the size for -1: the elements of x divided by the product of the other sizes."""
     if old is None:
-        raise CompileError("E-SHAPE-OPEN", "a -1 needs the shape of a tensor that is not known")
+        raise CompileError("E-SHAPE-OPEN", "a -1 needs the shape of a tensor that is unknown")
     above, below = list(old), list(others)
     for size in others:
         if size in above and size != 0:
             above.remove(size)
             below.remove(size)
     total, known = affine.product(above), affine.product(below)
-    require(known != 0, "E-OP-SHAPE", "a -1 beside a size of 0 could be anything")
+    require(known != 0, "E-OP-SHAPE", "a -1 is ambiguous if another size is 0")
     if isinstance(total, int) and isinstance(known, int):
         require(
             total % known == 0,
@@ -216,10 +216,10 @@ for _view in (identity, reshape, flatten, squeeze, unsqueeze):
 def same_position(
     shape: Sequence[int], index: Sequence[Expr], other: Sequence[int]
 ) -> tuple[Expr, ...]:
-    """Map an index in `shape` to the one in `other` at the same row-major position.
+    """Map an index in `shape` to the index in `other` at the same row-major position.
 
     Shapes: both have the same number of elements. Axes are matched in the smallest groups of equal
-    size, so that unchanged axes keep their plain index.
+    size, so that the indices of unchanged axes stay simple.
     """
     if 0 in shape:
         return (0,) * len(other)
@@ -267,7 +267,7 @@ def _(call: OnnxCall) -> Call:
 
 @identity.onnx("Dropout")
 def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import Dropout for inference: the identity, with an all-true mask."""
+    """Import Dropout for inference: the identity and an all-true mask."""
     x, ratio, training = call.operand(0), call.operand(1), call.operand(2)
     assert x is not None
     if call.opset < 7 and not call.attr("is_test", 0):

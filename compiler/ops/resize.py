@@ -1,8 +1,8 @@
-"""Resizing images: nearest neighbours and linear interpolation.
+"""Resizing of images by nearest neighbours or linear interpolation.
 
 An index of the result corresponds to a fractional coordinate in the image. Since sizes are known at
-compile time, the coordinate is an exact fraction (a*i + b) / c of integers, and neighbours and
-weights follow by integer division, without rounding.
+compile time, the coordinate is an exact fraction (a*i + b) / c of integers. Neighbours and weights
+follow by integer division, without rounding.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def resize(
     neighbours along each axis. Coordinates outside the image are clamped.
     Shapes: scales or sizes have one element per axis of `axes`; with scales an axis of size n
     becomes floor(n * scale).
-    Errors: E-OP-ATTRIBUTE, E-OP-OPERANDS unless exactly one of scales and sizes is given,
+    Errors: E-OP-ATTRIBUTE, E-OP-OPERANDS unless exactly one of scales and sizes is present,
     E-SHAPE-OPEN for unknown elements.
     Source: ONNX Resize-19.
     """
@@ -110,7 +110,7 @@ def _wanted_sizes(
         require(
             all(isinstance(n, Affine) or n >= 0 for n in sizes_given),
             "E-OP-SHAPE",
-            f"resize cannot give sizes {sizes_given}",
+            f"resize needs sizes of at least 0, got {sizes_given}",
         )
         return sizes_given
     return [
@@ -153,7 +153,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Map the indices of an axis of `new_size` to coordinates on an axis of `size`.
 
     ONNX's `length_resized` is `new_size`, rounded down; `output_width` is not rounded.
-    Errors: Undecided where the result depends on whether an open size is 1.
+    Errors: Undecided if the result differs for an open size of 1.
     """
     half = Fraction(1, 2)
     match coordinates:
@@ -167,7 +167,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
         case "pytorch_half_pixel" if scale < 1 and new_size <= 1:
             return Line.of(Fraction(0), Fraction(0))
         case "half_pixel_symmetric":
-            # The centres stay aligned where floor() has reduced the size.
+            # The centres stay aligned if floor() has reduced the size.
             adjustment = new_size / (size * scale)
             offset = Fraction(size, 2) * (1 - adjustment)
             return Line.of(1 / scale, offset + half / scale - half)
@@ -190,7 +190,7 @@ def nearest_index(at: Line, i: Expr, rounding: str) -> Expr:
 
 @dataclass(frozen=True)
 class _Resized:
-    """One axis that changes: its number, sizes and coordinates."""
+    """A resized axis: its number, size and coordinates."""
 
     axis: int
     size: int
@@ -220,7 +220,7 @@ def _resized(
 
 
 def _ratio(new_size: Expr, size: Expr) -> Fraction:
-    """Return the growth of an axis; for open sizes, only if it is constant."""
+    """Return the ratio of an axis's sizes; for open sizes, only if it is constant."""
     if isinstance(new_size, int) and isinstance(size, int):
         return Fraction(new_size, size)
     times, parts = affine.floordiv(new_size, size), affine.floordiv(size, new_size)
@@ -228,7 +228,7 @@ def _ratio(new_size: Expr, size: Expr) -> Fraction:
         return Fraction(times)
     if isinstance(parts, int) and new_size * parts == size:
         return Fraction(1, parts)
-    raise affine.Undecided(f"how much larger {new_size} is than {size} depends on the sizes")
+    raise affine.Undecided(f"the ratio of {new_size} to {size} depends on the sizes")
 
 
 @resize.reference
@@ -306,7 +306,7 @@ def _(
 
 
 def _clamped(at: Expr, i: Expr, n_places: int, size: int) -> Expr:
-    """Clamp an index to the axis where it can be out of bounds."""
+    """Clamp an index to the axis if it can be out of bounds."""
     inside = affine.maximum(affine.minimum(at, size - 1), 0)
     return affine.simplify(inside, {str(i): (0, max(affine.last_of(n_places), 0))})
 

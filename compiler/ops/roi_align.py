@@ -45,8 +45,8 @@ def roi_align(
     """Resample regions of images to one size, by the mean or maximum of samples per bin.
 
     A region is divided into bins with `samples` x `samples` sampling points each (0: as many as the
-    bin's height and width in elements), where the image is interpolated linearly. Coordinates are
-    multiplied by `scale` and, with `half_pixel`, shifted by half an element.
+    bin's height and width in elements). The image is interpolated linearly at these points.
+    Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an element.
     Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
     result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
@@ -54,19 +54,21 @@ def roi_align(
     """
     require_elements("roi_align", "float", x, rois)
     require_positions("roi_align", images, "the numbers of images")
-    require(mode in MODES, "E-OP-ATTRIBUTE", f"mode: one of {', '.join(MODES)}, got {mode!r}")
+    require(
+        mode in MODES, "E-OP-ATTRIBUTE", f"mode must be one of {', '.join(MODES)}, got {mode!r}"
+    )
     fits = len(size) == 2 and min(size) > 0 and samples >= 0
     require(fits, "E-OP-ATTRIBUTE", f"roi_align to {size} with {samples} samples")
     require_rank("roi_align", x, [4])
     require_rank("roi_align", rois, [2], "rois")
     require_rank("roi_align", images, [1], "images")
     require_size("roi_align", "rois", rois.shape[1], 4)
-    message = f"{rois.type} and {images.type} differ in how many regions there are"
+    message = f"{rois.type} and {images.type} differ in the number of regions"
     n = same_size(rois.shape[0], images.shape[0], message)
     return TensorType(x.dtype, (n, x.shape[1], *size))
 
 
-# The meaning in numpy
+# The reference in numpy
 
 
 @roi_align.reference
@@ -98,7 +100,7 @@ def _(
 
 
 Weighted = list[tuple[tuple[int, Any], tuple[int, Any]]]
-"""For each sample along an axis, the two elements around it and their weights."""
+"""For each sample along an axis, the indices of its two neighbours and their weights."""
 
 
 def _samples(a: Any, b: Any, n: int, bins: int, samples: int, half_pixel: bool) -> list[Weighted]:
@@ -132,7 +134,7 @@ def _read_bin(image: Array, bins: tuple[Weighted, Weighted], mode: str) -> Array
     return np.sum(parts, axis=(0, 1)) / len(parts)
 
 
-# The computation
+# The lowering
 
 
 class _Region:
@@ -159,7 +161,7 @@ class _Region:
     def place(
         self, first: Scalar, step: Scalar, bin_: Scalar, sample: Scalar, count: Scalar | float
     ) -> Scalar:
-        """Locate one of a bin's samples, with the roundings of the reference and ONNX Runtime."""
+        """Return the coordinate of a bin's sample, rounded as in the reference and ONNX Runtime."""
         return first + bin_ * step + (sample + 0.5) * step / count
 
     def neighbours(self, place: Scalar, d: int) -> list[tuple[Scalar, Scalar]]:
@@ -219,7 +221,7 @@ def _(
 def _fixed_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """Lower a fixed number of samples per bin: a reduction over them."""
+    """Lower a fixed number of samples per bin, as a reduction over the samples."""
     k, n = region.k, region.samples
     tables: list[list[tuple[Handle, Handle]]] = []
     for d, step in enumerate(steps):
@@ -304,7 +306,7 @@ def _counted_samples(
 
 @contextmanager
 def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Generator[None]:
-    """Open a loop to a bound that is data."""
+    """Open a loop with a bound that depends on data."""
     b.store(cell, 0)
     with b.repeat(k.lt(cell, stop)):
         yield
@@ -313,7 +315,7 @@ def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Gener
 
 @roi_align.onnx("RoiAlign")
 def _(n: OnnxCall) -> Operand:
-    """Import; since opset 16, coordinates are shifted by half an element by default."""
+    """Import RoiAlign; since opset 16, coordinates are shifted by half an element by default."""
     transformation = "half_pixel" if n.opset >= 16 else "output_half_pixel"
     transformation = n.attr("coordinate_transformation_mode", transformation)
     return roi_align(

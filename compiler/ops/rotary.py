@@ -1,4 +1,4 @@
-"""Rotary position embedding: pairs of numbers, rotated by an angle of their position."""
+"""Rotary position embedding: pairs of elements, rotated by angles that depend on the position."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from compiler.ops.reshape import reshape, unsqueeze
 
 @op(kind="movement", exact=False)
 def rotary(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) -> TensorType:
-    """Rotate pairs of numbers: x * cos + turned(x) * sin, with turned((a, b)) = (-b, a).
+    """Rotate pairs of elements: x * cos + turned(x) * sin, with turned((a, b)) = (-b, a).
 
-    A pair is a number of the first half of the last axis and its counterpart in the second half; if
-    `interleaved`, two neighbours.
+    A pair is an element of the first half of the last axis and its counterpart in the second half.
+    With `interleaved`, a pair is two adjacent elements.
     Shapes: the last axis of x is even; cos and sin broadcast to x, or x to them.
     Errors: E-OP-SHAPE for an odd last axis.
     Source: Su et al. 2021, arXiv:2104.09864.
@@ -43,7 +43,7 @@ def rotary(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) ->
     size = x.shape[-1]
     if isinstance(size, int) and isinstance(dims[-1], int):
         fits = size % 2 == 0 and dims[-1] == size
-        require(fits, "E-OP-SHAPE", f"rotary needs whole pairs on the last axis, got {x.type}")
+        require(fits, "E-OP-SHAPE", f"rotary needs an even last axis, got {x.type}")
     return TensorType(dtype, dims)
 
 

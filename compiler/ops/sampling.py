@@ -26,7 +26,7 @@ from compiler.ops.requirements import (
 )
 
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
-"""The taps of an interpolation along an axis."""
+"""The number of taps of each interpolation mode along an axis."""
 
 PADDINGS = ("zeros", "border", "reflection")
 
@@ -45,11 +45,11 @@ def grid_sample(
 ) -> TensorType:
     """Sample an image at the coordinates of a grid, with interpolation.
 
-    A point has one coordinate per axis, the last axis first, from -1 to 1: between the centres of
-    the outermost elements with `align_corners`, between their outer borders without. Padding is
+    A point has one coordinate per axis, the last axis first, from -1 to 1. The ends are the centres
+    of the outermost elements with `align_corners`, and their outer borders without it. Padding is
     zeros, the outermost elements (`border`), or the mirrored image (`reflection`).
-    Shapes: x [N, C, spatial...], grid [N, places..., number of spatial axes], the result
-    [N, C, places...].
+    Shapes: x [N, C, spatial...], grid [N, positions..., number of spatial axes], the result [N, C,
+    positions...].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode or padding.
     Source: ONNX GridSample-22.
     """
@@ -57,12 +57,14 @@ def grid_sample(
     require_elements("grid_sample", "float", grid)
     require(mode in TAPS, "E-OP-ATTRIBUTE", f"mode must be one of {', '.join(TAPS)}, got {mode!r}")
     known = padding in PADDINGS
-    require(known, "E-OP-ATTRIBUTE", f"padding: one of {', '.join(PADDINGS)}, got {padding!r}")
+    require(
+        known, "E-OP-ATTRIBUTE", f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}"
+    )
     require_rank("grid_sample", x, (3, 4, 5))
     require_rank("grid_sample", grid, [x.rank], "the grid")
     n = grid.shape[-1]
     fits = not isinstance(n, int) or n == x.rank - 2
-    require(fits, "E-OP-SHAPE", f"places in {x.type} have {x.rank - 2} coordinates, got {n}")
+    require(fits, "E-OP-SHAPE", f"points in {x.type} have {x.rank - 2} coordinates, got {n}")
     batch = same_size(x.shape[0], grid.shape[0], f"the batches of {x.type} and {grid.type} differ")
     return TensorType(x.dtype, (batch, x.shape[1], *grid.shape[1:-1]))
 
@@ -73,14 +75,14 @@ def _border(size: Any, align_corners: bool) -> tuple[Any, Any]:
 
 
 def _is_moved(mode: str, padding: str) -> bool:
-    """Whether coordinates outside are clamped or mirrored before their neighbours are read.
+    """Return whether coordinates outside are clamped or mirrored before their neighbours are read.
 
-    Cubic interpolation outside uses both border and inner elements, as in torch.
+    Cubic interpolation outside the image reads both border and inner elements, as in torch.
     """
     return padding == "reflection" or (padding == "border" and mode != "cubic")
 
 
-# The meaning in numpy
+# The reference in numpy
 
 
 @grid_sample.reference
@@ -115,7 +117,7 @@ def _(x: Array, grid: Array, *, mode: str, padding: str, align_corners: bool) ->
 
 
 def _mirrored(c: Array, low: float, high: float) -> Array:
-    """Reflect coordinates outside [low, high] at its ends until they are inside."""
+    """Reflect coordinates outside [low, high] at the ends of the interval until they are inside."""
     span = high - low
     if span == 0:
         return np.full_like(c, low)
@@ -139,7 +141,7 @@ def _weights(f: Array, mode: str) -> list[Array]:
     return [outer[0], inner[0], inner[1], outer[1]]
 
 
-# The computation
+# The lowering
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,9 @@ def _(
     *,
     scale: float,
 ) -> None:
-    """Scores, their exponentials, and the values weighted by these, divided by the sum at the end.
+    """Lower to the scores, their exponentials, and the weighted values, divided by the sum last.
 
-    Short floats are rounded after every part of the standard's definition.
+    Short floats are rounded after every step of the standard's definition.
     Source: the order of FlashAttention-2, Dao 2023, arXiv:2307.08691.
     """
     stages = _Stages(k, q, keys, out)
@@ -127,7 +127,7 @@ class _Stages:
         return self.k.convert(x, self.dtype)
 
     def points(self) -> list[Expr]:
-        """Make new indices of batches and of a query."""
+        """Create new indices of batches and of a query."""
         return [*(self.k.axis(n, "b") for n in self.rows[:-1]), self.k.axis(self.rows[-1], "m")]
 
     def scores(self, q: Handle, keys: Handle, mask: Handle | None, scale: float) -> Handle:
@@ -171,7 +171,7 @@ def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
 
 @attention.export
 def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Operand:
-    """Export the standard's operator for equal numbers of heads, else the decomposition."""
+    """Export as the standard's operator for equal numbers of heads, else as the decomposition."""
     if q.rank != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return _composed(q, k, v, mask, scale)
     return standard("Attention", q, k, v, _for_every_query(q, k, mask), scale=scale)

@@ -29,7 +29,7 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[Lowering, Scalar, Scalar], Scalar]]] 
     "max": (np.maximum, lambda k, old, new: k.max(old, new)),
     "min": (np.minimum, lambda k, old, new: k.min(old, new)),
 }
-"""The combinations of repeated stores to an element, in numpy and as scalars."""
+"""The reductions of repeated stores to an element, in numpy and as scalars."""
 
 
 def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor) -> None:
@@ -42,7 +42,7 @@ def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor)
 
 
 def _write(out: Array, index: Any, updates: Array, reduction: str) -> Array:
-    """Store to a copy in order; later stores overwrite, or are combined with, earlier ones."""
+    """Store to a copy in order; later stores overwrite earlier stores or are combined with them."""
     made = np.array(out)
     if reduction == "none":
         made[index] = updates
@@ -74,7 +74,7 @@ def scatter_elements(
     """Copy x and store single elements: out[indices[i, j], j] is updates[i, j] for axis 0.
 
     Stores are in the order of `updates`; with a reduction (add, mul, max, min), new elements are
-    combined with the stored ones.
+    combined with the stored elements.
     Shapes: `indices` and `updates` have equal shapes, of the rank of x. Negative indices count from
     the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -148,7 +148,7 @@ def scatter_nd(
     """Copy x and store slices at leading indices.
 
     The last axis of `indices` is one index. Stores are in order; with a reduction (add, mul, max,
-    min), new elements are combined with the stored ones.
+    min), new elements are combined with the stored elements.
     Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative indices count
     from the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -156,7 +156,7 @@ def scatter_nd(
     """
     _require_reduction("scatter_nd", reduction, x, updates)
     require_positions("scatter_nd", indices)
-    require(indices.rank > 0, "E-OP-SHAPE", "scatter_nd takes no single number as indices")
+    require(indices.rank > 0, "E-OP-SHAPE", "scatter_nd does not take a scalar as indices")
     length = indices.shape[-1]
     if not isinstance(length, int) or None in (x.type.shape, updates.type.shape):
         return x.type
@@ -220,9 +220,9 @@ def max_unpool(
 ) -> TensorType:
     """Invert max_pool: store elements at the indices of their maxima, zeros elsewhere.
 
-    Indices count the elements of the image that the windows cover, which with `shape` is the corner
-    of a larger result. Generated code drops stores out of bounds.
-    Shapes: x and places have equal shapes [N, C, spatial...]; pads are all beginnings, then all
+    Indices count the elements of the image that the windows cover. With `shape`, this image is the
+    corner of a larger result. Generated code drops stores out of bounds.
+    Shapes: x and places have equal shapes [N, C, spatial...]; `pads` lists all begins, then all
     ends.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX MaxUnpool-22.
@@ -318,7 +318,7 @@ def _(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> Operand | None:
-    """Export integers by way of f64, which represents 32-bit integers exactly."""
+    """Export integers through f64, which represents 32-bit integers exactly."""
     if x.dtype.is_integer and x.dtype.bits > 32:
         return None
     given = standard("Cast", x, to=DType.f64) if x.dtype.is_integer else x

@@ -1,4 +1,4 @@
-"""Results of data-dependent size: code fills a result of the largest size, and counts."""
+"""Results of data-dependent size: code fills a result of maximum size and counts its elements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a count beyond the axis.
     Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have such sizes.
     """
-    require(count.dtype is DType.i64, "E-OP-DTYPE", f"a count is an i64, got {count.type}")
+    require(count.dtype is DType.i64, "E-OP-DTYPE", f"a count must be an i64, got {count.type}")
     require_rank("leading", count, [0], "count")
     at = normal_axis(axis, x.rank)
     size: Dim = open_dim(at, count)
@@ -46,7 +46,7 @@ def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
         size = int(count.value)
         room = x.shape[at]
         fits = 0 <= size and (not isinstance(room, int) or size <= room)
-        require(fits, "E-OP-SHAPE", f"the first {size} places of {x.type} along axis {at}")
+        require(fits, "E-OP-SHAPE", f"the first {size} elements of {x.type} along axis {at}")
     return TensorType(x.dtype, (*x.shape[:at], size, *x.shape[at + 1 :]))
 
 
@@ -62,7 +62,7 @@ def _(x: TensorType, count: TensorType, *, out: TensorType, axis: int) -> Cost:
 
 @leading.lower
 def _(k: Lowering, x: Handle, count: Handle, out: Handle, *, axis: int) -> None:
-    known_value(count, "how many places are taken")
+    known_value(count, "the number of selected elements")
     index = k.axes(out.shape)
     k.assign(out[index], x[index])
 
@@ -79,7 +79,7 @@ def nonzero_places(x: Tensor) -> tuple[TensorType, TensorType]:
     """The indices of nonzero elements, in row-major order, and their number.
 
     Shapes: the first result has a row of indices per axis, of maximal size and padded with zeros.
-    The second is one i64.
+    The second result is one i64.
     Errors: E-OP-DTYPE for elements that cannot be zero.
     Source: ONNX NonZero-13.
     """
@@ -94,7 +94,7 @@ def _can_be_zero(x: Tensor) -> bool:
 
 @nonzero_places.reference
 def _(x: Array) -> tuple[Array, Array]:
-    # A scalar has one element and no index.
+    # A scalar has one element but no axis to index.
     found = np.array(np.nonzero(np.atleast_1d(x))) if x.ndim else np.zeros((0, int(x != 0)))
     places = np.zeros((x.ndim, x.size), np.int64)
     places[:, : found.shape[1]] = found
@@ -160,7 +160,7 @@ def _(call: OnnxCall) -> Call | None:
 
 
 def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
-    """Crop a condition to an axis; like runtimes, ignore further elements.
+    """Crop a condition to an axis; further elements are ignored, as in runtimes.
 
     Open sizes of one name may differ, so equal names do not prove equal sizes.
     """

@@ -1,4 +1,4 @@
-"""Shape queries, and tensors made from a shape alone."""
+"""Shape queries, and tensors that depend only on a shape."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement", shape_math=True)
 def fill(shape: Tensor, *, value: float | int | bool = 0.0, dtype: DType = DType.f32) -> TensorType:
-    """A tensor of the given shape whose elements are all one number.
+    """A tensor of the given shape whose elements all equal `value`.
 
     Shapes: `shape` is a list of sizes.
     Errors: E-OP-SHAPE for a negative size.
@@ -117,7 +117,7 @@ def fill(shape: Tensor, *, value: float | int | bool = 0.0, dtype: DType = DType
 
 @fill.reference
 def _(shape: Array, *, value: float | int | bool, dtype: DType) -> Array:
-    # A broadcast of one number, which takes no memory at any size.
+    # A broadcast of one number takes no memory at any size.
     return np.broadcast_to(np.array(value).astype(dtype.numpy), tuple(int(n) for n in shape))
 
 
@@ -195,7 +195,7 @@ def _n_steps(operands: tuple[Tensor, ...], values: list[Any], dtype: DType) -> D
 
 
 def _count(first: Any, last: Any, step: Any) -> int:
-    """Count the numbers of a range: exactly for integers, as numpy for floats."""
+    """Return the length of a range: exact for integers, as in numpy for floats."""
     if isinstance(first, np.integer | int):
         return len(range(int(first), int(last), int(step)))
     steps = np.ceil((float(last) - float(first)) / float(step))
@@ -208,7 +208,7 @@ def _(start: Array, limit: Array, delta: Array) -> Array:
     require(sizes == [1, 1, 1], "E-RUN-OPERATOR", f"range needs single numbers, got {sizes}")
     first, last, step = (np.asarray(v).reshape(-1)[0] for v in (start, limit, delta))
     if isinstance(first, Affine) or isinstance(last, Affine) or isinstance(step, Affine):
-        raise ValueError("the numbers of a range over symbolic sizes are not known")
+        raise ValueError("the numbers of a range over symbolic sizes are unknown")
     count = np.arange(_count(first, last, step))
     dtype = np.asarray(start).dtype
     return (first + count.astype(dtype) * step).astype(dtype)

@@ -1,4 +1,4 @@
-"""Reversal and placement of rows along an axis, by run-time numbers per batch."""
+"""Reversal and placement of rows along an axis, by lengths or starts per batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reverse_sequence(
 ) -> TensorType:
     """Reverse the first `lengths[b]` elements of the sequence of each batch b.
 
-    Shapes: x has a batch and a time axis; `lengths` is a list with one number per batch.
+    Shapes: x has a batch axis and a time axis; `lengths` is a list with one number per batch.
     Errors: E-OP-AXIS, E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX ReverseSequence-10.
     """
@@ -97,7 +97,9 @@ def tensor_scatter(
     Errors: E-OP-AXIS, E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE for an unknown mode.
     Source: ONNX TensorScatter-24.
     """
-    require(mode in MODES, "E-OP-ATTRIBUTE", f"mode: one of {', '.join(MODES)}, got {mode!r}")
+    require(
+        mode in MODES, "E-OP-ATTRIBUTE", f"mode must be one of {', '.join(MODES)}, got {mode!r}"
+    )
     same_dtype([cache, update], "tensor_scatter")
     at = normal_axis(axis, cache.rank)
     require(at > 0, "E-OP-AXIS", "the rows of tensor_scatter cannot be along the batch axis")

@@ -104,7 +104,8 @@ def span(size: int, cut: slice) -> range:
 def _from_front(position: Dim, size: Dim) -> Dim:
     """Normalise a start or end to count from the front.
 
-    A symbolic one is a size, which is nonnegative, or a negated size, which is never -0 in a run.
+    A symbolic position is a size, which is nonnegative, or a negated size, which is never -0 at
+    run time.
     """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size
@@ -159,11 +160,13 @@ def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
     assert out is not None
     start, end, *others = [*parameters, None, None][:4]
     assert start is not None, "starts are required"
-    starts = known_value(start, "where a slice begins")
-    axes, steps = (None if p is None else known_value(p, "where it begins") for p in others)
+    starts = known_value(start, "the start of a slice")
+    axes, steps = (
+        None if p is None else known_value(p, "an axis or a step of a slice") for p in others
+    )
     forward = steps is None or bool((steps > 0).all())
     # The size of the result already includes the end of a forward slice.
-    ends = np.zeros_like(starts) if forward else known_value(end, "where a slice ends")
+    ends = np.zeros_like(starts) if forward else known_value(end, "the end of a slice")
     index = k.axes(out.shape)
     source: list[Expr] = list(index)
     for axis, cut in cuts_along(x.rank, starts, ends, axes, steps):

@@ -40,7 +40,7 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
 
 @op(value_range=(0.0, 1.0), kind="reduction", exact=False, inplace=(0,))
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
-    """Turn scores into probabilities along one axis: exp(x - max) / sum(exp(x - max)).
+    """Convert scores to probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 
     Shapes: any float tensor of rank 1 or more; the result has the type of x.
     Errors: E-OP-AXIS when the axis is outside [-rank, rank).
@@ -85,19 +85,19 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
 
 
 class _Row:
-    """The indices of a tensor with one reduced axis; each stage makes new ones."""
+    """The indices of a tensor with one reduced axis; each stage creates new indices."""
 
     def __init__(self, k: Lowering, x: Handle, axis: int) -> None:
         self.k, self.x, self.axis = k, x, axis
         self.shape = [n for d, n in enumerate(x.shape) if d != axis]
 
     def points(self) -> tuple[list[Expr], list[Expr]]:
-        """Make the indices of a row and of its elements, for a stage over all elements."""
+        """Create the indices of a row and of its elements, for a stage over all elements."""
         at = self.k.axes(self.x.shape)
         return [*at[: self.axis], *at[self.axis + 1 :]], at
 
     def reduced(self) -> tuple[list[Expr], list[Expr], Expr]:
-        """Make the indices of a row and of its elements, and the reduction axis."""
+        """Create the indices of a row and of its elements, and the reduction axis."""
         index = self.k.axes(self.shape)
         inner = self.k.axis(self.x.shape[self.axis], "r")
         return index, [*index[: self.axis], inner, *index[self.axis :]], inner
@@ -166,7 +166,7 @@ log_softmax.samples(_samples)
 
 
 def along_axis(n: OnnxCall, operator: Callable[..., Call]) -> Operand | None:
-    """Import; before opset 13, the axes from `axis` on are one row."""
+    """Import; before opset 13, all axes from `axis` on form one row."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None:

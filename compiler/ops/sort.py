@@ -19,13 +19,13 @@ from compiler.ops.ordering import Before, Heap, Sorter, order
 from compiler.ops.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
-"""The most selected elements, per bit of the axis size, for insertion into a sorted list.
+"""The maximum number of selected elements, per bit of the axis size, for an insertion sort.
 
-The worst case is quadratic; more elements are sorted.
+Its worst case is quadratic; other algorithms select more elements.
 """
 
 HEAPED = 4
-"""The largest share of an axis selected by a heap; above, the whole axis is sorted."""
+"""The minimum ratio of axis size to selected elements for a heap; else the axis is sorted."""
 
 
 @op(kind="opaque")
@@ -34,13 +34,13 @@ def top_k(
 ) -> tuple[TensorType, TensorType]:
     """The n largest (or smallest) elements along an axis, in order, and their indices.
 
-    Equal elements keep their order in x; NaN is larger than all numbers.
+    Equal elements stay in the order of x; NaN is larger than all numbers.
     Shapes: n is a scalar, the size of both results on `axis`; indices are i64.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for n beyond the axis.
     Source: ONNX TopK-24.
     """
     require_elements("top_k", "number", x)
-    require(n.dtype.is_integer, "E-OP-DTYPE", f"top_k needs a whole number, got {n.type}")
+    require(n.dtype.is_integer, "E-OP-DTYPE", f"top_k needs an integer n, got {n.type}")
     at = normal_axis(axis, x.rank)
     size: Dim = open_dim(at, n)
     if n.value is not None and n.value.size == 1:
@@ -58,7 +58,8 @@ def _(x: Array, n: Array, *, axis: int, largest: bool) -> tuple[Array, Array]:
     count, at = int(n.reshape(-1)[0]), axis % x.ndim
     require(0 <= count <= x.shape[at], "E-RUN-OPERATOR", f"the top {count} of {x.shape[at]}")
     if largest:
-        # Sort in reverse, so that the first of equal elements is last, and first in the end.
+        # Sort the reversed axis, so that the first of equal elements is last, and first in the
+        # result.
         order = x.shape[at] - 1 - np.argsort(np.flip(widened(x), at), at, kind="stable")
         order = np.flip(order, at)
     else:
@@ -78,7 +79,7 @@ def _(
 def _(
     k: Lowering, x: Handle, n: Handle, values: Handle, places: Handle, *, axis: int, largest: bool
 ) -> None:
-    known_value(n, "how many elements top_k takes")
+    known_value(n, "the number of elements of top_k")
     at = axis % x.rank
     before = order(k, x.dtype, descending=largest)
     others = [m for d, m in enumerate(x.shape) if d != at]
@@ -131,13 +132,13 @@ def _insert_each(
     places: Handle,
     before: Before,
 ) -> None:
-    """Insertion sort of the best elements so far."""
+    """Select by insertion sort of the best elements so far."""
     n = values.shape[len(row.head)]
     hole = r.cell(DType.i64, "hole")
     with r.loop(x.shape[len(row.head)], "t") as t:
         element = x[row.index(t)]
         last = values[row.index(n - 1)]
-        # Until the list is full, every element is inserted; then only one better than the last.
+        # Every element is inserted until the list is full, then only elements better than the last.
         has_room = k.lt(k.index(t), k.number(n, DType.i64))
         with r.when(k.apply("or", has_room, before(element, last))):
             r.store(hole, k.min(k.index(t), k.number(n - 1, DType.i64)))
@@ -159,7 +160,7 @@ def _through_heap(
     places: Handle,
     heap: Heap,
 ) -> None:
-    """Keep the best elements so far in a heap with the worst on top, which is popped first."""
+    """Select by a heap of the best elements so far, whose top is the worst and is popped first."""
     n = values.shape[len(row.head)]
     heap.clear()
     with r.loop(n, "t") as t:
@@ -177,7 +178,7 @@ def _through_heap(
 
 @top_k.onnx("TopK")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import; n is an attribute before opset 10; unsorted results may be sorted."""
+    """Import TopK; n is an attribute before opset 10; the results are sorted in any case."""
     given = n.operand(1)
     count: Operand = np.array(n.attr("k"), np.int64) if given is None else given
     made = top_k(n.operand(0), count, axis=n.attr("axis", -1), largest=bool(n.attr("largest", 1)))

@@ -1,4 +1,4 @@
-"""Declaration of elementwise operators: two expressions generate all facets.
+"""Declaration of elementwise operators by two expressions, which generate all facets.
 
 Each operator is one row: a numpy function and a scalar expression. Its type rule, cost, lowering,
 samples and ONNX facet are generated in the same way for every row.
@@ -54,8 +54,8 @@ def elementwise(
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Declare an operator from its type rule and two expressions.
 
-    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` get None for omitted operands, and
-    short floats widened to f32; a numeric result has the element type of the operand `like`.
+    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` receive None for omitted operands,
+    and short floats widened to f32. A numeric result has the element type of the operand `like`.
     Units: flops per element of the result.
     """
 
@@ -123,7 +123,7 @@ def unary(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Operator:
-    """Declare an operator of one operand; `result` is its element type if not that of x."""
+    """Declare an operator of one operand; `result` is its element type if it is not that of x."""
 
     def rule(x: Tensor) -> TensorType:
         dtype = require_elements(name, elements, x)
@@ -192,7 +192,7 @@ def binary(
 
 
 def binary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Yield operands of equal and different shapes, empty ones, and pairs of special numbers."""
+    """Yield operands of equal and different shapes, empty operands, pairs of special numbers."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[2,1,5]", f"{dtype}[3,1]"], {}

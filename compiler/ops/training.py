@@ -1,7 +1,7 @@
 """Optimiser steps: updates of parameters and optimiser states from gradients.
 
-Operands are the learning rate, the step number, then the parameters, gradients and states in
-groups; the results follow ONNX's formulas.
+The operands are the learning rate, the step number, then groups of parameters, gradients and
+states. The results follow ONNX's formulas.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.ops.elementwise import add, div, mul, pow_, sqrt, sub
 DOMAIN = "ai.onnx.preview.training"
 
 Step = Callable[["Scalars", Any, Any, list[Any]], tuple[Operand, ...]]
-"""Maps a step's scalars, a parameter, its gradient and states to the new parameter and states."""
+"""Maps scalars, a parameter, its gradient and its states to the new parameter and states."""
 
 
 class Scalars:
@@ -68,7 +68,7 @@ def _regularised(s: Scalars, x: Any, gradient: Any, default: float = 0.0) -> Ope
 
 
 def _adagrad(s: Scalars, x: Any, gradient: Any, states: list[Any]) -> tuple[Operand, ...]:
-    """Source: Duchi et al. 2011; ONNX Adagrad-1."""
+    """Compute an Adagrad step. Source: Duchi et al. 2011; ONNX Adagrad-1."""
     decay = s.attr("decay_factor", 0.0)
     rate = div(s.rate, add(s.number(1), mul(s.count, decay)))
     slope = _regularised(s, x, gradient)
@@ -78,7 +78,7 @@ def _adagrad(s: Scalars, x: Any, gradient: Any, states: list[Any]) -> tuple[Oper
 
 
 def _momentum(s: Scalars, x: Any, gradient: Any, states: list[Any]) -> tuple[Operand, ...]:
-    """Source: Polyak 1964, Nesterov 1983; ONNX Momentum-1."""
+    """Compute a momentum step. Source: Polyak 1964, Nesterov 1983; ONNX Momentum-1."""
     alpha, beta = s.attr("alpha", 0.0), s.attr("beta", 0.0)
     slope = _regularised(s, x, gradient)
     later = where(s.is_first, beta, s.number(1))
@@ -90,7 +90,7 @@ def _momentum(s: Scalars, x: Any, gradient: Any, states: list[Any]) -> tuple[Ope
 
 
 def _adam(s: Scalars, x: Any, gradient: Any, states: list[Any]) -> tuple[Operand, ...]:
-    """Source: Kingma and Ba 2014, arXiv:1412.6980; ONNX Adam-1."""
+    """Compute an Adam step. Source: Kingma and Ba 2014, arXiv:1412.6980; ONNX Adam-1."""
     alpha, beta, one = s.attr("alpha", 0.9), s.attr("beta", 0.999), s.number(1)
     slope = _regularised(s, x, gradient)
     mean = add(mul(alpha, states[0]), mul(one - alpha, slope)).out(0)

@@ -69,15 +69,19 @@ def _() -> Iterator[tuple[Any, ...]]:
 def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorType:
     """Rearrange blocks of channels to space: blocksize² channels become a square of pixels.
 
-    Shapes: [N, C*b*b, H, W] to [N, C, H*b, W*b]. In the old channel index, the outer part is the
-    position in the block (mode DCR) or the new channel (CRD).
+    Shapes: [N, C*b*b, H, W] to [N, C, H*b, W*b]. The outer part of the old channel index is the
+    position in the block (mode DCR) or the new channel (mode CRD).
     Errors: E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX DepthToSpace-13.
     """
     n, c, h, w = _image(x, blocksize)
     require(mode in ("DCR", "CRD"), "E-OP-ATTRIBUTE", f"mode must be DCR or CRD, got {mode!r}")
     area = blocksize * blocksize
-    require(not isinstance(c, int) or c % area == 0, "E-OP-SHAPE", f"{c} channels are no {area}s")
+    require(
+        not isinstance(c, int) or c % area == 0,
+        "E-OP-SHAPE",
+        f"{c} channels do not divide into groups of {area}",
+    )
     return TensorType(x.dtype, (n, affine.floordiv(c, area), h * blocksize, w * blocksize))
 
 

@@ -16,7 +16,7 @@ from compiler.ops.dims import copied, known_value
 
 @op(kind="movement")
 def trilu(x: Tensor, diagonal: Tensor | None = None, *, upper: bool = True) -> Tensor:
-    """Keep the upper (or lower) triangle of each matrix and set the rest to 0.
+    """Copy the upper (or lower) triangle of each matrix and set the other elements to 0.
 
     Shapes: any of rank 2 or more; `diagonal` shifts the boundary, positive numbers to the right.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
@@ -25,7 +25,7 @@ def trilu(x: Tensor, diagonal: Tensor | None = None, *, upper: bool = True) -> T
     require(x.rank >= 2, "E-OP-SHAPE", f"trilu needs matrices, got {x.type}")
     if diagonal is not None:
         fits = diagonal.dtype.is_integer
-        require(fits, "E-OP-DTYPE", f"the diagonal is a whole number, got {diagonal.type}")
+        require(fits, "E-OP-DTYPE", f"the diagonal must be an integer, got {diagonal.type}")
     return x
 
 
@@ -57,7 +57,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None, upper: bool) -> None:
     index = k.axes(out.shape)
     row, column = index[-2:]
     ahead = column - row - border if upper else row - column + border
-    # `ahead` never reaches this, so only its sign is tested.
+    # `ahead` never reaches this bound, so only its sign is tested.
     beyond = 2 * (n_rows + n_columns) + 2 + abs(border)
     k.assign(out[index], k.inside([(ahead, beyond)], x[index], 0))
 

@@ -30,8 +30,9 @@ Types = tuple[TensorType, TensorType, TensorType, TensorType, TensorType]
 def unique_rows(x: Tensor, *, axis: int = 0, rising: bool = True) -> Types:
     """The distinct rows (slices along an axis) of x, sorted or in order of first occurrence.
 
-    Shapes: the rows, of maximal size; lists of the first occurrence of each, of the result row of
-    every row of x, and of the counts; the number of rows, as one i64. Unused elements are zeros.
+    Shapes: the distinct rows, of maximal size; lists of the first occurrence of each distinct row,
+    of the result row of every row of x, and of the counts; the number of distinct rows, as one i64.
+    Unused elements are zeros.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Unique-11; rows are ordered by their first elements, then the second and so on.
     """
@@ -173,7 +174,7 @@ def _numbering(
 
 @unique_rows.onnx("Unique")
 def _(n: OnnxCall) -> tuple[Operand, ...] | None:
-    """Import; without an axis, the elements are the rows."""
+    """Import Unique; without an axis, the elements are the rows."""
     x, axis = n.operand(0), n.attr("axis")
     if x is None or x.type.shape is None or not is_one_of(x.dtype, "number"):
         return None
@@ -194,7 +195,7 @@ def _(n: OnnxCall) -> tuple[Operand, ...] | None:
 
 @unique_rows.export
 def _(x: Tensor, *, axis: int, rising: bool) -> tuple[Operand, ...]:
-    """Export the distinct rows, padded with zeros to the rows of x."""
+    """Export the distinct rows, padded with zeros to the number of rows of x."""
     at = normal_axis(axis, x.rank)
     found = standard("Unique", x, axis=axis, sorted=rising, n_outputs=4)
     count = standard("Shape", found.out(3))

@@ -1,7 +1,7 @@
 """Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all beginnings, then all ends. `auto_pad` derives them from the sizes
-instead; it stays an attribute until the sizes are numbers.
+Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives them from the sizes; it
+stays an attribute until the sizes are numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""The limit of windows, strides and pads; a kernel of larger ones would not end."""
+"""The limit of windows, strides and pads: kernels with larger values would not end."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
-"""The names of spatial axes; those of taps have the prefix `k`."""
+"""The names of spatial axes; the names of tap axes have the prefix `k`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Window:
 
     @property
     def n_taps(self) -> int:
-        """The elements of one window."""
+        """The number of elements of one window."""
         return int(np.prod(self.kernel))
 
 
@@ -142,7 +142,7 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the start and end pads of `auto_pad` for these sizes.
+    """Return the start pads and end pads of `auto_pad` for these sizes.
 
     `same_upper` adds the odd element at the end, `same_lower` at the start.
     """
@@ -151,7 +151,7 @@ def resolve_pads(
         return tuple(pads[:n]), tuple(pads[n:])
     if auto_pad == "valid":
         return (0,) * n, (0,) * n
-    begin: list[Any] = []  # numbers, or expressions where sizes are open
+    begin: list[Any] = []  # numbers, or expressions if sizes are open
     end: list[Any] = []
     for d, size in enumerate(dims):
         places = -(-size // strides[d])
@@ -187,13 +187,16 @@ def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str
 
 
 LEAST_PLACES, MOST_KEPT = 8, 0.85
-"""The fewest places of a part, as fewer fill no register tile (measured: 4 places halve the speed);
-and the largest share of products that parts may keep, as several parts have an overhead."""
+"""The minimum number of positions of a part, and the maximum ratio of remaining products.
+
+Fewer positions do not fill a register tile (measured: 4 positions halve the speed). Several parts
+have an overhead, which a higher ratio does not repay.
+"""
 
 
 @dataclass(frozen=True)
 class TapPart:
-    """Consecutive places of an axis whose windows have the same taps inside the image."""
+    """Consecutive positions of an axis whose windows have the same taps inside the image."""
 
     first: int
     n_places: int
@@ -202,7 +205,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts, where dilated windows are largely outside the image.
+    """Divide each axis into parts if dilated windows are largely outside the image, else None.
 
     This saves the products with padding zeros.
     """
@@ -241,7 +244,7 @@ def _parts_of_axis(size: int, n: int, w: Window, d: int) -> list[TapPart]:
 def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
     """Return a view with the taps of every window as last axes.
 
-    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` is the padding.
+    Shapes: x [N, C, spatial...] gives [N, C, positions..., kernel...]; `fill` is the padding value.
     """
     widths: list[tuple[int, int]] = []
     for d, size in enumerate(x.shape[2:]):
@@ -263,18 +266,18 @@ def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
     )
 
 
-# The same in lowerings
+# The windows in lowerings
 
 
 def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[Expr]:
-    """Make new indices of spatial axes, named y and x, or ky and kx for taps."""
+    """Create new indices of spatial axes, named y and x, or ky and kx for taps."""
     return [k.axis(n, prefix + name) for n, name in zip(sizes, SPATIAL[len(sizes)], strict=True)]
 
 
 def window_axes(
     k: Lowering, shape: Sequence[int], window: Window
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Make new indices of batch and channel, places, and taps; `shape` is the result's."""
+    """Create new indices of batch and channel, positions, and taps; `shape` is of the result."""
     outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
     return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
 
@@ -289,7 +292,7 @@ def tap(
     n_places: Sequence[int],
     otherwise: Scalar | float | int,
 ) -> Scalar:
-    """Read the element of one tap at one place; `otherwise` outside the image.
+    """Read the element of one tap at one position; return `otherwise` outside the image.
 
     Axes on which all windows are inside the image are not tested.
     """

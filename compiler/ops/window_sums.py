@@ -1,4 +1,4 @@
-"""Window sums of codes, the factors of weight zero points."""
+"""Window sums of codes, which are the factors of weight zero points."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def window_sums(
 
     The channels of each pixel are summed first, then the pixels of each window. A convolution of
     codes with a weight zero point needs these sums, which are equal for all filters.
-    Shapes: x [N, C, spatial...] gives [N, 1, places...]; windows stay inside the image.
-    Errors: E-OP-DTYPE for other types than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
+    Shapes: x [N, C, spatial...] gives [N, 1, positions...]; windows stay inside the image.
+    Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
     require(x.dtype in BYTES, "E-OP-DTYPE", f"window_sums requires u8 or i8, got {x.dtype}")

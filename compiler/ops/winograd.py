@@ -28,7 +28,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """An algorithm for tiles of `outputs` x `outputs`.
+    """An algorithm for tiles of `outputs` x `outputs` elements.
 
     `error` bounds the error relative to the scale of results, beyond that of the direct sum:
     measured on random images and weights, with a margin (docs/precision.md).
@@ -42,7 +42,7 @@ class Tiling:
 
     @property
     def inputs(self) -> int:
-        """The side of a tile of the image, and of its products."""
+        """The side length of a tile of the image, and of its products."""
         return len(self.image)
 
 
@@ -90,13 +90,13 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
     if groups != 1:
         return f"it has {groups} groups: few channels share a transformed tile"
     if len(window.kernel) != 2 or window.kernel != (3, 3):
-        return f"its window is {'x'.join(map(str, window.kernel))}: tiles are for 3x3"
+        return f"its window is {'x'.join(map(str, window.kernel))}: tiles require 3x3"
     if window.strides != (1, 1):
         return (
             f"its strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
         )
     if window.dilations != (1, 1):
-        return f"its dilations are {'x'.join(map(str, window.dilations))}"
+        return f"its dilations are {'x'.join(map(str, window.dilations))}: tiles require 1"
     if not all(isinstance(n, int) and n > 0 for n in sizes):
         return "its sizes are known only when the program runs"
     return ""
@@ -105,7 +105,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
 def tiled_convolution(
     k: Lowering, x: Handle, w: Handle, b: Handle | None, out: Handle, window: Window, tiling: Tiling
 ) -> None:
-    """Lower a convolution in tiles to stages of weights, image, products and outputs."""
+    """Lower a tiled convolution to stages for weights, image, products and outputs."""
     n_images, n_outputs, *sizes = out.shape
     m, side, taps = tiling.outputs, tiling.inputs, window.kernel[0]
     n_channels = x.shape[1]

@@ -116,7 +116,7 @@ def test_a_loop_stops_when_it_is_asked() -> None:
     with pytest.raises(CompileError) as e:
         compiler.reference(graph, inputs, limits=Limits(stop=stop))
     assert e.value.code == "E-LIMIT-SECONDS"
-    assert "stopped as asked" in e.value.message
+    assert "cancelled on request" in e.value.message
     with pytest.raises(CompileError) as e:
         compiler.reference(graph, inputs, limits=Limits(seconds=0.2))
     assert e.value.code == "E-LIMIT-SECONDS"

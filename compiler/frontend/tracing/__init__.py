@@ -1,4 +1,4 @@
-"""Models as Python functions over symbolic tensors; operators are functions of the same name."""
+"""Models as Python functions over symbolic tensors; each operator is a function of its name."""
 
 from compiler.frontend.tracing.model import model
 from compiler.frontend.tracing.tensor import Tensor

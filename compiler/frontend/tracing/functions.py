@@ -1,4 +1,4 @@
-"""The functions of traced models: one per operator, and constructors of constants.
+"""The functions for traced models: one per operator, and constructors of constants.
 
 from compiler.frontend.tracing import functions as F
 
@@ -26,27 +26,27 @@ def weight(
     deviation: float | None = None,
     dtype: DType = DType.f32,
 ) -> Tensor:
-    """Draw normal numbers from a seed, by default with deviation 1 / sqrt(fan-in)."""
+    """Create normal random weights, by default with standard deviation 1 / sqrt(fan-in)."""
     return tracing_now().weight(shape, seed, deviation, dtype)
 
 
 def zeros(shape: Sequence[int], dtype: DType = DType.f32) -> Tensor:
-    """Make a constant of zeros."""
+    """Create a constant of zeros."""
     return tracing_now().splat(shape, 0, dtype)
 
 
 def ones(shape: Sequence[int], dtype: DType = DType.f32) -> Tensor:
-    """Make a constant of ones."""
+    """Create a constant of ones."""
     return tracing_now().splat(shape, 1, dtype)
 
 
 def full(shape: Sequence[int], value: float, dtype: DType = DType.f32) -> Tensor:
-    """Make a constant whose elements are all `value`."""
+    """Create a constant whose elements are all `value`."""
     return tracing_now().splat(shape, value, dtype)
 
 
 def constant(values: Any, dtype: DType | None = None) -> Tensor:
-    """Make a constant: floats become f32, integers i64; arrays keep their type."""
+    """Create a constant; floats become f32, integers become i64, and arrays retain their type."""
     return tracing_now().listed(values, dtype)
 
 
@@ -60,7 +60,7 @@ def tracing_now() -> Tracing:
     """Return the model being traced. Errors: E-WRITE-VALUE outside `model`."""
     found = current.get()
     if found is None:
-        raise CompileError("E-WRITE-VALUE", "constants are made while a model is traced")
+        raise CompileError("E-WRITE-VALUE", "constants can be created only while a model is traced")
     return found
 
 

@@ -33,8 +33,9 @@ def model(
 
         graph = compiler.model(mlp)
 
-    Arguments or annotations give the types of the parameters. A parameter without a type keeps its
-    default value. The function returns a tensor, several, or a dictionary of results by name.
+    Arguments or annotations give the types of the parameters. A parameter without a type has its
+    default value. The function returns a tensor, several tensors, or a dictionary of tensors by
+    name.
     Errors: E-WRITE-*, and the errors of operators, each located at the line and column of the call.
     """
     tracing = Tracing(fn.__name__, limits)
@@ -66,7 +67,9 @@ def results_of(tracing: Tracing, returned: Any) -> Mapping[str, Tensor]:
             raise CompileError("E-WRITE-VALUE", f"a model returns tensors, not {shown(t)}")
     for name in listed:
         if not isinstance(name, str) or not name:
-            raise CompileError("E-WRITE-VALUE", f"a result's name is a text, not {shown(name)}")
+            raise CompileError(
+                "E-WRITE-VALUE", f"a result's name must be a string, not {shown(name)}"
+            )
     return listed  # type: ignore[return-value]
 
 
@@ -88,7 +91,7 @@ def _arguments(
             raise CompileError(
                 "E-WRITE-VALUE",
                 f"the parameter {name} of {fn.__name__} has no type",
-                hint=f'give it a type, such as {name}="f32[N,64]"',
+                hint=f'give the parameter a type, such as {name}="f32[N,64]"',
             )
     return made
 

@@ -71,7 +71,7 @@ class Tensor:
     def _tensor(self) -> TensorType:
         t = self.type
         if not isinstance(t, TensorType):
-            raise CompileError("E-WRITE-VALUE", f"{self.name} is {t}, which is no tensor")
+            raise CompileError("E-WRITE-VALUE", f"{self.name} is {t}, which is not a tensor")
         return t
 
     def applied(self, op: str, *others: Operand, **options: Any) -> Tensor:
@@ -81,7 +81,7 @@ class Tensor:
         return made
 
     def binary(self, sign: str, other: Operand, reverse: bool = False) -> Tensor:
-        """Apply `self sign other`, or reversed."""
+        """Apply a binary operator to this tensor and another operand, or in reverse order."""
         if sign == "!=":
             return self.binary("==", other).applied("logical_not")
         op = BINARY[sign]
@@ -111,7 +111,7 @@ class Tensor:
     def __bool__(self) -> bool:
         raise CompileError(
             "E-WRITE-VALUE",
-            f"whether the tensor {self.name} is true is known only when the model runs",
+            f"the truth of the tensor {self.name} is known only when the model runs",
             hint="choose between tensors with where(condition, a, b)",
         )
 
@@ -175,13 +175,13 @@ LAST = (1 << 63) - 1
 def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     """Index a tensor as numpy does: integers, slices, `...` and None.
 
-    Errors: E-WRITE-VALUE for anything else, E-OP-AXIS for too many.
+    Errors: E-WRITE-VALUE for any other index, E-OP-AXIS for too many indices.
     """
     places = sum(i is not None and i is not Ellipsis for i in index)
     if places > x.rank:
-        message = f"{places} places are given, {x.name} has {x.rank} axes"
+        message = f"{places} indices for {x.name}, which has {x.rank} axes"
         raise CompileError("E-OP-AXIS", message)
-    require(sum(i is Ellipsis for i in index) <= 1, "E-WRITE-VALUE", "`...` stands once at most")
+    require(sum(i is Ellipsis for i in index) <= 1, "E-WRITE-VALUE", "`...` may occur only once")
     full: list[Any] = []
     for i in index if Ellipsis in map(_plain, index) else (*index, Ellipsis):
         full += [slice(None)] * (x.rank - places) if i is Ellipsis else [i]
@@ -193,15 +193,17 @@ def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
         if isinstance(i, int) and not isinstance(i, bool):
             size = x.shape[axis]
             if isinstance(size, int) and not -size <= i < size:
-                message = f"place {i} of axis {axis}, which has size {size}"
-                raise CompileError("E-WRITE-VALUE", message, hint="places count from 0 or from -1")
+                message = f"index {i} of axis {axis}, which has size {size}"
+                raise CompileError(
+                    "E-WRITE-VALUE", message, hint="indices count from 0, or backwards from -1"
+                )
             cuts.append((axis, i, i + 1 if i != -1 else LAST, 1))
             dropped.append(axis)
         elif not isinstance(i, slice):
             raise CompileError(
                 "E-WRITE-VALUE",
-                "an index is an integer, a slice, `...` or None",
-                hint="take elements at computed places with gather(x, indices, axis=0)",
+                "an index must be an integer, a slice, `...` or None",
+                hint="read elements at computed indices with gather(x, indices, axis=0)",
             )
         elif i != slice(None):
             cuts.append((axis, *_bounds(i)))

@@ -23,7 +23,7 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ir.verify import verify
 
 Operand = Any
-"""Tensor, number, list of numbers, numpy array, or None if omitted."""
+"""An operand: tensor, number, list of numbers, numpy array, or None if omitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class TracingLimits:
 
     n_nodes: int = 20_000
     n_elements: int = 1 << 30
-    """The elements of all constants, including seeded ones."""
+    """Elements of all constants, including seeded constants."""
     list_elements: int = 1 << 16
-    """The numbers in one list."""
+    """Numbers in one list."""
 
 
 class Tracing:
-    """A model during tracing, which owns its tensors."""
+    """A model during tracing; every tensor belongs to one model."""
 
     def __init__(self, name: str, limits: TracingLimits | None = None) -> None:
         self.name = name
@@ -50,9 +50,9 @@ class Tracing:
         self.n_elements = 0
         self.counts: dict[str, int] = {}
         self.unnamed: dict[str, int] = {}
-        """Unread values with a default name: the index of the node, or -1 for a constant."""
+        """Unread values with a default name, with the index of the node, or -1 for a constant."""
 
-    # Parts of a model.
+    # Elements of a model
 
     def input(self, name: str, t: Type) -> Tensor:
         """Add an input. Errors: E-GRAPH-NAME for a name in use."""
@@ -69,7 +69,7 @@ class Tracing:
         require(
             self.n_elements <= most,
             "E-WRITE-LIMIT",
-            f"the constants would have {self.n_elements:,} elements; at most {most:,} are made",
+            f"the constants would have {self.n_elements:,} elements; the limit is {most:,}",
         )
         [name] = self._free_names("c", 1)
         self.constants[name] = c
@@ -85,7 +85,7 @@ class Tracing:
         try:
             element = np.asarray(value, dtype.numpy)[()]
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot hold it: {e}") from e
+            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent it: {e}") from e
         return self.constant(Constant.splat(element, t))
 
     def listed(self, values: Any, dtype: DType | None = None) -> Tensor:
@@ -98,7 +98,7 @@ class Tracing:
         try:
             return self.constant(Constant.of(array, dtype and type_named(dtype)))
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot hold these: {e}") from e
+            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent these: {e}") from e
 
     def weight(
         self,
@@ -107,25 +107,27 @@ class Tracing:
         deviation: float | None = None,
         dtype: DType = DType.f32,
     ) -> Tensor:
-        """Draw normal numbers from a seed, with a deviation that keeps activations in range.
+        """Add normal random weights with a standard deviation that keeps activations in range.
 
-        The deviation is 1 / sqrt(fan-in). Fan-in is the rows of a matrix; for higher ranks, the
-        product of all axes but the first.
+        The default deviation is 1 / sqrt(fan-in). The fan-in of a matrix is its number of rows; for
+        higher ranks, it is the product of all sizes but the first.
         Source: LeCun et al. 1998, Efficient BackProp, 4.6. Errors: E-WRITE-VALUE, E-WRITE-LIMIT.
         """
         dims = sizes(shape)
         require(
             type_named(dtype).is_float,
             "E-WRITE-VALUE",
-            f"weights are drawn as floats, not as {dtype}",
+            f"random weights must be floats, not {dtype}",
         )
         is_seed = isinstance(seed, int) and 0 <= seed < SEEDS
-        require(is_seed, "E-WRITE-VALUE", f"a seed is a whole number below {SEEDS:,}, got {seed!r}")
+        require(
+            is_seed, "E-WRITE-VALUE", f"a seed must be an integer below {SEEDS:,}, got {seed!r}"
+        )
         if deviation is None:
             fan_in = prod(dims[1:]) if len(dims) > 2 else dims[0] if dims else 1
             deviation = float(f"{1 / sqrt(max(fan_in, 1)):.4g}")
         fits = isinstance(deviation, int | float) and 0 <= deviation < float("inf")
-        require(fits, "E-WRITE-VALUE", f"a deviation is a number from 0 on, got {deviation!r}")
+        require(fits, "E-WRITE-VALUE", f"a deviation must be at least 0, got {deviation!r}")
         return self.constant(Constant(TensorType(dtype, dims), Seeded(seed, float(deviation))))
 
     def apply(
@@ -161,7 +163,7 @@ class Tracing:
         return made[0] if len(made) == 1 else made
 
     def rename(self, tensor: Tensor, name: str) -> None:
-        """Rename a value after a variable, unless it has a name or was read."""
+        """Rename a value after a variable, unless it has an explicit name or a reader."""
         at = self.unnamed.pop(tensor.name, None)
         if at is None or tensor.tracing is not self:
             return
@@ -224,14 +226,16 @@ class Tracing:
             array = np.empty((), np.object_)
         most = self.limits.list_elements
         if isinstance(operand, list):
-            require(array.size <= most, "E-WRITE-LIMIT", f"a list may have {most:,} numbers")
+            require(
+                array.size <= most, "E-WRITE-LIMIT", f"a list may have at most {most:,} numbers"
+            )
         if array.dtype.kind not in "biuf" and not isinstance(operand, np.ndarray):
             needed = "a tensor, a number, or a list of numbers"
             raise CompileError("E-WRITE-VALUE", f"needed {needed}, got {shown(operand)}")
         return array
 
     def _free_names(self, wanted: str, how_many: int) -> tuple[str, ...]:
-        """Return unused names: the wanted one, or with a numeric suffix."""
+        """Return unused names: the requested name, with a numeric suffix if necessary."""
         names: list[str] = []
         n = self.counts.get(wanted, 0)
         while len(names) < how_many:
@@ -259,7 +263,7 @@ def like_one_of(name: str, known: Iterable[str]) -> str:
 
 
 def sizes(shape: Any) -> tuple[int, ...]:
-    """Convert the sizes of a constant. Errors: E-WRITE-VALUE unless a list of integers."""
+    """Convert the sizes of a constant. Errors: E-WRITE-VALUE for other than a list of integers."""
     dims = shape if isinstance(shape, list | tuple) else [shape]
     for d in dims:
         fits = isinstance(d, int) and not isinstance(d, bool) and 0 <= d < 1 << 40
@@ -270,7 +274,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
 
 
 def check_input(name: str, t: Type) -> None:
-    """Check that an array can have an input's sizes. Errors: E-OP-SHAPE."""
+    """Check that some array can have the type of an input. Errors: E-OP-SHAPE."""
     sizes = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
     fits = all(not isinstance(d, int) or 0 <= d < 1 << 62 for d in sizes)
     words = f"no array has the type of {name!r:.60}, {t!s:.60}"
@@ -278,7 +282,7 @@ def check_input(name: str, t: Type) -> None:
 
 
 def type_named(dtype: Any) -> DType:
-    """Convert to an element type of numbers. Errors: E-WRITE-VALUE."""
+    """Convert a value to a numeric element type. Errors: E-WRITE-VALUE."""
     fits = isinstance(dtype, DType) and dtype is not DType.string
     require(fits, "E-WRITE-VALUE", f"needed an element type such as f32, got {shown(dtype)}")
     return dtype
@@ -305,8 +309,8 @@ def _size(element: Any) -> Any:
     if isinstance(element, Affine):
         raise CompileError(
             "E-WRITE-VALUE",
-            f"the size {element} is open and is no number here",
-            hint="write -1 for one open size of a reshape, or take it from shape(x)",
+            f"the size {element} is open, so it has no numeric value here",
+            hint="write -1 for one open size of a reshape, or read it from shape(x)",
         )
     return element
 
@@ -326,7 +330,7 @@ def check_option(op: Operator, name: str, value: Any) -> None:
 def _by_position(
     op: Operator, operands: list[Operand], options: Mapping[str, Any]
 ) -> tuple[list[Operand], dict[str, Any]]:
-    """Move operands given by name to their positions; the rest are attributes."""
+    """Move operands passed by name to their positions; the other named values are attributes."""
     attrs: dict[str, Any] = {}
     for name, value in options.items():
         check_option(op, name, value)
@@ -342,7 +346,7 @@ def _by_position(
 
 
 def _check_whole(array: np.ndarray[Any, Any], dtype: DType) -> None:
-    """Check that an integer type represents numbers exactly, without a cast.
+    """Check that an integer type represents these numbers exactly.
 
     Errors: E-WRITE-VALUE.
     """
@@ -353,11 +357,11 @@ def _check_whole(array: np.ndarray[Any, Any], dtype: DType) -> None:
     fits = (array >= low) & (array < end) & (array == np.floor(array))
     if not fits.all():
         odd = array[~fits].flat[0].item()
-        raise CompileError("E-WRITE-VALUE", f"{dtype} cannot hold {odd!r}")
+        raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent {odd!r}")
 
 
 def _dtype_of(op: Operator, array: np.ndarray[Any, Any], like: DType | None) -> DType:
-    """Choose the element type of numbers without one."""
+    """Choose the element type of Python numbers."""
     if array.dtype.kind == "b":
         return DType.bool
     if array.dtype.kind == "f":

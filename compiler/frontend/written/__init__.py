@@ -23,7 +23,7 @@ def language_of(name: str) -> str:
 
 
 def graph_of(text: str, language: str, source: str, limits: WritingLimits | None = None) -> Graph:
-    """Read a written model as a graph. Errors: its first problem, at its position."""
+    """Read a written model as a graph. Errors: the first problem of the text, at its position."""
     written = LANGUAGES[language](text, source, limits)
     if written.graph is None:
         raise written.problems[0]

@@ -88,7 +88,7 @@ class Function:
 
 @dataclass(frozen=True)
 class _Method:
-    """An operator with its first operand."""
+    """An operator bound to its first operand, as in `x.relu`."""
 
     of: Tensor
     op: Operator
@@ -102,7 +102,7 @@ class _Word:
 
 
 def is_known(value: Any) -> bool:
-    """Whether a value is known while a model is read, unlike a tensor."""
+    """Return whether a value is known while the model is read, unlike the elements of a tensor."""
     return value is None or isinstance(value, int | float | str | list | tuple)
 
 
@@ -115,7 +115,7 @@ class Expressions(ABC):
         self.tracing = Tracing("model", limits.tracing)
         self.depth = 0
 
-    # Places.
+    # Positions
 
     def place(self, node: ast.AST) -> Where:
         """Return the position of a syntax node, in characters."""
@@ -131,7 +131,7 @@ class Expressions(ABC):
         return Where(self.source, line, column + 1, max(length, 1))
 
     def at(self, node: ast.AST, compute: Callable[[], T]) -> T:
-        """Compute a value; place errors without a line at this syntax node."""
+        """Compute a value; locate errors without a line at this syntax node."""
         try:
             return compute()
         except CompileError as e:
@@ -145,7 +145,7 @@ class Expressions(ABC):
             raise CompileError("E-WRITE-LIMIT", message, where=self.place(node)) from None
 
     def unavailable(self, node: ast.AST, what: str = "") -> CompileError:
-        """Make the error for unsupported Python syntax."""
+        """Return the error for unsupported Python syntax."""
         words = what or _WORDS.get(type(node), type(node).__name__.lower())
         return CompileError(
             "E-WRITE-PYTHON", f"{words} is not available here", where=self.place(node)
@@ -222,7 +222,7 @@ class Expressions(ABC):
         return found
 
     def binary(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
-        """Evaluate `a op b`, a node if one of them is a tensor."""
+        """Evaluate `a op b`; if an operand is a tensor, add a node."""
         sign = _SIGNS.get(type(op), "")
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
             return self._bounded(numbers.calculated(sign, a, b, self.limits.tracing.list_elements))
@@ -234,8 +234,9 @@ class Expressions(ABC):
         return b.binary(sign, a, reverse=True)
 
     def _bounded(self, value: T) -> T:
-        """Check the total length of a value's nested lists, counted with repetitions, so that
-        iteration over them is bounded. Errors: E-WRITE-LIMIT."""
+        """Check the total length of a value's nested lists, so that iteration over them is bounded.
+
+        A list that occurs several times counts each time. Errors: E-WRITE-LIMIT."""
         if isinstance(value, list | tuple):
             numbers.check_length(value, self.limits.tracing.list_elements)
         return value
@@ -268,7 +269,10 @@ class Expressions(ABC):
             value = self.value(part, scope)
             if not is_known(value):
                 hint = "for tensors, write logical_and(a, b) or logical_or(a, b)"
-                message = f"{_SIGNS[type(op)]} needs values that are known, got {shown(value)}"
+                message = (
+                    f"{_SIGNS[type(op)]} needs values that are known while the model is read, "
+                    f"got {shown(value)}"
+                )
                 raise CompileError("E-WRITE-VALUE", message, where=self.place(part), hint=hint)
             if bool(value) == isinstance(op, ast.Or):
                 return value
@@ -277,7 +281,7 @@ class Expressions(ABC):
     def _attribute(self, of: Any, name: str) -> Any:
         if not isinstance(of, Tensor):
             message = f"{shown(of)} has no attribute {name!r:.60}"
-            raise CompileError("E-WRITE-VALUE", message, hint="tensors have attributes")
+            raise CompileError("E-WRITE-VALUE", message, hint="only tensors have attributes")
         match name:
             case "shape":
                 return of.shape
@@ -307,7 +311,7 @@ class Expressions(ABC):
         try:
             return of[at]
         except IndexError:
-            message = f"place {at} of a list of {len(of)}"
+            message = f"index {at} of a list of {len(of)} elements"
             raise CompileError("E-WRITE-VALUE", message) from None
 
     def _place_in(self, part: ast.expr, scope: Scope) -> Any:
@@ -319,7 +323,7 @@ class Expressions(ABC):
         ]
         for each in ends:
             fits = each is None or (type(each) is int and abs(each) < numbers.MOST)
-            needed = "a slice has known integers"
+            needed = "a slice needs known integers"
             require(fits, "E-WRITE-VALUE", f"{needed}, got {shown(each)}")
         require(ends[2] != 0, "E-WRITE-VALUE", "the step of a slice cannot be 0")
         return slice(*ends)
@@ -373,7 +377,7 @@ class Expressions(ABC):
                 raise CompileError("E-WRITE-VALUE", f"{shown(called)} is not a function")
 
     def _made(self, name: str, operands: list[Any], options: dict[str, Any]) -> Tensor:
-        """Make a constant, with checked arguments."""
+        """Create a constant from checked arguments."""
         token = current.set(self.tracing)
         try:
             return MAKERS[name](*operands, **options)

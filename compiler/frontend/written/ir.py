@@ -20,9 +20,9 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None) -> Written:
-    """Read a graph's text: type nodes as far as possible, and report problems at their positions.
+    """Read a graph's text: infer all possible types, and report problems at their positions.
 
-    Readers of a value with a problem are not checked.
+    Nodes that read a value with a problem are not checked.
     """
     limits = limits or WritingLimits()
     try:
@@ -43,12 +43,12 @@ def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None
 def _check_size(graph: Graph, limits: WritingLimits) -> None:
     found, most = sum(1 for _ in all_nodes(graph)), limits.tracing.n_nodes
     if found > most:
-        raise CompileError("E-WRITE-LIMIT", f"the text has {found:,} nodes; at most {most:,}")
+        raise CompileError("E-WRITE-LIMIT", f"the text has {found:,} nodes; the limit is {most:,}")
     regions = [r for node in all_nodes(graph) for r in node.regions.values()]
     constants = [c for g in (graph, *regions) for c in g.constants.values()]
     found, most = sum(c.type.n_elements for c in constants), limits.tracing.n_elements
     if found > most:
-        message = f"the constants have {found:,} elements; at most {most:,} are made"
+        message = f"the constants have {found:,} elements; the limit is {most:,}"
         raise CompileError("E-WRITE-LIMIT", message)
 
 
@@ -70,7 +70,7 @@ class _Reading:
         self.doubtful: set[str] = set()
 
     def read(self) -> None:
-        """Type every node, then verify the whole."""
+        """Infer the types of every node, then verify the graph."""
         facts = Facts.of_graph(self.graph)
         self.types.update(facts.types)
         for v in self.graph.inputs:
@@ -94,7 +94,7 @@ class _Reading:
             self.fail(e, ("type", name), ("operator", name), ("output", name))
 
     def typed(self, node: Node, facts: Facts) -> Node:
-        """Infer the types of a node; on a problem, keep the stated types."""
+        """Infer the types of a node; if it has a problem, retain the declared types."""
         if any(i in self.doubtful for i in node.reads):
             self.leave(node, facts)
             return node
@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Yield the possible positions of a node's error: a node of a region, or its operator."""
+        """Yield the possible positions of a node's error: a node in its region, or its operator."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name
@@ -155,7 +155,7 @@ class _Reading:
         )
 
     def lines(self) -> Iterator[Line]:
-        """Yield the typed value that each line defines."""
+        """Yield the value that each line defines, with its type."""
         for part, name in self.draft.spans:
             if part == "output" and name in self.types:
                 yield Line(self.draft.where((part, name)).line, name, self.types[name])

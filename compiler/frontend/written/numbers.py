@@ -12,7 +12,7 @@ from compiler.frontend.tracing.tracing import shown
 from compiler.ir.infer import MAX_RANK
 
 MOST = 1 << 63
-"""The limit of integers in a model."""
+"""The limit on the magnitude of integers in a model."""
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -47,7 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a plain number."""
+    """Return whether a value is a plain number."""
     return isinstance(value, int | float)
 
 
@@ -58,7 +58,7 @@ def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
     if sign == "*" and isinstance(a, list | tuple) and type(b) is int:
         return _bounded_list(len(a) * b, longest) or a * b
     if sign not in ARITHMETIC or not (is_number(a) and is_number(b)):
-        message = f"cannot do {shown(a)} {sign} {shown(b)}" if sign else "numbers have no such sign"
+        message = f"cannot compute {shown(a)} {sign} {shown(b)}" if sign else "no such operator"
         raise CompileError("E-WRITE-VALUE", message)
     if sign == "**":
         _check_power(a, b)
@@ -71,7 +71,7 @@ def number_of(compute: Callable[[], Any]) -> Any:
         value = compute()
     except (ArithmeticError, ValueError, TypeError) as e:
         raise CompileError("E-WRITE-VALUE", f"this cannot be calculated: {e}") from e
-    message = "the result is not a real number, or an integer beyond 2**63"
+    message = "the result is not a real number, or is an integer beyond 2**63"
     fits = isinstance(value, int | float) and not (type(value) is int and abs(value) > MOST)
     require(fits, "E-WRITE-VALUE", message)
     return value
@@ -96,7 +96,7 @@ def check_length(values: Sequence[Any], longest: int) -> None:
     n, depth, level = 0, 0, [values]
     while level:
         n, depth = n + sum(map(len, level)), depth + 1
-        require(n <= longest, "E-WRITE-LIMIT", f"a list would hold more than {longest:,} elements")
+        require(n <= longest, "E-WRITE-LIMIT", f"a list would have more than {longest:,} elements")
         deep = f"lists would be nested more than {MAX_RANK} deep"
         require(depth <= MAX_RANK, "E-WRITE-LIMIT", deep)
         level = [each for row in level for each in row if isinstance(each, list | tuple)]

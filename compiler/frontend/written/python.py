@@ -1,4 +1,4 @@
-"""Models in a subset of Python, which is interpreted and never executed by Python.
+"""Models in a subset of Python, which this module interprets; Python never executes it.
 
 The interpreter walks the syntax tree over its own values: numbers, lists and symbolic tensors. No
 value gives access to the running process.
@@ -60,7 +60,7 @@ class _Reading(Expressions):
         if not models:
             raise CompileError(
                 "E-WRITE-PYTHON",
-                "there is no model: a function whose parameters have types",
+                "the text has no model: a function whose parameters have types",
                 where=self.place(functions[-1]) if functions else None,
                 hint="begin with def model(x: f32[N, 64]):",
             )
@@ -82,7 +82,7 @@ class _Reading(Expressions):
             line, column = e.lineno or 1, e.offset or 1
             length = (e.end_offset or 0) - column if e.end_lineno == line else 1
             where = Where(self.source, line, max(column, 1), max(length, 1))
-            hint = "Python's own grammar holds here"
+            hint = "written models follow Python's grammar"
             raise CompileError("E-TEXT-SYNTAX", str(e.msg), where=where, hint=hint) from None
         except (RecursionError, MemoryError, ValueError, OverflowError) as e:
             message = f"the text cannot be read: {str(e) or 'it is nested too deeply'}"
@@ -90,7 +90,7 @@ class _Reading(Expressions):
 
     def parameter(self, a: ast.arg) -> Tensor:
         """Add an input of the model. Errors: E-TEXT-SYNTAX for an invalid type, E-GRAPH-NAME."""
-        assert a.annotation is not None, "the model was chosen for its types"
+        assert a.annotation is not None, "all parameters of the model have types"
         return self.tracing.input(a.arg, self.at(a.annotation, lambda: self.type_of(a.annotation)))
 
     def type_of(self, written: ast.expr | None) -> Type:
@@ -155,7 +155,7 @@ class _Reading(Expressions):
                 several = list(value) if isinstance(value, list | tuple) else None
                 if several is None or len(several) != len(parts):
                     found = f"{len(several)} values" if several is not None else shown(value)
-                    message = f"{len(parts)} names are given for {found}"
+                    message = f"cannot assign {found} to {len(parts)} names"
                     raise CompileError("E-WRITE-VALUE", message, where=self.place(target))
                 for part, each in zip(parts, several, strict=True):
                     self.assign(part, each, scope)
@@ -201,12 +201,12 @@ class _Reading(Expressions):
         if not is_known(value):
             raise CompileError(
                 "E-WRITE-VALUE",
-                f"whether {shown(value)} is true is known only when the model runs",
+                f"the truth of {shown(value)} is known only when the model runs",
                 where=self.place(test),
                 hint="choose between tensors with where(condition, a, b)",
             )
         return bool(value)
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the tensors that lines define."""
+        """Return the tensor that each line defines."""
         return tuple(self.found[n] for n in sorted(self.found))

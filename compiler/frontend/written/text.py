@@ -18,16 +18,16 @@ class WritingLimits:
 
     characters: int = 1 << 26
     iterations: int = 1_000_000
-    """The executed statements, counted with repetitions."""
+    """Executed statements; a statement counts each time it runs."""
     calls: int = 50
-    """The depth of nested calls."""
+    """Depth of nested calls."""
     tracing: TracingLimits = TracingLimits(n_nodes=1_000_000, n_elements=1 << 33)
 
     def check_text(self, text: str) -> None:
         """Check the length of a text. Errors: E-WRITE-LIMIT."""
         if len(text) > self.characters:
             found = f"the text has {len(text):,} characters"
-            raise CompileError("E-WRITE-LIMIT", f"{found}; at most {self.characters:,} are read")
+            raise CompileError("E-WRITE-LIMIT", f"{found}; the limit is {self.characters:,}")
 
 
 PAGE_LIMITS = WritingLimits(
@@ -54,4 +54,4 @@ class Written:
     graph: Graph | None
     problems: tuple[CompileError, ...]
     lines: tuple[Line, ...]
-    """The values that lines define, in order; for a repeated line, the last one."""
+    """The values that lines define, in order; for a line that runs repeatedly, its last value."""

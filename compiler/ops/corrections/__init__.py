@@ -1,7 +1,7 @@
 """Corrections of defects of onnx.reference, one table entry per defect.
 
-onnx.reference evaluates foreign operators and is the oracle for programs. An entry is here only
-where the text of the standard and the runtimes agree on another result.
+onnx.reference evaluates foreign operators and is the oracle for programs. The table has an entry
+only if the text of the standard and the runtimes agree on another result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 class Correction:
     """A corrected operator: its ONNX name, its module here, and the defect.
 
-    `cases` are published test cases with the same defect, since onnx.reference made their outputs.
+    `cases` are published test cases with the same defect: onnx.reference generated their outputs.
     """
 
     operator: str
@@ -30,10 +30,10 @@ TABLE = (
     Correction(
         "Resize",
         "resize",
-        "With scales, align_corners and tf_crop_and_resize divide by the length before it is "
-        "rounded down; the text says length_resized, the length of the result. "
-        "pytorch_half_pixel reads -0.5 for a result of length 1, where the text says 0. Sizes are "
-        "rounded down from f64: 10 * f32(0.7) is 6, in the standard's shape inference 7.",
+        "With scales, align_corners and tf_crop_and_resize divide by the unrounded length; the "
+        "standard requires length_resized, the length of the result. pytorch_half_pixel reads "
+        "-0.5 for a result of length 1, where the standard requires 0. Sizes are rounded down "
+        "from f64: 10 * f32(0.7) is 6, but 7 in the standard's shape inference.",
         (
             "test_resize_downsample_scales_cubic_align_corners",
             "test_resize_downsample_scales_linear_align_corners",
@@ -42,27 +42,29 @@ TABLE = (
     Correction(
         "GridSample",
         "grid_sample",
-        "With cubic interpolation and the padding `border` a place outside is moved to the border "
-        "before its neighbours are read; torch, to which the text refers, and ONNX Runtime go on "
-        "with the border's values. The modes of opset 16, bilinear and bicubic, are unknown.",
+        "With cubic interpolation and `border` padding, it clamps a coordinate outside the image "
+        "before it reads the neighbours. torch, to which the standard refers, and ONNX Runtime "
+        "read border values as neighbours. It does not know the modes of opset 16, bilinear and "
+        "bicubic.",
     ),
     Correction(
         "ConvTranspose",
         "conv_transpose",
-        "Of several groups only one channel each is written, and the bias of the first is added "
-        "to all. `output_shape` without `auto_pad` is not turned into pads, as the text asks.",
+        "With several groups, it writes only one channel per group and adds the bias of the first "
+        "group to all. It does not derive pads from `output_shape` without `auto_pad`, as the "
+        "standard requires.",
     ),
     Correction(
         "LogSoftmax",
         "log_softmax",
-        "The logarithm of a softmax that has become 0 is -infinity; x - max - log(sum(exp)) is "
-        "finite, and what every runtime computes.",
+        "The logarithm of a softmax that underflows to 0 is -infinity. Every runtime computes "
+        "x - max - log(sum(exp)), which is finite.",
     ),
     Correction(
         "LRN",
         "lrn",
-        "As many channels are normalized as there are images, the others are copied; only images "
-        "of two dimensions are taken.",
+        "For N images, it normalises only the first N channels and copies the others. It accepts "
+        "only images of two spatial dimensions.",
     ),
     Correction(
         "MaxRoiPool",
@@ -72,19 +74,19 @@ TABLE = (
     Correction(
         "SequenceInsert",
         "sequence_insert",
-        "It takes the position modulo the length; the text allows the length itself: append.",
+        "It takes the position modulo the length; the standard also allows the length, to append.",
     ),
     Correction(
         "Unique",
         "unique",
-        "Rows of texts cannot be compared. With sorted=0 rows are taken from axis 0 whatever the "
-        "axis is, and a single result stays sorted.",
+        "It cannot compare rows of strings. With sorted=0, it takes rows from axis 0 for every "
+        "axis, and a single result remains sorted.",
     ),
 )
 
 
 def is_corrected_case(name: str) -> bool:
-    """Whether the expected outputs of a published test case have a defect of this table."""
+    """Return whether the expected outputs of a published test case have a defect of this table."""
     return any(name in c.cases for c in TABLE)
 
 
@@ -97,7 +99,7 @@ def corrected() -> tuple[type[Any], ...]:
 
 
 def corrected_evaluator(model: Any) -> Any:
-    """Make an onnx.reference evaluator of a model, with all corrections."""
+    """Create an onnx.reference evaluator of a model, with all corrections."""
     from onnx.reference import ReferenceEvaluator
 
     return ReferenceEvaluator(model, new_ops=list(corrected()))

@@ -18,7 +18,7 @@ class ConvTranspose(op_conv_transpose.ConvTranspose):
         n_spatial, n = X.ndim - 2, group or 1
         shape = window.get("output_shape")
         if shape is not None and window.get("auto_pad") not in ("SAME_UPPER", "SAME_LOWER"):
-            shape = list(shape)[-n_spatial:]  # some exporters give batch and channels too
+            shape = list(shape)[-n_spatial:]  # some exporters also list batch and channels
             window = {**window, "output_shape": shape, "pads": _pads(X, W, shape, window)}
         biases = [None] * n if B is None else np.split(B, n)
         parts = [
@@ -29,7 +29,7 @@ class ConvTranspose(op_conv_transpose.ConvTranspose):
 
 
 def _pads(x: Any, w: Any, shape: list[int], window: dict[str, Any]) -> list[int]:
-    """Return the pads of the standard's text: with NOTSET, the larger half is first."""
+    """Return the pads by the standard's formula: with NOTSET, the larger half is first."""
     ones = [1] * len(shape)
     strides, dilations = window.get("strides") or ones, window.get("dilations") or ones
     extra = window.get("output_padding") or [0] * len(shape)

@@ -1,4 +1,4 @@
-"""GridSample with old names of modes, and with border values of outside neighbours."""
+"""GridSample with the mode names of opset 16, and with border values outside the image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """The names of modes before opset 20."""
 
 MARGIN = 3
-"""The margin outside the image beyond which a cubic reads only border values."""
+"""The margin outside the image, beyond which cubic interpolation reads only border values."""
 
 
 class GridSample(op_grid_sample.GridSample):
@@ -33,7 +33,7 @@ class GridSample(op_grid_sample.GridSample):
 
 
 def _continued(x: Any, grid: Any, is_aligned: bool) -> tuple[Any, Any]:
-    """Extend the image by a margin of its border, and map the grid to it, corner to corner."""
+    """Extend the image by copies of its border, and map the grid to the extended image."""
     sizes = np.array(x.shape[:1:-1], np.float64)  # a grid lists the last axis first
     c = (grid + 1) / 2 * (sizes - 1) if is_aligned else ((grid + 1) * sizes - 1) / 2
     c = np.clip(c, 1 - MARGIN, sizes + MARGIN - 2) + MARGIN

@@ -1,4 +1,4 @@
-"""Unique with rows of strings, and with any axis in order of first occurrence."""
+"""Unique for rows of strings, and for any axis in order of first occurrence."""
 
 from __future__ import annotations
 

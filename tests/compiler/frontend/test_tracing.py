@@ -155,7 +155,7 @@ def test_limits_say_the_number() -> None:
     compiler.model(f(3), limits=limits, x="f32[2]")
     with pytest.raises(CompileError, match="more than 3 nodes"):
         compiler.model(f(4), limits=limits, x="f32[2]")
-    with pytest.raises(CompileError, match="200 elements; at most 100"):
+    with pytest.raises(CompileError, match="200 elements; the limit is 100"):
         compiler.model(lambda x: x + F.weight([10, 20]), limits=limits, x="f32[20]")
     with pytest.raises(CompileError, match="4 numbers"):
         compiler.model(lambda x: x.add([1, 2, 3, 4, 5]), limits=limits, x="f32[5]")

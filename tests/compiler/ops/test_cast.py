@@ -79,7 +79,7 @@ def test_there_are_no_other_ways_to_round():
     with pytest.raises(CompileError, match="rounds up, down or nearest") as e:
         cast_to_power(Tensor("x", tensor("f32[2]")), round_mode="odd").types()
     assert e.value.code == "E-OP-ATTRIBUTE"
-    with pytest.raises(CompileError, match="gives floats of 8 bits, not f16"):
+    with pytest.raises(CompileError, match="returns 8-bit floats, not f16"):
         cast_saturated(Tensor("x", tensor("f32[2]")), to=DType.f16).types()
 
 

@@ -224,16 +224,16 @@ def test_words_are_no_thresholds() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"nodes_truenodeids": [0, 0, 0]}, "circle"),
+        ({"nodes_truenodeids": [0, 0, 0]}, "cycle"),
         ({"nodes_truenodeids": [7, 0, 0]}, "does not have"),
-        ({"nodes_nodeids": [0, 1, 1]}, "one number"),
+        ({"nodes_nodeids": [0, 1, 1]}, "same number"),
         ({"nodes_modes": ["BRANCH_ODD", "LEAF", "LEAF"]}, "BRANCH_ODD"),
         ({"nodes_values": [0.5]}, "differ in length"),
         ({"target_nodeids": [1, 5]}, "does not have"),
         ({"target_weights": [1.0]}, "differ in length"),
         ({"n_targets": 0}, "targets"),
-        ({"target_ids": [0, 1]}, "another target"),
-        ({"nodes_featureids": [2**40, 0, 0], "target_ids": [0, 2**40]}, "another target"),
+        ({"target_ids": [0, 1]}, "target outside"),
+        ({"nodes_featureids": [2**40, 0, 0], "target_ids": [0, 2**40]}, "target outside"),
         ({"post_transform": "CUBIC"}, "CUBIC"),
     ],
 )
