@@ -1,1 +1,2 @@
-"""Code motion between operators: strides move up, elementwise operators down."""
+"""Code motion across operators: strides move towards inputs, elementwise operators towards
+results."""
