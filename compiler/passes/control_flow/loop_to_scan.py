@@ -131,7 +131,7 @@ class _Slices(Rebuild):
         if start:
             known = self.ed.known(start)
             if known is None or known.dtype == np.object_ or not is_true(known):
-                return f"{start} decides whether it starts"
+                return f"the condition {start} determines whether it starts"
         made = results_of(body, self.ed.facts.types)[1:]
         for k, state in enumerate(node.inputs[2:]):
             given = body.inputs[2 + k].type
@@ -141,7 +141,7 @@ class _Slices(Rebuild):
                 return f"the state initialised with {state} is {given}"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"the body gives {t}"
+                return f"the body returns {t}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
             return f"it has more than {MOST_STEPS:,} iterations"

@@ -127,7 +127,7 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
         return "the trip count is 0"
     types = [t for m in all_nodes(node.regions["body"]) for t in m.types]
     if any(not isinstance(t, TensorType) for t in types):
-        return "an iteration computes a value that is no tensor"
+        return "an iteration computes a value that is not a tensor"
     body = node.regions["body"]
     collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
     if any(isinstance(t, TensorType) and not t.is_ranked for t in collected):
@@ -137,6 +137,6 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
-        what = "with different sizes" if is_open else "that have code already"
-        return f"{n} iterations of {_size(node)} nodes, {what}: more than {limit} nodes"
+        what = "of different sizes" if is_open else "that compile without unrolling"
+        return f"{n} iterations of {_size(node)} nodes, {what}, exceed {limit} nodes"
     return ""

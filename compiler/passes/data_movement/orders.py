@@ -62,7 +62,7 @@ def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
 def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     """Return a node for this order of its main operand, or the reason that it requires another."""
     if len(perm) < 2:
-        return f"{len(perm)} axes have a single order"
+        return f"a tensor of {len(perm)} axes has only one order"
     types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in types):
         return f"{node.output} or one of its operands is not a tensor of known rank"
@@ -79,13 +79,13 @@ def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     """Return a node for this order of its results, or the reason that it cannot produce it."""
     if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
-        return f"{node.op} gives no tensors"
+        return f"the results of {node.op} are not tensors"
     main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
     if not main:
         return f"no operand of {node.output} has {len(perm)} axes"
     found = reorder(ed, node, perm)
     if isinstance(found, Reordered) and found.gives != perm:
-        return f"{node.op} gives its results in a fixed order"
+        return f"the axes of the results of {node.op} have a fixed order"
     return found
 
 
@@ -127,7 +127,7 @@ def _softmax(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     last = len(perm) - 1
     axis = node.attrs["axis"] % len(perm)
     if axis == last and perm[axis] != last:
-        return f"{node.op} along the last axis, which is contiguous, would move to another axis"
+        return f"{node.op} would move from the last axis, which is contiguous, to another axis"
     return replace(_only_first(perm, {"axis": perm[axis]}), exact=False)
 
 

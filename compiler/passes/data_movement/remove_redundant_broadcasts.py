@@ -133,7 +133,7 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
     try:
         return tuple(map(logical, OPERATORS[user.op].infer(operands, user.attrs)))
     except CompileError as e:
-        return f"{user.op} rejects {few.type} there: {e.message}"
+        return f"{user.op} rejects {few.type} as operand: {e.message}"
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:

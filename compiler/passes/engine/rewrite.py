@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"the limit of {budget:,} rewrites is reached; the rest is left as it is",
+                    f"the limit of {budget:,} rewrites is reached; remaining matches stay",
                     [node],
                 )
                 return
