@@ -13,8 +13,7 @@ from compiler.dataclass import dataclass
 from compiler.ops.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
-"""Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles and loop
-tails."""
+"""Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles, loop tails."""
 
 Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
 """Hardware for a direct sum: vectors, matrix tiles, or three tile products of bf16 parts of f32."""
@@ -25,16 +24,17 @@ DIRECT: dict[Products, tuple[float, int]] = {
     "bf16_tiles": (200, 2),
     "parts": (65, 6),
 }
-"""Products per cycle, and bytes per weight. Tile rates assume rows that are three quarters full,
-slightly below the rate measured with full rows.
+"""Products per cycle, and bytes per weight.
+
+Tile rates assume rows that are three quarters full, slightly below the rate measured with full
+rows.
 """
 
 LEAST_OUTPUTS = 64
 """Smallest number of output channels that amortises splitting f32 numbers into bf16 parts."""
 
 FAR_BYTES_PER_CYCLE = 8
-"""Bytes of weights per cycle: caches up to L2 evicted them since the last run (measured: 7 to
-15)."""
+"""Bytes of weights per cycle, evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
 """Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
@@ -50,8 +50,7 @@ LANES = 16
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A 3x3 convolution: number of images, input and output channels, height and width of
-    results."""
+    """A 3x3 convolution: images, input and output channels, height and width of the result."""
 
     images: int
     channels: int

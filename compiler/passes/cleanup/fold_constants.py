@@ -234,8 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results if it folds, else more bytes than the operand
-        has."""
+        """Return the bytes of a reader's results if it folds, else more bytes than the operand."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]

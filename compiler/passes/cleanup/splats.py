@@ -18,8 +18,10 @@ _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", 
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:
-    """Return the results of a node as splats if all elements of each are equal. Return None if only
-    the full results could show that. Shapes: the types of the results must be static.
+    """Return the results of a node as splats if all elements of each are equal.
+
+    Return None if only the full results could show that. Shapes: the types of the results must be
+    static.
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None
@@ -80,8 +82,7 @@ def _padded(node: Node, operands: Sequence[Constant | None]) -> object:
 
 
 def _gives_one(operator: Operator, node: Node, arrays: Sequence[Array | None]) -> bool:
-    """Whether the result has a single element for these operands, which may include lists of
-    sizes."""
+    """Whether the result has one element for these operands, which may include lists of sizes."""
     tensors = [
         None if a is None else Tensor(name, TensorType(DType.from_numpy(a.dtype), a.shape), a)
         for name, a in zip(node.inputs, arrays, strict=True)

@@ -1,2 +1,1 @@
-"""Code motion across operators: strides move towards inputs, elementwise operators towards
-results."""
+"""Code motion across operators: strides move to inputs, elementwise operators to results."""

@@ -1,5 +1,4 @@
-"""Rules by operator for moving a scale or shift from the result to the operands, or absorbing
-it."""
+"""Rules by operator for moving a scale or shift from result to operands, or absorbing it."""
 
 from __future__ import annotations
 
@@ -78,8 +77,7 @@ class Edits:
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find the nodes that absorb a scale or shift of a value; raise Objection if a path has
-    none."""
+    """Find the nodes that absorb a scale or shift; raise Objection if a path has none."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
         raise Objection(f"{value} is not computed from weights")

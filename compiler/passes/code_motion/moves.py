@@ -16,16 +16,14 @@ MOVES = with_trait("aliasing") | {
     *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
     *("concat", "max_pool"),
 }
-"""Data movement: each result element is an element of the first operand (for concat, of any
-operand)."""
+"""Data movement: each result element is one of the first operand (for concat, of any operand)."""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
 """The operators of `MOVES` that drop elements."""
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""A function that exchanges a move with a producer or reader if possible; returns whether it
-did."""
+"""A function that exchanges a move with a neighbour if possible, and returns whether it did."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:

@@ -98,8 +98,7 @@ def _sink(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _is_unary(ed: Editor, node: Node) -> bool:
-    """Whether each result element depends only on the operand element at its position and on
-    scalars."""
+    """Whether each result element depends only on scalars and one element at its position."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "elementwise" or operator.lower_fn is None:
         return False
@@ -139,8 +138,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """Return the value whose kernel also computes the chain of elementwise nodes behind it, or
-    ""."""
+    """Return the value whose kernel also computes the elementwise chain behind it, or ""."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)

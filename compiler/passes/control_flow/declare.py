@@ -78,8 +78,9 @@ def _redeclared(editor: Editor, node: Node) -> list[str] | None:
 
 
 def redeclare(editor: Editor, node: Node) -> list[str] | None:
-    """Declare a foreign node by its facet; return the values of its outputs under new names. Return
-    None if the facet leaves the node foreign. Errors: as `through_facet`.
+    """Declare a foreign node by its facet; return the values of its outputs under new names.
+
+    Return None if the facet leaves the node foreign. Errors: as `through_facet`.
     """
     domain, op_type = protos.split_name(node.op)
     attrs = {k: v for k, v in node.attrs.items() if k != "opset"}

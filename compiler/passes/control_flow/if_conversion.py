@@ -88,8 +88,7 @@ def _objection(ed: Editor, node: Node) -> str:
 
 
 def _obstacle(node: Node) -> str:
-    """Return the reason against computing a node of the branch not taken, or "" if there is
-    none."""
+    """Return the reason against computing a node of the branch not taken, or ""."""
     operator = OPERATORS.get(node.op)
     plain = (
         operator is not None and operator.kind == "elementwise" and operator.lower_fn is not None

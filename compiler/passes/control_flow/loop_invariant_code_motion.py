@@ -111,8 +111,7 @@ def _may_move(node: Node) -> bool:
 def _without(
     loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
-    """Return a loop without its invariant nodes, and these nodes; add their constants to
-    `constants`."""
+    """Return a loop without its invariant nodes, and the nodes; extend `constants`."""
     gone = {id(n) for n in moved}
     kept = tuple(n for n in body.nodes if id(n) not in gone)
     read = {i for n in moved for i in n.reads if i in body.constants}

@@ -74,8 +74,7 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A gather of one row per iteration, and the scanned operand and direction of its
-    replacement."""
+    """A gather of one row per iteration; the scanned operand and direction that replace it."""
 
     gather: Node
     is_list: bool

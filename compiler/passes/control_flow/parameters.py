@@ -30,6 +30,7 @@ MAX_PARAMETER_ELEMENTS = 64
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
     """Return the inputs on which nodes without code depend, directly or by shape arithmetic.
+
     `needed_parameters` removes those that prove to be data.
     """
     small = {v.name for v in graph.inputs if _is_small(v.type)}

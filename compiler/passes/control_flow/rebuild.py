@@ -79,6 +79,7 @@ class Rebuild(ABC):
         wanted: Mapping[str, str] | None = None,
     ) -> list[str]:
         """Inline a region with the values `given` for its inputs; return the values of its results.
+
         `wanted` maps values of the region to new names; other values keep their names if these are
         free.
         """
@@ -160,8 +161,7 @@ class Rebuild(ABC):
         return after if inner.n_replaced else region
 
     def _follow(self, node: Node, types: Sequence[object]) -> None:
-        """Evaluate a small node with known operands, such as a condition, which is not shape
-        arithmetic."""
+        """Evaluate a small node with known operands, such as the condition of an If."""
         operator, facts = OPERATORS.get(node.op), self.ed.facts
         if operator is None or operator.reference_fn is None or node.output in facts.known:
             return

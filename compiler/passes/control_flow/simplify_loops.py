@@ -90,8 +90,7 @@ class _Loop:
         self.body = node.regions["body"]
         is_scan = node.op == "onnx.Scan"
         self.first = 0 if is_scan else 2
-        """The position of the first state in the operands of the loop, and in the inputs of the
-        body."""
+        """The number of the first state among operands of the loop, and inputs of the body."""
         self.first_result = 0 if is_scan else 1
         n_others = n_scanned(node) if is_scan else 2
         self.n_states = max(len(node.inputs) - n_others, 0)
@@ -107,8 +106,7 @@ class _Loop:
         return self.node.outputs[k] if k < len(self.node.outputs) else ""
 
     def label(self, k: int) -> str:
-        """Return a name for the ledger: the loop's output, or the value of the body if that is
-        omitted."""
+        """Return a name for the ledger: the loop's output, or the body's value if it is omitted."""
         return self.output(k) or self.body.results[self.first_result + k].name
 
     def is_read(self, k: int) -> bool:
@@ -181,8 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """Return the states and scan outputs on which neither the live ones nor the condition
-        depend."""
+        """Return the states and scan outputs that neither live ones nor the condition depend on."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)

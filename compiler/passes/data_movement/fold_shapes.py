@@ -231,8 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest run of sizes of one value, some open, that begins the list; else
-        None."""
+        """Return the longest run of one value's sizes, some open, that begins the list."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

@@ -100,8 +100,7 @@ class _Joiner:
         self.put("part_of_part", node, node.output, part.operand(self.ed), because)
 
     def split(self, node: Node) -> None:
-        """Replace outputs of a split with operands of the concatenation before it, or slices of
-        these."""
+        """Replace outputs of a split with operands of the concatenation before it, or slices."""
         for value in [v for v in node.outputs if v and self.ed.n_uses(v)]:
             direct = taken_by(self.ed, value)
             assert direct is not None, f"{value} is an output of a split"
@@ -144,8 +143,7 @@ class _Joiner:
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
-        """Return the operator of a node's only reader, or "" for several readers or a graph
-        result."""
+        """Return the operator of a node's only reader; "" for several readers or a graph result."""
         users = self.ed.users(node.output)
         return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 

@@ -1,6 +1,7 @@
-"""Operators on transposed operands: changes of axes and attributes. The order `perm` of a value `v`
-means that nodes read `v'` instead, with `v = transpose(v', perm)`. A reorderable operator computes
-its result in one order from operands in other orders.
+"""Operators on transposed operands: changes of axes and attributes.
+
+The order `perm` of a value `v` means that nodes read `v'` instead, with `v = transpose(v', perm)`.
+A reorderable operator computes its result in one order from operands in other orders.
 """
 
 from __future__ import annotations
@@ -150,8 +151,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """Return the axes of a slice or pad: those given, else the first n; None if they are
-    unknown."""
+    """Return the axes of a slice or pad: those given, else the first n; None if unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))

@@ -108,8 +108,7 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
 
 
 def _cut(ed: Editor, node: Node) -> tuple[int, Cut, bool] | None:
-    """Return the axis and positions that a slice or gather selects, and whether it drops the
-    axis."""
+    """Return the axis and positions that a node selects, and whether it drops the axis."""
     x = ed.tensor(node.inputs[0])
     if node.op == "gather":
         row = numbers(ed.tensor(node.inputs[1]))
@@ -169,8 +168,7 @@ class _Plan:
         return before, after
 
     def time(self, node: Node, types: Sequence[Type], wanted: Needs) -> float:
-        """Return the time of a node in seconds, with these result types and with `wanted` operands
-        sliced."""
+        """Return the time of a node in seconds, with `wanted` operands sliced."""
         names = tuple(str(i) if v else "" for i, v in enumerate(node.inputs))
         read: dict[str, TensorType] = {}
         for i, v in enumerate(node.inputs):

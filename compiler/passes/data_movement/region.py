@@ -99,8 +99,7 @@ class Region:
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """Return the operand of the transpose into the region's order whose result is the value, or
-        ""."""
+        """Return the operand of the transpose that gives a value in the region's order, or ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
@@ -117,8 +116,7 @@ class Region:
         return [*into, *(u.output for v, u in users if self.returned(v, u))]
 
     def energy(self) -> tuple[Energy, list[Node]]:
-        """Return the energy of the choices, and the nodes; two more kernels represent outside
-        nodes."""
+        """Return the energy of the choices, and the nodes; two kernels represent outside nodes."""
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])
         number: dict[str, int] = {}
         for key, (node, how) in self.nodes.items():

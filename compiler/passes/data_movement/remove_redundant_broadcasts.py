@@ -124,8 +124,7 @@ def _broadcasts(node: Node) -> bool:
 
 
 def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | str:
-    """Return the result types of a reader on unrepeated elements, or the reason that it rejects
-    them."""
+    """Return the result types of a reader of unrepeated elements, or why it rejects them."""
     few = ed.tensor(node.inputs[0])
     if node.op == "fill":
         few = Tensor("few", TensorType(node.tensor.dtype, ()))

@@ -76,8 +76,7 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Permute the region around a transpose if copies get cheaper, else put its transposes in
-    `seen`."""
+    """Permute the region around a transpose if copies get cheaper, else add it to `seen`."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)
@@ -205,8 +204,7 @@ class _Rewrite:
         return next((u.output for u in users if self.region.returned(value, u)), "")
 
     def hand_over(self, value: str, old: dict[str, Node]) -> list[Node]:
-        """Redirect readers outside the region to the inverse transpose; return removed
-        transposes."""
+        """Redirect outside readers to the inverse transpose; return removed transposes."""
         ed, perm, prime = self.ed, self.region.orders[value], self.primes[value]
         went: list[Node] = []
         for user in [u for u in ed.users(value) if u.op == "transpose" and u.output not in old]:

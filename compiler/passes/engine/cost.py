@@ -99,8 +99,7 @@ def graph_cost(graph: Graph) -> tuple[Cost, int]:
 
 
 def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Return the operations of the nodes inside, and the bytes of the fusion's operands and
-    results."""
+    """Return the operations of the nodes inside, and the bytes of operands and results."""
     flops = 0
     for region in node.regions.values():
         inner = cost_of(region.nodes, region.types.__getitem__)

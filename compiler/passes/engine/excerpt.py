@@ -42,15 +42,16 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
 
 
 def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
-    """Return the producer of a value whose elements are known expressions of open sizes, or
-    None."""
+    """Return the producer of a value with elements known as expressions of open sizes."""
     known = ed.known(value)
     return ed.producer(value) if known is not None and known.dtype == object else None
 
 
 def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
-    """Return the nodes from which the facts of a pattern follow; an excerpt includes them. Like the
-    analysis of facts, the search visits `ranges.DEPTH` producers and stops at contractions.
+    """Return the nodes from which the facts of a pattern follow; an excerpt includes them.
+
+    Like the analysis of facts, the search visits `ranges.DEPTH` producers and stops at
+    contractions.
     """
     found: dict[str, Node] = {}
     frontier = [str(bound[name]) for name in _names_of_facts(pattern) if bound.get(name)]

@@ -254,8 +254,9 @@ def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
 def _cuts(
     ed: Editor, factors: tuple[_Factor, ...], nodes: tuple[Node, ...], start: int, n: int
 ) -> Iterator[tuple[tuple[_Factor, ...], tuple[Node, ...]]]:
-    """Yield every expansion of products among the factors into n factors. Factors before `start`
-    are not expanded, so each expansion appears once.
+    """Yield every expansion of products among the factors into n factors.
+
+    Factors before `start` are not expanded, so each expansion appears once.
     """
     if len(factors) == n:
         yield factors, nodes

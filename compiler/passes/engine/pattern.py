@@ -97,8 +97,7 @@ class AnyAttr:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property of a value that follows from its producers; `{}` in its text represents the
-    value."""
+    """A property of a value that follows from its producers; in its text `{}` is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]

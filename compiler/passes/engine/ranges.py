@@ -31,8 +31,7 @@ _PICK = {"gather", "slice", "split", "tile", "expand", "transpose"}
 
 
 def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
-    """Return a range that contains all elements of a tensor; the widest range if nothing is
-    known."""
+    """Return a range that contains all elements of a tensor; ANY if nothing is known."""
     c = ed.constant(value)
     if c is not None:
         return _range_of_constant(c)

@@ -215,8 +215,7 @@ class _Engine:
     def put(
         self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
     ) -> tuple[str, str]:
-        """Replace the root with a value or call; return the replacement and the reason for a
-        failure."""
+        """Replace the root with a value or call; return the replacement, or the objection."""
         ed = self.ed
         value = ed.build(result, hint=root.output, origins=origins)
         node = ed.producer(value)
@@ -252,8 +251,7 @@ class _Engine:
 
 
 def _closes(recorded: Type, inferred: Type) -> bool:
-    """Whether the recorded type refines the inferred type, by sizes that the type rule leaves
-    open."""
+    """Whether the recorded type states sizes that the type rule leaves open."""
     both = isinstance(recorded, TensorType) and isinstance(inferred, TensorType)
     return both and refines(logical(recorded), logical(inferred))
 

@@ -23,8 +23,7 @@ from compiler.ir.verify import verify
 from compiler.passes.engine.pattern import Root, pattern_text, placeholders, roots
 
 ROUNDINGS = 2e-6
-"""Error budget of a rule that changes a few roundings; the relative rounding error of f32 is
-6e-8."""
+"""Error budget of a rule that changes a few roundings; a rounding error of f32 is 6e-8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,9 @@ AXIOMS = (
 
 @cache
 def derived() -> tuple[Equation, ...]:
-    """Return the declared rules that are equations of calls, values and uniform numbers. The
-    replacement side is the result of the rule's Python body for symbolic operands.
+    """Return the declared rules that are equations of calls, values and uniform numbers.
+
+    The replacement side is the result of the rule's Python body for symbolic operands.
     """
     return tuple(_derived())
 
@@ -141,8 +142,7 @@ def _derived() -> Iterator[Equation]:
 
 
 class _Symbol(Tensor):
-    """A symbolic operand without a type; a rule whose body reads a type cannot become an
-    equation."""
+    """A symbolic operand without a type; rules that read a type cannot become equations."""
 
     __slots__ = ()
 

@@ -33,8 +33,7 @@ class Builder:
             self._rename(name, value)
 
     def _rename(self, name: str, value: str) -> None:
-        """Rename a new value to the name of the old value that it replaces, if that name is
-        free."""
+        """Give a new value the name of the old value that it replaces, if the name is free."""
         ed = self.editor
         node = ed.producer(value)
         if node is None or all(n is not node for n in ed.made) or ed.is_result(value):

@@ -68,8 +68,7 @@ class EGraph:
         )
 
     def names(self) -> dict[str, str]:
-        """Return a name for each class: that of its value in the graph, else the name of the
-        class."""
+        """Map each class to the name of its value in the graph, else to its own name."""
         found: dict[str, list[str]] = {}
         for value, name in self.of_value.items():
             found.setdefault(name, []).append(value)

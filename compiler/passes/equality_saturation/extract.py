@@ -130,8 +130,7 @@ def _bottom_up(egraph: EGraph, costs: Costs) -> dict[str, ENode]:
 def _needed(
     picked: Mapping[str, ENode], costs: Costs, egraph: EGraph, roots: Iterable[str]
 ) -> Extraction | None:
-    """Return the classes that the roots need, and their cost; None for a cycle or a missing
-    node."""
+    """Return the classes that the roots need, and their cost; None for a cycle or missing node."""
     done: dict[str, ENode] = {}
     open_: set[str] = set()
     total = 0

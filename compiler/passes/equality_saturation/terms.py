@@ -1,6 +1,7 @@
-"""Regions of a graph as egglog terms: the supported operators, and the syntax of calls. A value
-from outside the region is `(L "name")`. A call such as `(N2 "add" "" a b)` has the number of
-operands, the operator, its non-default attributes, and the operands.
+"""Regions of a graph as egglog terms: the supported operators, and the syntax of calls.
+
+A value from outside the region is `(L "name")`. A call such as `(N2 "add" "" a b)` has the number
+of operands, the operator, its non-default attributes, and the operands.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ def is_pointwise(name: str) -> bool:
 
 
 def takes_part(node: Node, graph: Graph) -> bool:
-    """Whether a node becomes a term: its operator is supported, its tensors static, its result
-    single."""
+    """Whether a node becomes a term: supported operator, static tensors, one result."""
     if node.op not in STRUCTURED and not is_pointwise(node.op):
         return False
     if len(node.outputs) != 1 or not all(node.inputs) or len(node.inputs) > MAX_OPERANDS:
@@ -60,8 +60,7 @@ def is_plain_tensor(t: Type) -> bool:
 
 
 def regions(graph: Graph, max_region: int) -> Iterator[Region]:
-    """Yield connected regions of nodes that become terms; at `max_region` nodes a region stops
-    growing."""
+    """Yield connected regions of nodes that become terms; growth ends at `max_region` nodes."""
     group: dict[str, int] = {}
     members: dict[int, list[Node]] = {}
     for node in graph.nodes:

@@ -14,6 +14,7 @@ from compiler.trace import Log
 
 def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
     """Find cheap elementwise nodes to duplicate into their elementwise readers in other kernels.
+
     Duplication saves the memory traffic of the result, and pays if the operands are smaller.
     """
     found: list[Node] = []

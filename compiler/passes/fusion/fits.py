@@ -17,8 +17,9 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 
 
 def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
-    """Return the reason that a unit cannot be fused into a reader, even if the kernel stores its
-    values. With `is_copy` the fused unit is a copy, which has no other readers.
+    """Return the reason that a unit cannot be fused into a reader, even if its values are stored.
+
+    With `is_copy` the fused unit is a copy, which has no other readers.
     """
     reason = _never(a, b, max_nodes)
     if reason:
@@ -95,8 +96,7 @@ def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
 
 
 def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Return the reason that an elementwise unit cannot be fused into the anchor that reads it, or
-    ""."""
+    """Return the reason that an elementwise unit cannot be fused into its anchor, or ""."""
     inside, anchor = {*b.anchors, *b.before}, units.made[b.anchors[0]]
     readers = {u for v in a.names for u in units.users.get(v, ()) if units.unit_of[u] is b}
     if not readers & inside:

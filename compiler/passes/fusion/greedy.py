@@ -12,8 +12,7 @@ ROUNDS = 10
 """Limit on iterations over all pairs: each has a smaller effect than the one before."""
 
 FARTHEST = 64
-"""Limit on the distance of paired kernels in topological order: distant kernels share only
-inputs."""
+"""Limit on the distance of paired kernels in topological order; distant ones share little."""
 
 
 @policy(

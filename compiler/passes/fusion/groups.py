@@ -24,8 +24,9 @@ FEW_ROWS = 32
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
-    """Whether dequantizing weights in each tile of rows is cheaper than storing the results. It is
-    cheaper for few rows, or if packing would gather distant columns.
+    """Whether dequantizing weights in each tile of rows is cheaper than storing the results.
+
+    It is cheaper for few rows, or if packing would gather distant columns.
     """
     if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
         return weights.tensor.rank == 2
@@ -64,9 +65,10 @@ class Grouping:
         return node.output not in self.group_of
 
     def from_anchors(self) -> None:
-        """Grow groups around contractions, then around pools and reductions, from the last to the
-        first. An addition of two anchors joins the later anchor, when the earlier result is already
-        in memory. Nodes between a contraction and a reduction join the contraction.
+        """Grow groups around contractions, then around pools and reductions, the last ones first.
+
+        An addition of two anchors joins the later anchor, when the earlier result is already in
+        memory. Nodes between a contraction and a reduction join the contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:

@@ -51,8 +51,7 @@ class Fuser:
         return self._pattern[self.find(name)]
 
     def why_alone(self, node: Node) -> str:
-        """Return the reason that a node is opaque and cannot share a kernel, or "" if it is not
-        opaque."""
+        """Return the reason that a node is opaque and cannot share a kernel, or ""."""
         if self.own[node.output] is not Pattern.OPAQUE:
             return ""
         return (

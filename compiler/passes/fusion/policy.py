@@ -1,6 +1,7 @@
-"""Declarations of fusion policies, with description, source and an executed example. A policy
-chooses the nodes of a graph that share a kernel. For each node and reader in different kernels it
-gives the reason. `fuse` rewrites the graph and records the steps in the ledger.
+"""Declarations of fusion policies, with description, source and an executed example.
+
+A policy chooses the nodes of a graph that share a kernel. For each node and reader in different
+kernels it gives the reason. `fuse` rewrites the graph and records the steps in the ledger.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Constraints of every policy: the largest number of nodes in a group, and whether to
-    duplicate."""
+    """Constraints of every policy: the largest group in nodes, and permission to duplicate."""
 
     max_nodes: int
     duplicate: bool
@@ -26,8 +26,10 @@ class Limits:
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that become one kernel, in any order. `first` is the seed of the group; for a
-    contraction or reduction, its anchor. `last` computes the last output in topological order.
+    """Nodes that become one kernel, in any order.
+
+    `first` is the seed of the group; for a contraction or reduction, its anchor. `last` computes
+    the last output in topological order.
     """
 
     kind: str
@@ -42,8 +44,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The decision of a policy: the graph, with cheap nodes duplicated, and its groups. `why(node,
-    user)` returns the reason that a node and a reader are in different kernels.
+    """The decision of a policy: the graph, with cheap nodes duplicated, and its groups.
+
+    `why(node, user)` returns the reason that a node and a reader are in different kernels.
     """
 
     graph: Graph

@@ -82,8 +82,7 @@ class Priorities:
         return readers
 
     def _why_not_copied(self, unit: Unit, readers: list[Unit]) -> str:
-        """Return the reason against duplicating a unit into several readers, or "" if there is
-        none."""
+        """Return the reason against duplicating a unit into several readers, or ""."""
         shown = ", ".join(r.last for r in readers[:3]) + (", ..." if len(readers) > 3 else "")
         if not self.limits.duplicate:
             return f"{unit.last} has several readers ({shown}), and duplication is disabled"

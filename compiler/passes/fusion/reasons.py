@@ -1,5 +1,4 @@
-"""Reasons that adjacent nodes are in different groups, for policies whose groups have one
-output."""
+"""Reasons that adjacent nodes are in different groups, if groups have one output."""
 
 from __future__ import annotations
 

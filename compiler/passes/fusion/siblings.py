@@ -15,8 +15,7 @@ def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
 
 
 def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
-    """Return the reason that two units cannot be one kernel, without regard to paths between
-    them."""
+    """Return the reason that two units cannot be one kernel, regardless of paths between them."""
     first, second = (a, b) if a.order < b.order else (b, a)
     if first in units.sources(second):
         return why_not_into(units, first, second, max_nodes)

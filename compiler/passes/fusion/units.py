@@ -28,9 +28,10 @@ MOST_VISITED = 128
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """The nodes of a kernel, by the names of their outputs, in topological order. `anchors` are its
-    contraction or its reductions, `before` the nodes on which they depend. `alone` is the reason
-    that a node is never merged, or "".
+    """The nodes of a kernel, by the names of their outputs, in topological order.
+
+    `anchors` are its contraction or its reductions, `before` the nodes on which they depend.
+    `alone` is the reason that a node is never merged, or "".
     """
 
     kind: str
@@ -49,8 +50,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The relation of two units: a path through a third unit, or the reordering that a merge
-    requires."""
+    """The relation of two units: a path through a third, or the reordering for a merge."""
 
     path: tuple[str, ...] = ()
     is_long: bool = False
@@ -188,8 +188,7 @@ class Units:
         return Way(is_long=True) if in_front is None else Way((), False, tuple(came), in_front)
 
     def _in_front(self, a: Unit, b: Unit) -> tuple[Unit, ...] | None:
-        """Return the units between two units on which the second depends; None if there are too
-        many."""
+        """Return the units between two units on which the second depends; None if too many."""
         found: dict[Unit, None] = {}
         pending = [b]
         while pending:

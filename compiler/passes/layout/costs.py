@@ -17,15 +17,17 @@ from compiler.ir.types import TensorType, Type
 from compiler.passes.engine.cost import CORE, node_cost
 
 ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
-"""Shares of peak throughput of a convolution whose lanes run along pixels. The first share accounts
-for scalar loads of weights (measured: 0.84 to 0.98). The second is for windows, with unaligned
-vectors and rows that end within vectors (0.55 to 0.75). The third is for strides, which load every
-other pixel (0.4 to 0.6).
+"""Shares of peak throughput of a convolution whose lanes run along pixels.
+
+The first share accounts for scalar loads of weights (measured: 0.84 to 0.98). The second is for
+windows, with unaligned vectors and rows that end within vectors (0.55 to 0.75). The third is for
+strides, which load every other pixel (0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
-"""Shares for depthwise convolutions with strides, and with rows shorter than a vector. Assembling a
-vector serves few products (measured: 0.1 to 0.15, 0.15 to 0.3).
+"""Shares for depthwise convolutions with strides, and with rows shorter than a vector.
+
+Assembling a vector serves few products (measured: 0.1 to 0.15, 0.15 to 0.3).
 """
 
 COPIES = 0.3
@@ -36,8 +38,9 @@ A copy transposes square blocks in registers, and much of its data stays in cach
 """
 
 STEPS, WITHOUT_STEPS = 4.0, 0.2
-"""Speed of an 8-bit convolution relative to f32, with and without dot-product instructions. These
-instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
+"""Speed of an 8-bit convolution relative to f32, with and without dot-product instructions.
+
+These instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
 """
 
 BORDER_TESTS = 1.0

@@ -27,8 +27,7 @@ class Cut:
         return len(self.arcs) - 1
 
     def arc(self, a: int, b: int, capacity: int) -> None:
-        """Add an arc that costs its capacity if `a` is on the source's side and `b` on the
-        sink's."""
+        """Add an arc that costs its capacity if only `b` is on the sink's side."""
         if capacity > 0 and a != b:
             self.arcs[a].append(len(self.head))
             self.arcs[b].append(len(self.head) + 1)
@@ -36,8 +35,10 @@ class Cut:
             self.room += (capacity, 0)
 
     def sink_side(self) -> list[bool]:
-        """Return for each vertex whether it is on the sink's side of a minimum cut, the smallest
-        such side. A vertex is on that side if arcs with residual capacity connect it to the sink.
+        """Return for each vertex whether it is on the sink's side of a minimum cut.
+
+        The side is the smallest possible: vertices that arcs with residual capacity connect to the
+        sink.
         """
         while self._augment(self._levels()):
             pass

@@ -1,8 +1,11 @@
-"""Labelling of kernels at least cost: an energy, minimised by moves that are minimum cuts. The
-energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
+"""Labelling of kernels at least cost: an energy, minimised by moves that are minimum cuts.
+
+The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
 copies. A value needs a copy, once, if its producer has none of the copy's labels but a reader has
-one. With two labels a single minimum cut finds the global minimum. With three labels, moves towards
-each label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
+one.
+
+With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
+label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
 exponentially many. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
 via graph cuts": the result costs at most twice the optimum if all copies of a value have equal
 cost.
@@ -22,9 +25,10 @@ Labels = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of a value, which readers with one of these labels need. It is not needed if `maker`,
-    the kernel that computes the value, has such a label too. `maker` is None if no kernel computes
-    the value.
+    """A copy of a value, which readers with one of these labels need.
+
+    It is not needed if `maker`, the kernel that computes the value, has such a label too. `maker`
+    is None if no kernel computes the value.
     """
 
     maker: int | None
@@ -46,8 +50,7 @@ class Energy:
         return alone + sum(c.cost for c in self.copies if is_needed(c, chosen))
 
     def best(self, labels: Sequence[int]) -> list[int]:
-        """Return the labels of least cost; the search starts with the first label for every
-        kernel."""
+        """Return the labels of least cost; initially every kernel has the first label."""
         chosen = [labels[0]] * len(self.kernels)
         lowest, in_vain, turn = self.of(chosen), 0, 1
         while in_vain < len(labels) - 1:
@@ -74,8 +77,7 @@ def is_needed(copy: Copy, chosen: Sequence[int] | Mapping[int, int]) -> bool:
 
 
 class _Move:
-    """An expansion move: a network whose cuts are choices; kernels on the sink's side take the
-    label."""
+    """An expansion move: a network whose cuts are choices; the sink's side takes the label."""
 
     def __init__(self, energy: Energy, chosen: list[int], label: int) -> None:
         self.chosen, self.label = chosen, label

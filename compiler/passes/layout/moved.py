@@ -1,5 +1,4 @@
-"""Copies between layouts that are free, since `fuse_data_movement` merges them with data
-movement."""
+"""Copies without cost, since `fuse_data_movement` merges them with data movement."""
 
 from __future__ import annotations
 
@@ -9,8 +8,7 @@ from compiler.passes.layout.units import kind_of
 
 
 def is_moved(graph: Graph, value: str) -> bool:
-    """Whether data movement, possibly before views, computes a value and so can absorb a copy of
-    it."""
+    """Whether data movement, possibly before views, computes a value."""
     while _has_one_reader(graph, value):
         node = graph.producers.get(value)
         if node is None or len(node.outputs) != 1:
@@ -24,7 +22,7 @@ def is_moved(graph: Graph, value: str) -> bool:
 
 
 def moves_on(graph: Graph, value: str) -> bool:
-    """Whether the only reader of a value, possibly behind views, is data movement."""
+    """Whether data movement, possibly behind views, is the only reader of a value."""
     while _has_one_reader(graph, value):
         (node,) = graph.users[value]
         if len(node.outputs) != 1 or node.inputs[0] != value:

@@ -1,4 +1,5 @@
 """Layout assignment as a labelling problem: the kernels of a graph, and the cost of each layout.
+
 The label of a kernel is the layout of its results. Values that no kernel computes (inputs, views,
 results of foreign operators) are in plain order, as are results of the graph.
 """
@@ -42,8 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Number of bytes that one instruction sums; also the block of byte images with up to 4
-channels."""
+"""Bytes that one instruction sums; also the block of byte images with up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -141,16 +141,16 @@ class Problem:
                 yield Use(i, operand, follows=same_channels(t, out) and self._blocks_alike(t, out))
 
     def _blocks_alike(self, t: TensorType, out: Type) -> bool:
-        """Whether two images have equal channel blocks; if not, a kernel reads one element by
-        element."""
+        """Whether two images have equal channel blocks; if not, a kernel reads single elements."""
         assert isinstance(out, TensorType)
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`. With
-        `output` the input may have any layout; with `both` it has the layout of the result. With
-        `grouped` both are in blocks of channels, which the groups fill. A convolution of bytes sums
-        adjacent channels of its input, so it needs `both`.
+        """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`.
+
+        With `output` the input may have any layout; with `both` it has the layout of the result.
+        With `grouped` both are in blocks of channels, which the groups fill. A convolution of bytes
+        sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -245,9 +245,10 @@ class Problem:
         return saved
 
     def pads_plain(self, value: str) -> bool:
-        """Whether a halo around a value in plain order pays. The halo is free if a kernel writes it
-        together with the value. It costs a copy if a reader needs the value without a halo, or if
-        no kernel computes the value.
+        """Whether a halo around a value in plain order pays.
+
+        The halo is free if a kernel writes it together with the value. It costs a copy if a reader
+        needs the value without a halo, or if no kernel computes the value.
         """
         if value in self.refused:
             return False
@@ -259,8 +260,7 @@ class Problem:
         return self._copy_cost(value, 1)
 
     def _copy_cost(self, value: str, block: int) -> int:
-        """Return the cost of copying a value in picoseconds; 0 if its producer or reader is data
-        movement."""
+        """Return the picoseconds of copying a value; 0 if data movement absorbs the copy."""
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]
@@ -292,6 +292,7 @@ class Problem:
 
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
         """Add plain copies of a value that a reader needs, or no kernel computes, in plain order.
+
         Windows with a halo need a second copy. If some window reads the value with a halo for every
         label, that copy always exists.
         """

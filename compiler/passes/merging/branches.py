@@ -33,14 +33,12 @@ class Form:
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one operand whose columns can be concatenated, each with the operations behind
-    it."""
+    """Products of one operand with columns to concatenate, and the operations behind each."""
 
     form: Form
     chains: list[list[Node]]
     stages: list[list[Constant | None]] = field(default_factory=list)
-    """For each operation behind the products: a constant for each branch, None for a unary
-    operation."""
+    """For each operation behind the products: a constant per branch, None if it is unary."""
 
     @property
     def products(self) -> list[Node]:

@@ -79,8 +79,7 @@ class Pipeline:
 
     @property
     def portable(self) -> Pipeline:
-        """The pipeline for graphs that run in other runtimes, without passes that serve code
-        generation."""
+        """The pipeline for other runtimes, without passes that only serve code generation."""
         made = self.without(*(x.name for x in self.passes if x.declared.for_code))
         return Pipeline(tuple(map(_elsewhere, made.lines)))
 

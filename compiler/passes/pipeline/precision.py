@@ -1,4 +1,5 @@
 """Precision modes: the guarantee of each mode, and the pipeline lines that implement it.
+
 docs/precision.md describes the modes for users. A mode changes only pipeline lines, so the trace
 shows its effects with reasons and error budgets.
 """
@@ -24,9 +25,9 @@ QUANTIZED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """A precision mode. `tolerance` limits the error of a model, relative to the scale of its
-    outputs. `lines` changes the pipeline. `refused` is the reason that a mode is not offered yet,
-    or "".
+    """A precision mode; `tolerance` limits the error of a model, relative to its output scale.
+
+    `lines` changes the pipeline. `refused` is the reason that a mode is not offered yet, or "".
     """
 
     name: str
@@ -55,8 +56,7 @@ FAST_BUDGET = 2e-5
 
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
-    """Set the error budget of fast mode in `choose_algorithms`; append that pass if it is
-    missing."""
+    """Set the error budget of fast mode in `choose_algorithms`; append the pass if missing."""
     made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 

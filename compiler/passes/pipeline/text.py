@@ -61,8 +61,7 @@ def parse_pipeline(text: str) -> Pipeline:
 
 
 def _parse_group(item: str) -> Repeat:
-    """Parse a group such as `until_stable{at_most=4}(simplify,fold_constants)`; it may contain
-    presets."""
+    """Parse `until_stable{at_most=4}(simplify,fold_constants)`; a group may contain presets."""
     head, _, inside = item[:-1].partition("(")
     name, options = _parse_head(head)
     at_most = options.pop("at_most", AT_MOST)
@@ -142,8 +141,7 @@ def _parse_value(text: str) -> Any:
 
 
 def as_pipeline(pipeline: str | Pipeline | Sequence[Line | Repeat | str]) -> Pipeline:
-    """Convert a text, or a list of lines or their texts, to a pipeline. Errors: as
-    parse_pipeline."""
+    """Convert a text, or a list of lines or texts, to a pipeline. Errors: as parse_pipeline."""
     if isinstance(pipeline, Pipeline):
         return pipeline
     if isinstance(pipeline, str):

@@ -1,5 +1,4 @@
-"""Values between kernels that are stored in lower precision, and the reasons against other
-values."""
+"""Values between kernels stored in lower precision, and the reasons against other values."""
 
 from __future__ import annotations
 
@@ -24,10 +23,10 @@ _CODE = ("elementwise", "contraction", "reduction", "movement")
 
 @dataclass(slots=True)
 class Storage:
-    """The values of a graph that are stored in lower precision, and the reasons against other
-    values. A product depends on each candidate. The candidate depends on a product too, or a
-    product reads it directly. Values on no path to a product (scores, boxes, results) keep their
-    types.
+    """The values of a graph stored in lower precision, and the reasons against other values.
+
+    A product depends on each candidate. The candidate depends on a product too, or a product reads
+    it directly. Values on no path to a product (scores, boxes, results) keep their types.
     """
 
     graph: Graph
@@ -105,8 +104,7 @@ class Storage:
         return f"{node.op} {node.output} runs separately, in f32"
 
     def _settle(self) -> bool:
-        """Keep all operands and results of a view or split in f32 unless all can have lower
-        precision."""
+        """Keep operands and results of views and splits in f32 unless all can be stored as bf16."""
         for node in self.graph.nodes:
             if not (node.op in VIEWS or (node.op in MOVES and len(node.outputs) > 1)):
                 continue

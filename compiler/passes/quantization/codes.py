@@ -38,8 +38,9 @@ class RunCodes:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights as constant codes minus their zero points, with scales. `scale` is a single number,
-    or a number for each index along `axis`.
+    """Weights as constant codes minus their zero points, with scales.
+
+    `scale` is a single number, or a number for each index along `axis`.
     """
 
     codes: Array
@@ -68,8 +69,7 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
 
 
 def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
-    """Return the u8 codes of a value if its scale and zero point are known only at run time, else
-    None."""
+    """Return the u8 codes of a value with scale and zero point known only at run time."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize" or node.attrs["block_size"]:
         return None
@@ -82,8 +82,9 @@ def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
 
 
 def weights_of(ed: Editor, value: str) -> Weights | str:
-    """Return the constant codes of a dequantized value, or the reason against arithmetic on them. A
-    transpose, or a squeeze of the first axis, may follow the dequantize. The weights may also be
+    """Return the constant codes of a dequantized value, or the reason against arithmetic on them.
+
+    A transpose, or a squeeze of the first axis, may follow the dequantize. The weights may also be
     the slice for one direction of recurrent weights.
     """
     node = ed.producer(value)
@@ -118,8 +119,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
 
 
 def _part(ed: Editor, node: Node, value: str) -> Weights | str:
-    """Return the weights in a slice along the first axis, whose matrices may have separate
-    scales."""
+    """Return weights sliced along the first axis, whose matrices may have separate scales."""
     found, at = _scaled(ed, node.inputs[0]), _first_and_end(ed, node, value)
     if found is None or at is None:
         return f"{value} is not dequantized"
@@ -131,8 +131,7 @@ def _part(ed: Editor, node: Node, value: str) -> Weights | str:
 
 
 def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:
-    """Return the range of the first axis that a slice selects, or None if it slices another
-    axis."""
+    """Return the range of the first axis that a slice selects; None if it slices another axis."""
     if node.op == "split":
         sizes = node.attrs["sizes"]
         k = node.outputs.index(value)
@@ -166,8 +165,7 @@ def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | N
 
 
 def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
-    """Reshape scales or zero points to broadcast to the codes; return None for block-wise
-    scales."""
+    """Reshape scales or zero points to broadcast to the codes; None for block-wise scales."""
     if values.size == 1:
         return values.reshape((1,) * len(shape))
     if values.ndim == 1 and not node.attrs["block_size"]:

@@ -38,9 +38,10 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
     """,
 )
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
-    """Split dynamic quantization into the range of the image and an elementwise quantize. The range
-    depends on all elements, but each code only on its own element. The quantize can therefore read
-    and write any memory layout.
+    """Split dynamic quantization into the range of the image and an elementwise quantize.
+
+    The range depends on all elements, but each code only on its own element. The quantize can
+    therefore read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:

@@ -73,12 +73,13 @@ FEWEST_COLUMNS = 8
     """,
 )
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
-    """Multiply integer codes and scale the i32 sums, instead of dequantizing operands. Let s and t
-    be scales, z and v zero points. The sum of s(x - z) * t(w - v) is s * t times a difference: the
-    sum of x * (w - v) minus z times the constant sum of w - v. An instruction multiplies four bytes
-    in the time of one float. Scaling each sum once, instead of every operand, reduces rounding
-    errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ transformers of ONNX
-    Runtime.
+    """Multiply integer codes and scale the i32 sums, instead of dequantizing operands.
+
+    Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is s * t times a
+    difference: the sum of x * (w - v) minus z times the constant sum of w - v. An instruction
+    multiplies four bytes in the time of one float. Scaling each sum once, instead of every operand,
+    reduces rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ
+    transformers of ONNX Runtime.
     """
     if not any(n.op == "dequantize" for n in graph.nodes):
         return graph
@@ -164,8 +165,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _rows(ed: Editor, node: Node) -> Codes | RunCodes | str:
-    """Return the codes of the first operand; the scale of a matrix may be known only at run
-    time."""
+    """Return the codes of the first operand; for a matrix the scale may be known at run time."""
     found = run_codes_of(ed, node.inputs[0]) if node.op == "matmul" else None
     return codes_of(ed, node.inputs[0]) if found is None else found
 
@@ -196,6 +196,7 @@ def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
 
 def _stored(w: Weights, node: Node) -> tuple[Array, Array | None] | None:
     """Return weights as i8, or as u8 with a zero point per filter or column if they exceed i8.
+
     Return None if the weights of a filter or column exceed the range of a byte.
     """
     as_signed = as_bytes(w.codes)

@@ -104,8 +104,7 @@ def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
 
 
 def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
-    """Return the zero point of the other operand: a constant, a value's name, or None for
-    several."""
+    """Return the other operand's zero point: a constant, a value's name, or None for several."""
     name = operand(node, 2)
     if not name:
         return np.zeros((), np.int32)
@@ -118,9 +117,10 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 
 
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
-    """Return weights as i8, and the offset to add for the weights minus their zero points. If the
-    weights minus their zero points fit into i8, the offset is 0. Otherwise codes that exceed i8 are
-    shifted by 128, and the offset corrects the shift and the zero points.
+    """Return weights as i8, and the offset to add for the weights minus their zero points.
+
+    If the weights minus their zero points fit into i8, the offset is 0. Otherwise codes that exceed
+    i8 are shifted by 128, and the offset corrects the shift and the zero points.
     """
     less = as_bytes(w - origin)
     if less is not None:

@@ -50,10 +50,11 @@ BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
     """,
 )
 def propagate_qdq(graph: Graph, log: Log) -> Graph:
-    """Move dequantize after data movement, and quantize before it. Data movement then copies bytes
-    instead of floats, and quantize and dequantize become adjacent and cancel. A maximum can also be
-    taken over codes, since quantization is monotonic. Results are bit-identical. Source:
-    QDQPropagation of ONNX Runtime.
+    """Move dequantize after data movement, and quantize before it.
+
+    Data movement then copies bytes instead of floats, and quantize and dequantize become adjacent
+    and cancel. A maximum can also be taken over codes, since quantization is monotonic. Results are
+    bit-identical. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph
@@ -87,8 +88,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return the reason against dequantizing the result of a move instead of its operands, or
-    ""."""
+    """Return the reason against dequantizing a move's result instead of its operands, or ""."""
     first = made[0]
     if _codes_of(ed, first) not in BYTES:
         return f"codes of {_codes_of(ed, first)} are not whole bytes, or not smaller than floats"

@@ -1,5 +1,7 @@
-"""Presets: our own pipelines, and pipelines modelled on other compilers. The modules are imported
-on first use, since their lines refer to passes, which must be declared before.
+"""Presets: our own pipelines, and pipelines modelled on other compilers.
+
+The modules are imported on first use, since their lines refer to passes, which must be declared
+before.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Pipelines modelled on other compilers: their passes in order, and our corresponding passes. For
-each compiler a module declares a `Manner`. Its pipeline, its text on the page and its section of
-docs/pipelines.md derive from that declaration.
+"""Pipelines modelled on other compilers: their passes in order, and our corresponding passes.
+
+For each compiler a module declares a `Manner`. Its pipeline, its text on the page and its section
+of docs/pipelines.md derive from that declaration.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 
 @dataclass(frozen=True, slots=True)
 class Theirs:
-    """Consecutive passes of another compiler, and our line for them. `ours` is None if we have no
-    counterpart or need none. `words` gives the reason, or compares the two.
+    """Consecutive passes of another compiler, and our line for them.
+
+    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares the
+    two.
     """
 
     names: str
@@ -25,8 +28,9 @@ class Theirs:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """The pipeline of another compiler: its passes in order, similarities and differences. `source`
-    is the file or document from which the order is taken.
+    """The pipeline of another compiler: its passes in order, similarities and differences.
+
+    `source` is the file or document from which the order is taken.
     """
 
     name: str

@@ -6,8 +6,9 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 
 def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
-    """Return the lines that replace known sizes and conditions with constants. With `keep_codes`
-    the integer codes of products stay unfolded for a later pass.
+    """Return the lines that replace known sizes and conditions with constants.
+
+    With `keep_codes` the integer codes of products stay unfolded for a later pass.
     """
     because = "constants first: later passes read their elements"
     return (
