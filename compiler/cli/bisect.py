@@ -132,7 +132,7 @@ def _specialised(graph: Graph, shapes: tuple[tuple[str, tuple[int, ...]], ...], 
 
 
 def _replayed(folder: Path) -> int:
-    """Rerun a folder and return the exit code: 1 while it still fails."""
+    """Rerun a folder and return the exit code: 1 if it still fails, else 0."""
     repro = read_repro(folder)
     outcome = repro.run()
     fails = (outcome.kind, outcome.way) == (repro.kind, repro.way)

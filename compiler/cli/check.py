@@ -98,7 +98,7 @@ def command(
 
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
-    """Return runs of the requested peers, or else of installed peers that accept the model."""
+    """Return the runs of the requested peers, or by default of onnxruntime, if installed."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}
@@ -106,7 +106,7 @@ def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
 
 
 def _willing(name: str, model: bytes | Path) -> Run:
-    """Return the runs of a peer used by default: it reports a refused model when it runs."""
+    """Return the run of a default peer; if the peer rejects the model, the run reports it."""
     try:
         return partial(first_run, load_peer(name, model))
     except CompileError as refusal:
@@ -172,7 +172,7 @@ def _stage_json(f: Finding) -> dict[str, Any]:
 
 
 def judged_json(j: Judged) -> dict[str, Any]:
-    """Return the judgement of a rewrite, with the texts of its operands and its results."""
+    """Return the verdict on a rewrite, with the texts of its graphs, as JSON data."""
     step = j.rewrite.step
     return {
         "pass": j.rewrite.pass_name,

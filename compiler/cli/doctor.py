@@ -1,4 +1,4 @@
-"""`doctor`: what this machine supports, and how to fix what is missing."""
+"""`doctor`: features of this machine, missing parts, and how to install them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ State = Literal["ok", "missing", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check. `needed` checks must be ok for the compiler to work."""
+    """The result of one check; the compiler works only if all `needed` checks are ok."""
 
     topic: str
     state: State
@@ -35,7 +35,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Run all checks; a check that raises is a finding, too."""
+    """Run all checks; an exception in a check becomes a finding."""
     found: list[Finding] = []
     for look in (
         _python,
@@ -52,7 +52,7 @@ def examine() -> list[Finding]:
     ):
         try:
             found += look()
-        except Exception as e:  # a failing check must not stop the others
+        except Exception as e:  # A failing check must not prevent other checks.
             topic = look.__name__.strip("_").replace("_", " ")
             found.append(
                 Finding(topic, "broken", f"{type(e).__name__}: {e}"[:200], "please report it", True)
@@ -123,7 +123,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _speeds() -> Iterator[Finding]:
-    """Report the speeds of this machine: predictions use them."""
+    """Report the speeds of this machine, which predictions use."""
     from compiler.machine.keep import known
 
     m = known()
@@ -272,11 +272,11 @@ def _browser() -> Iterator[Finding]:
 
 
 @click.command()
-@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and keep them.")
+@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and save them.")
 @reporting
 @click.pass_context
 def command(ctx: click.Context, measure: bool) -> None:
-    """Check what this machine supports, and say how to fix problems."""
+    """Check the features of this machine, and report how to fix problems."""
     if measure:
         from compiler.cli.speeds import measured, show_speeds
 

@@ -53,7 +53,7 @@ def command(
     output: Path | None,
 ) -> None:
     """Write a self-contained page that shows how MODEL was compiled."""
-    # The page imports the compiler, never the reverse: it is imported by name, and only here.
+    # The compiler never imports the page statically: this command imports it by name.
     reports = importlib.import_module("app.report.command")
     with progress(f"compiling {model.name}") as tell:
         html = reports.make_report(

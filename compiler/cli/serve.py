@@ -18,6 +18,6 @@ import click
 )
 def command(host: str, port: int, data_folder: Path | None) -> None:
     """Serve the web playground until interrupted."""
-    # The page imports the compiler, never the reverse: it is imported by name, and only here.
+    # The compiler never imports the page statically: this command imports it by name.
     server = importlib.import_module("app.serve")
     server.serve(host, port, data_folder=data_folder, say=click.echo)

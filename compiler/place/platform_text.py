@@ -1,4 +1,4 @@
-"""Platforms as TOML: the built-in files, the user's files, and the printed form.
+"""Platforms as TOML: built-in files, files of users, and the printed form.
 
 name = "accelerator"
 words = "..."
@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "platforms"
 MOST_CHARACTERS = 1_000_000
 MOST_DEVICES = 64
 LEAST, MOST = 1e-15, 1e30
-"""Bounds of speeds and times, so that sums and ratios stay finite."""
+"""Bounds of speeds and times, which keep sums and ratios finite."""
 
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
@@ -62,7 +62,7 @@ def load_platform(name: str | Path) -> Platform:
 def parse_platform(text: str, source: str = "") -> Platform:
     """Parse the text of a platform, and check its consistency.
 
-    Errors: E-PLATFORM-TEXT for text that is not TOML, incomplete or contradictory.
+    Errors: E-PLATFORM-TEXT if the text is not TOML, incomplete or contradictory.
     """
     where = Where(source)
     if len(text) > MOST_CHARACTERS:
@@ -70,7 +70,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
         raise CompileError("E-PLATFORM-TEXT", words, where=where)
     try:
         table = _Table(tomllib.loads(text), "the platform", where)
-    except (ValueError, RecursionError) as e:  # ValueError: includes a number with too many digits
+    except (ValueError, RecursionError) as e:  # ValueError includes numbers with too many digits.
         raise CompileError(
             "E-PLATFORM-TEXT", f"the text is not TOML: {e}", where=_where(str(e), source)
         ) from e
@@ -88,7 +88,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
 
 
 def _where(message: str, source: str) -> Where:
-    """Return the place at the end of a TOML reader's message."""
+    """Return the position that the message of the TOML parser states at its end."""
     at = _LINE.search(message)
     return Where(source, int(at[1]), int(at[2])) if at else Where(source)
 
@@ -161,7 +161,7 @@ def _check(p: Platform, where: Where) -> None:
 
 @dataclass(slots=True)
 class _Table:
-    """A table of TOML that reports missing keys; `finish` reports unknown ones."""
+    """A TOML table that reports missing keys; `finish` reports unknown keys."""
 
     data: dict[str, Any]
     what: str
@@ -234,12 +234,12 @@ class _Table:
 def _shown(value: Any) -> str:
     try:
         return f"{value!r:.40}"
-    except ValueError:  # more digits than Python prints
+    except ValueError:  # The number has more digits than Python prints.
         return "a number with thousands of digits"
 
 
 def print_platform(p: Platform) -> str:
-    """Return the text of a platform, which parses to an equal one."""
+    """Return the text of a platform, which parses to an equal platform."""
     return "\n".join(_lines(p)) + "\n"
 
 
@@ -270,6 +270,7 @@ def _speeds(r: Roofline) -> dict[str, float]:
 def _pairs(row: Mapping[str, Any]) -> Iterator[str]:
     for key, value in row.items():
         if value is not None:
-            # JSON's strings, numbers, lists and booleans are valid TOML, except DEL.
+            # JSON strings, numbers, lists and booleans are valid TOML, except for the character
+            # DEL.
             text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
             yield f"{key} = {text}"
