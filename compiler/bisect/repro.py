@@ -157,19 +157,19 @@ def _words(folder: Path, r: Repro, answer: Answer) -> str:
         f"- `{d.rule}` at `{d.at}` in pass `{d.pass_name}`" for d in answer.decisions
     )
     passes = ", ".join(f"`{p}`" for p in answer.passes)
-    said = rewrites or f"- passes that break it without a rewrite: {passes or 'none'}"
+    said = rewrites or f"- passes that break the model without a rewrite: {passes or 'none'}"
     alone = ", ".join(f"`{name}`" for name in answer.wrong_alone)
     return f"""# {r.kind}: {len(r.case.graph.nodes)} nodes
 
 {r.detail}
 
-In the original model, the smallest set of rewrites that causes it:
+A minimal set of rewrites that causes the failure in the original model:
 
 {said}
 
 {f"Wrong by itself: {alone}." if alone else "None of these is wrong by itself."}
 
-Replay it; the exit code is 1 while it fails, 0 when it no longer does:
+Replay the failure; the exit code is 1 if the model still fails, else 0:
 
     compilarium bisect --replay {folder}
 

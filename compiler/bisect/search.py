@@ -120,7 +120,7 @@ class _Search:
         )
 
     def unstable(self, first: Outcome, second: Outcome) -> Answer:
-        texts = (x.detail or "nothing is wrong" for x in (first, second))
+        texts = (x.detail or "no failure" for x in (first, second))
         detail = f"two runs differ: {' / '.join(texts)}"
         return Answer(first.kind or second.kind, detail, stable=False)
 

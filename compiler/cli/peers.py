@@ -62,7 +62,7 @@ def _refusing(name: str) -> Generator[None]:
     except Exception as e:
         said = [line for line in str(e).splitlines() if line.strip()]
         reason = said[-1][:200] if said else type(e).__name__
-        raise CompileError("E-OPTION-VALUE", f"{name} refuses the model: {reason}") from e
+        raise CompileError("E-OPTION-VALUE", f"{name} rejects the model: {reason}") from e
 
 
 def _onnxruntime(model: bytes | Path, threads: int) -> Peer:

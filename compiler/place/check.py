@@ -183,13 +183,13 @@ class _Checker:
             for r in t.reads:
                 there = self._there(r, self._memory(s), s.device)
                 if not s.start >= there - self.slack:
-                    yield Fault(t.name, f"starts at {s.start} s, {r} arrives at {there} s")
+                    yield Fault(t.name, f"starts at {s.start} s, but {r} arrives at {there} s")
 
     def _transfers(self) -> Iterator[Fault]:
         for m in self.schedule.moves:
             there = self._there(m.datum, m.source)
             if not m.start >= there - self.slack:
-                words = f"leaves {m.source} at {m.start} s, it arrives there at {there} s"
+                words = f"leaves {m.source} at {m.start} s, but arrives there at {there} s"
                 yield Fault(m.datum, words)
 
     def _results(self) -> Iterator[Fault]:
@@ -216,10 +216,12 @@ class _Checker:
                 peak = max(peak, held)
             room = math.inf if memory.nbytes is None else memory.nbytes
             if peak > room:
-                yield Fault(memory.name, f"holds {peak} bytes, its capacity is {room}")
+                yield Fault(memory.name, f"holds {peak} bytes, but its capacity is {room}")
             said = self.schedule.peak_bytes.get(memory.name)
             if said is not None and not peak <= said <= room:
-                yield Fault(memory.name, f"holds {peak} bytes at its peak, {said} are claimed")
+                yield Fault(
+                    memory.name, f"holds {peak} bytes at its peak, but the schedule claims {said}"
+                )
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
         """Yield the interval in which a datum occupies a memory; none if it only passes through."""

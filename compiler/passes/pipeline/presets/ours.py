@@ -81,7 +81,7 @@ O1 = Pipeline(
         line("fuse", "elementwise chains only: fast and exact", policy="elementwise"),
     ),
     "O1",
-    "Fast passes that change no bit of the results.",
+    "Fast passes with bit-identical results.",
 )
 
 _MOVEMENT = (
@@ -106,7 +106,7 @@ O2 = Pipeline(
         *_kernels(),
     ),
     "O2",
-    "All passes that help and are fast: the default.",
+    "All effective passes with short compile times: the default.",
 )
 
 _FIXPOINT = Repeat(
@@ -151,7 +151,7 @@ O3 = Pipeline(
         *_kernels(),
     ),
     "O3",
-    "All passes, repeated until nothing changes: the fewest nodes.",
+    "All passes, repeated until nothing changes, for the fewest nodes.",
 )
 
 PORTABLE = Pipeline(
@@ -171,7 +171,7 @@ PORTABLE = Pipeline(
 
 DEBUG = Pipeline(
     (
-        line("cost_analysis", "the work of the given model"),
+        line("cost_analysis", "cost of the imported model"),
         *_make_known(),
         line("remove_noops", "one family of rules at a time, to show its effect"),
         line("algebraic_simplification", "one family of rules at a time, to show its effect"),
@@ -179,9 +179,9 @@ DEBUG = Pipeline(
         _MERGE,
         _HOIST,
         _BATCH,
-        line("cost_analysis", "the work after clean-up"),
+        line("cost_analysis", "cost after clean-up"),
         *_affine(),
-        line("cost_analysis", "the work after folding scales and shifts"),
+        line("cost_analysis", "cost after folding scales and shifts"),
         line("fuse", "each group becomes a kernel; later passes see it whole"),
         line("cost_analysis", "the remaining memory traffic"),
         line("assign_layout", "kernels determine which values share a layout"),
