@@ -62,7 +62,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compilarium")
 def commands() -> None:
-    """A graph compiler for deep learning that shows its work."""
+    """A graph compiler for deep learning that shows every step."""
 
 
 def main() -> None:

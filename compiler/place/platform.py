@@ -35,7 +35,7 @@ class Memory:
 class Device:
     """A device that runs one task at a time, with the speed of its roofline.
 
-    `operators` are the supported operators; None for all.
+    `operators` lists the supported operators; None means all.
     """
 
     name: str

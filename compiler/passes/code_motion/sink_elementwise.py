@@ -169,7 +169,7 @@ def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
 
 
 def _is_rising(ed: Editor, node: Node) -> bool:
-    """Whether an operator is increasing, and gives NaN only for NaN."""
+    """Whether an operator is increasing, with a NaN result only for a NaN operand."""
     numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
     if any(n is None or math.isnan(n) for n in numbers):
         return False

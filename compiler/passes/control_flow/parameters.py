@@ -105,7 +105,7 @@ def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
 
 
 def _has_code(node: Node, graph: Graph) -> bool:
-    """Whether a node can be lowered, as far as its parameters are concerned."""
+    """Whether the known parameters of a node suffice to lower it."""
     if is_declarable(node):
         return False
     operator = OPERATORS.get(node.op)

@@ -1,4 +1,4 @@
-"""Removal of expands and fills whose readers broadcast by themselves."""
+"""Removal of expands and fills whose readers broadcast their operands."""
 
 from __future__ import annotations
 

@@ -47,4 +47,4 @@ def _unread(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> It
     told = {v for s in steps if s.outcome == "applied" for v in s.took}
     for c in gone:
         if c not in told:
-            yield Step(name, "applied", "this constant has no readers any more", c, (c,))
+            yield Step(name, "applied", "this constant no longer has readers", c, (c,))

@@ -51,12 +51,12 @@ class Option:
         return value
 
 
-_KINDS = {int: "a count", float: "a non-negative number", bool: "true or false", str: "a word"}
+_KINDS = {int: "a count", float: "a non-negative number", bool: "true or false", str: "a name"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """A pass: call `run` to apply it.
+    """A pass; `run` applies it.
 
     `needs` names facts that make a pass more effective, `gives` facts that it establishes. Any
     order of passes gives a correct program, but only a good order a fast one. `idempotent` says
@@ -106,7 +106,7 @@ class Pass:
         }
 
     def run(self, graph: Graph, log: Log | None = None, **options: Any) -> Graph:
-        """Run the pass on a graph and its regions; return the same object when nothing changed.
+        """Run the pass on a graph and its regions; return the same object if nothing changed.
 
         Errors: E-PIPELINE-OPTION.
         """

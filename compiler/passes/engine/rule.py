@@ -5,7 +5,7 @@
         ...
 
 The replacement receives exactly the placeholders and returns a value, a call, an array, or `Skip`
-with the reason why the rule does not apply here.
+with the reason that the rule does not apply.
 """
 
 from __future__ import annotations

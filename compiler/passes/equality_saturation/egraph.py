@@ -60,7 +60,7 @@ class EGraph:
 
     @property
     def summary(self) -> str:
-        """The size of the e-graph, and the reason why it stopped growing."""
+        """The size of the e-graph, and the reason that its growth ended."""
         end = "saturated" if self.saturated else "a limit was reached"
         return (
             f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} "

@@ -1,4 +1,4 @@
-"""Constraints of a kernel on the layouts of its operands and results."""
+"""Kernels and their constraints on the layouts of operands and results."""
 
 from __future__ import annotations
 

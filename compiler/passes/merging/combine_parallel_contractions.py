@@ -68,7 +68,7 @@ _RULE = "combine_parallel_contractions"
     """,
 )
 def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05) -> Graph:
-    """Combine products or convolutions of one operand into a single, wider one.
+    """Combine matrix products or convolutions of one operand into a single wider operation.
 
     Examples are the query, key and value projections of attention. A single kernel reads the
     operand once. Biases and activations that follow all products are combined too. A slice of the

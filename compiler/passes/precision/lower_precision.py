@@ -130,7 +130,7 @@ def _is_rounded(product: Node, node: Node) -> bool:
 
 
 def _explain(storage: Storage, log: Log) -> None:
-    """Record steps for values that stay f32, and ask the gate for the others."""
+    """Record steps for values that stay f32, and query the gate for other values."""
     for value in list(storage.narrow):
         if value in storage.narrow and not log.may("store_rounded", value):
             storage.refuse(value)

@@ -1,4 +1,4 @@
-"""Our own presets: required passes only, fast and exact, default, everything, and small steps."""
+"""Our presets: required passes only, exact passes, default, all passes, small steps, and export."""
 
 from __future__ import annotations
 
