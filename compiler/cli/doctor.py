@@ -114,12 +114,14 @@ def _machine() -> Iterator[Finding]:
         needed=True,
     )
     if llvm.get_host_cpu_features().get("amx-tile"):
-        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system denies permission"
-        fix = "use Linux 5.16 or newer; sandboxes may deny them" if refused else ""
-        words = refused or "matrix products of bf16 and int8 use them"
+        refused = (
+            "" if t.has_bf16_tiles or t.has_int8_tiles else "the operating system denies access"
+        )
+        fix = "use Linux 5.16 or newer; sandboxes may deny access" if refused else ""
+        words = refused or "used by matrix products of bf16 and int8"
         yield Finding("matrix tiles", "missing" if refused else "ok", words, fix)
     on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
-    yield Finding("features", "ok", " ".join(on) or "none are known")
+    yield Finding("features", "ok", " ".join(on) or "no features are known")
 
 
 def _speeds() -> Iterator[Finding]:
@@ -158,7 +160,9 @@ def _code() -> Iterator[Finding]:
     if right and native:
         yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
     else:
-        words = "a small program gave wrong numbers" if native else "no machine code was generated"
+        words = (
+            "a small program computed wrong results" if native else "no machine code was generated"
+        )
         yield Finding("machine code", "broken", words, "please report this machine", True)
 
 
@@ -296,4 +300,4 @@ def command(ctx: click.Context, measure: bool) -> None:
 def _show(console: Console, findings: list[Finding], ok: bool) -> None:
     rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
     console.print(table(["check", "state", "found", "remedy"], rows))
-    console.print("All required parts are present." if ok else "A required part is missing.")
+    console.print("All requirements are met." if ok else "A requirement is missing.")

@@ -23,8 +23,8 @@ def require_known_rules(gate: AllBut) -> None:
         close = get_close_matches(name, sorted(known), 1)
         raise CompileError(
             "E-OPTION-VALUE",
-            f"--without: no rewrite belongs to a rule {name!r:.60}",
+            f"--without: no rule or pass is named {name!r:.60}",
             hint=f"did you mean {close[0]}?"
             if close
-            else "the trace of a compilation names its rules",
+            else "the trace of a compilation lists its rules",
         )
