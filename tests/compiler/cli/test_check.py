@@ -101,7 +101,7 @@ def test_check_looks_at_every_rewrite_and_value(model: Path) -> None:
     assert facts["narrow"] == []
     assert facts["stages"][0]["against_f64"][0]["ulps"] < 100
     assert all(n["first_wrong"] is None for n in facts["nodes"])
-    assert "values that keep their names" in invoke("check", model, "--by-node").output
+    assert "values with preserved names" in invoke("check", model, "--by-node").output
 
 
 def test_bisect_says_that_nothing_is_broken(model: Path, tmp_path: Path) -> None:
