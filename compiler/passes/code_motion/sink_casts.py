@@ -51,7 +51,7 @@ def sink_casts(graph: Graph, log: Log) -> Graph:
     """Move casts so that data movement copies narrow elements: widening later, narrowing earlier.
 
     Data movement never interprets elements, so every element keeps its bits. A cast at the end of a
-    chain of moves often cancels with another cast, or fuses with its reader. Source: Glow's
+    chain of moves often merges with another cast, or fuses with its reader. Source: Glow's
     SinkConversions.
     """
     if not any(n.op == "cast" for n in graph.nodes):
