@@ -1,4 +1,4 @@
-"""The command line: one file per command, loaded by name when the command is called."""
+"""The command line: one module per command, imported by name when the command is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench`: time a model here and in other runtimes, interleaved, in one process."""
+"""`bench`: time a compiled model and other runtimes, interleaved in one process."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Result:
     n_native: int
     n_fallback: int
     making: Mapping[str, Any]
-    """Times and reasons of code generation, as `making_json` gives them."""
+    """Times and reasons of code generation, in the form of `making_json`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that `--json` prints. Units: seconds."""
@@ -106,10 +106,10 @@ def measure(
 ) -> Result:
     """Compile a model and time it interleaved with its peers, on the same inputs.
 
-    Inputs come from `NAME=FILE.npy` texts; the others are random, with these `shapes`. Code is
-    specialised for these inputs' shapes; with `buckets`, it is the code of a program that serves
-    other sizes, too.
-    Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers that cannot be used.
+    Inputs come from `NAME=FILE.npy` texts; other inputs are random, with these `shapes`. The code
+    is specialised for the shapes of these inputs. With `buckets`, it is the code of a program that
+    also serves other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers
+    that cannot be used.
     """
     graph = compiler.load(model)
     inputs = inputs_of(graph, seed, shapes, read_inputs(graph, files))
@@ -186,7 +186,7 @@ def command(
     seed: int,
     pin: bool,
 ) -> None:
-    """Time MODEL: rounds interleaved with other runtimes, minima, medians, ratio with interval."""
+    """Time MODEL and other runtimes in interleaved rounds: minima, medians, ratios, intervals."""
     peers = [p.strip() for p in against.split(",") if p.strip()]
     if len(set(peers)) != len(peers):
         raise CompileError("E-OPTION-VALUE", f"--against names a peer twice: {against}")

@@ -1,4 +1,4 @@
-"""`bisect`: find the smallest set of rewrites that breaks a model, and reduce the model."""
+"""`bisect`: find a minimal set of rewrites that breaks a model, and reduce the model."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def command(
     output: Path | None,
     replay: Path | None,
 ) -> None:
-    """Find the smallest set of rewrites that breaks MODEL, and reduce the model.
+    """Find a minimal set of rewrites that breaks MODEL, and reduce the model.
 
     The exit code is 1 if a rewrite breaks the model, 0 otherwise.
     """
@@ -132,7 +132,7 @@ def _specialised(graph: Graph, shapes: tuple[tuple[str, tuple[int, ...]], ...], 
 
 
 def _replayed(folder: Path) -> int:
-    """Rerun a folder and return the exit code: 1 while it still fails."""
+    """Rerun a folder and return the exit code: 1 if it still fails, else 0."""
     repro = read_repro(folder)
     outcome = repro.run()
     fails = (outcome.kind, outcome.way) == (repro.kind, repro.way)
@@ -186,10 +186,10 @@ def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
     a = found.answer
     runs = f"{a.n_runs} runs in {seconds_text(a.seconds)}"
     if not a.stable:
-        yield f"not stable: {a.detail}"
+        yield f"not reproducible: {a.detail}"
         return
     if not a.broken:
-        yield f"nothing is broken ({runs})"
+        yield f"no failure ({runs})"
         return
     yield f"{a.kind}: {a.detail}"
     yield from _culprits(a)
@@ -204,15 +204,15 @@ def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
 
 def _culprits(a: Answer) -> Iterator[str]:
     if a.decisions:
-        yield f"the smallest set of rewrites that causes it has {len(a.decisions)}:"
+        yield f"a minimal set of rewrites that causes the failure has {len(a.decisions)}:"
     for d in a.decisions:
         alone = " (wrong by itself)" if d.rule in a.wrong_alone else ""
         yield f"  {d.rule} at {d.at} in {d.pass_name}{alone}"
     if not a.decisions:
         names = ", ".join(a.passes)
-        yield f"no rewrite causes it, but {names}" if names else "it is broken before any pass"
+        yield f"no rewrite causes it, but {names}" if names else "it fails without any pass"
     if a.last is not None:
         yield (
-            f"in the order of the pipeline it breaks with rewrite {a.n_before_last + 1}: "
+            f"in pipeline order, the failure begins with rewrite {a.n_before_last + 1}: "
             f"{a.last.rule} at {a.last.at}"
         )

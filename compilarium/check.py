@@ -98,7 +98,7 @@ def command(
 
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
-    """Return runs of the requested peers, or else of installed peers that accept the model."""
+    """Return the runs of the requested peers, or by default of onnxruntime, if installed."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}
@@ -106,7 +106,7 @@ def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
 
 
 def _willing(name: str, model: bytes | Path) -> Run:
-    """Return the runs of a peer used by default: it reports a refused model when it runs."""
+    """Return the run of a default peer; if the peer rejects the model, the run reports it."""
     try:
         return partial(first_run, load_peer(name, model))
     except CompileError as refusal:
@@ -172,7 +172,7 @@ def _stage_json(f: Finding) -> dict[str, Any]:
 
 
 def judged_json(j: Judged) -> dict[str, Any]:
-    """Return the judgement of a rewrite, with the texts of its operands and its results."""
+    """Return the verdict on a rewrite, with the texts of its graphs, as JSON data."""
     step = j.rewrite.step
     return {
         "pass": j.rewrite.pass_name,
@@ -218,7 +218,7 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         yield f"BROKEN: {verdict.broken}"
     if verdict.narrow:
         some = ", ".join(verdict.narrow[:5])
-        yield f"narrow in the f64 form: {len(verdict.narrow)} nodes ({some})"
+        yield f"not converted to f64: {len(verdict.narrow)} nodes ({some})"
     for f in verdict.findings:
         if f.objection and f.changed:
             yield f"WRONG after {f.stage}: {f.objection}" if f.judged else f.objection
@@ -226,10 +226,10 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         if (first := n.first_wrong) is not None:
             yield f"first wrong value after {n.stage}: {_error_text(first)}"
     if verdict.nodes and all(n.first_wrong is None for n in verdict.nodes):
-        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are correct"
+        yield f"{len(verdict.nodes[-1].errors)} values with preserved names are correct"
     judged = len(verdict.rewrites)
     if verdict.n_rewrites:
-        yield f"rewrites: {verdict.n_rewrites} applied, {judged} different ones judged"
+        yield f"rewrites: {verdict.n_rewrites} applied, {judged} distinct rewrites judged"
     for j in verdict.rewrites:
         if not j.ok:
             yield from judged_lines(j)
@@ -252,11 +252,11 @@ def _error_text(e: Error) -> str:
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     for f in verdict.findings:
         if not f.changed:
-            yield (f.stage, "", "changed nothing", "", "", "", "")
+            yield (f.stage, "", "unchanged", "", "", "", "")
             continue
         bad = max(f.differences, key=lambda d: d.relative_error, default=None)
         if f.objection and not f.judged:
-            yield (f.stage, "", "refuses the model", "", "", "", "")
+            yield (f.stage, "", "rejects the model", "", "", "", "")
             continue
         mark: str = f.mark(verdict.tolerance, verdict.allowed)
         if mark == "wrong":

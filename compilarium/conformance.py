@@ -47,9 +47,10 @@ def command(
     seconds: float,
     output: Path | None,
 ) -> None:
-    """Count how many cases of onnx.backend.test run natively, fall back, are refused, or fail.
+    """Count the cases of onnx.backend.test that run natively, fall back, are rejected, or fail.
 
-    Fails if an output is wrong or a case crashes; refused cases do not fail the run.
+    The exit code is 1 if an output is wrong or a case crashes; rejected cases do not count as
+    failures.
     """
     cases = choose([s for s in SUITES if s in suites or not suites], pattern)
     outcomes = in_order(_shown(run_cases(cases, jobs, seconds_per_case=seconds), len(cases)))
@@ -77,7 +78,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _shown(outcomes: Iterable[Outcome], n_cases: int) -> Iterator[Outcome]:
-    """Pass outcomes through while a progress bar on the error stream counts them, in a terminal."""
+    """Yield the outcomes; in a terminal, a progress bar on the error stream counts them."""
     stream = Console(stderr=True, highlight=False, emoji=False, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     counts: Counter[str] = Counter()

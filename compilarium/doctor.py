@@ -1,4 +1,4 @@
-"""`doctor`: what this machine supports, and how to fix what is missing."""
+"""`doctor`: features of this machine, missing parts, and how to install them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ State = Literal["ok", "missing", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check. `needed` checks must be ok for the compiler to work."""
+    """The result of one check; the compiler works only if all `needed` checks are ok."""
 
     topic: str
     state: State
@@ -35,7 +35,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Run all checks; a check that raises is a finding, too."""
+    """Run all checks; an exception in a check becomes a finding."""
     found: list[Finding] = []
     for look in (
         _python,
@@ -52,7 +52,7 @@ def examine() -> list[Finding]:
     ):
         try:
             found += look()
-        except Exception as e:  # a failing check must not stop the others
+        except Exception as e:  # A failing check must not prevent other checks.
             topic = look.__name__.strip("_").replace("_", " ")
             found.append(
                 Finding(topic, "broken", f"{type(e).__name__}: {e}"[:200], "please report it", True)
@@ -114,16 +114,18 @@ def _machine() -> Iterator[Finding]:
         needed=True,
     )
     if llvm.get_host_cpu_features().get("amx-tile"):
-        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system denies permission"
-        fix = "use Linux 5.16 or newer; sandboxes may deny them" if refused else ""
-        words = refused or "matrix products of bf16 and int8 use them"
+        refused = (
+            "" if t.has_bf16_tiles or t.has_int8_tiles else "the operating system denies access"
+        )
+        fix = "use Linux 5.16 or newer; sandboxes may deny access" if refused else ""
+        words = refused or "used by matrix products of bf16 and int8"
         yield Finding("matrix tiles", "missing" if refused else "ok", words, fix)
     on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
-    yield Finding("features", "ok", " ".join(on) or "none are known")
+    yield Finding("features", "ok", " ".join(on) or "no features are known")
 
 
 def _speeds() -> Iterator[Finding]:
-    """Report the speeds of this machine: predictions use them."""
+    """Report the speeds of this machine, which predictions use."""
     from compiler.machine.keep import known
 
     m = known()
@@ -158,7 +160,9 @@ def _code() -> Iterator[Finding]:
     if right and native:
         yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
     else:
-        words = "a small program gave wrong numbers" if native else "no machine code was generated"
+        words = (
+            "a small program computed wrong results" if native else "no machine code was generated"
+        )
         yield Finding("machine code", "broken", words, "please report this machine", True)
 
 
@@ -272,11 +276,11 @@ def _browser() -> Iterator[Finding]:
 
 
 @click.command()
-@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and keep them.")
+@click.option("--measure", is_flag=True, help="Measure the speeds of this machine, and save them.")
 @reporting
 @click.pass_context
 def command(ctx: click.Context, measure: bool) -> None:
-    """Check what this machine supports, and say how to fix problems."""
+    """Check the features of this machine, and report how to fix problems."""
     if measure:
         from compilarium.speeds import measured, show_speeds
 
@@ -296,4 +300,4 @@ def command(ctx: click.Context, measure: bool) -> None:
 def _show(console: Console, findings: list[Finding], ok: bool) -> None:
     rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
     console.print(table(["check", "state", "found", "remedy"], rows))
-    console.print("All required parts are present." if ok else "A required part is missing.")
+    console.print("All requirements are met." if ok else "A requirement is missing.")

@@ -1,4 +1,4 @@
-"""The group of commands: loads a command on use, and reports each error once."""
+"""The group of commands: imports a command on use, and reports each error once."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """A group that imports a command's module on use: `--help` stays quick."""
+    """A group that imports the module of a command on use, which keeps `--help` fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, in the order of the table."""
+        """Return the names of the commands, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -45,7 +45,7 @@ class Commands(click.Group):
         return importlib.import_module(f"compilarium.{COMMANDS[cmd_name]}").command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; report a user's error once, with exit code 1."""
+        """Run the command; report an error of the user once, with exit code 1."""
         try:
             return super().invoke(ctx)
         except CompileError as e:
@@ -62,12 +62,12 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compilarium")
 def commands() -> None:
-    """A graph compiler for deep learning that shows its work."""
+    """A graph compiler for deep learning that shows every step."""
 
 
 def main() -> None:
     """Run `compilarium` or `python -m compiler`."""
-    # Names in models may use any script; a terminal that cannot print it must not stop the command.
+    # Names in models may use any script; characters that a terminal cannot print are replaced.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""`--input`: arrays from files, for models whose inputs cannot be random."""
+"""`--input`: inputs from files, for models that do not accept random inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_inputs(graph: Graph, files: Sequence[str]) -> dict[str, Any]:
     for text in files:
         name, equals, path = text.partition("=")
         while equals and name not in names and "=" in path:
-            # Names of inputs may hold "=" themselves.
+            # Names of inputs may contain "=".
             more, _, path = path.partition("=")
             name = f"{name}={more}"
         if not equals:

@@ -21,7 +21,7 @@ from compiler.machine.keep import known
 @shape_option()
 @reporting
 def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
-    """Show MODEL's inputs, operators, parameters, work and memory, and how its nodes will run."""
+    """Show inputs, operators, parameters, cost and memory of MODEL, and how its nodes will run."""
     with progress(f"reading {model.name}"):
         graph = load_model(model)
         if shapes:

@@ -24,7 +24,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class NamedNumbers(click.ParamType):
-    """A name and integers, as in `x=1,3,224,224`; `may_be_none` also allows `x=`."""
+    """An option `NAME=INTEGERS`, as in `x=1,3,224,224`; `may_be_none` also allows `x=`."""
 
     def __init__(self, metavar: str, example: str, *, may_be_none: bool = False) -> None:
         self.name = metavar
@@ -50,10 +50,10 @@ class NamedNumbers(click.ParamType):
 
 
 SHAPE = NamedNumbers("NAME=D,D,...", "a shape such as x=1,3,224,224", may_be_none=True)
-"""The name and the shape of an input. `x=` is the shape of a scalar."""
+"""The name and the shape of an input; `x=` gives the shape of a scalar."""
 
 BUCKET = NamedNumbers("SIZE=N,N,...", "a bucket such as N=1,8,32")
-"""The name of an open size, and its values that get specialised code."""
+"""The name of an open size, and the values for which code is specialised."""
 
 
 def model_argument(required: bool = True) -> Decorator:
@@ -84,7 +84,7 @@ def bucket_option() -> Decorator:
 
 
 def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
-    """Return the sizes by name; those of a repeated name are concatenated."""
+    """Return the values by name; the values of a repeated name are concatenated."""
     found: Shapes = {}
     for name, sizes in pairs:
         found[name] = (*found.get(name, ()), *sizes)
@@ -138,12 +138,12 @@ def tolerance_option() -> Decorator:
 
 
 class ScheduleFile(click.ParamType):
-    """The text of a file with schedules of kernels."""
+    """An option that names a file with schedules of kernels; its value is the text."""
 
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text of the file, up to the size limit."""
+        """Return the text of the file, of at most the size limit."""
         from compiler.schedule.language.sections import MOST_CHARACTERS
 
         try:
@@ -184,7 +184,7 @@ UNITS = {
 
 
 class Bytes(click.ParamType):
-    """`8MB`, `512KiB`, `100000`: a number of bytes."""
+    """A number of bytes, such as `8MB`, `512KiB` or `100000`."""
 
     name = "BYTES"
 
@@ -250,7 +250,7 @@ def tuned_option() -> Decorator:
 
 
 def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
-    """Return the argument `tuned` of `compile` for these options."""
+    """Return the value of `compile`'s argument `tuned` for these options."""
     return str(database) if tuned and database is not None else tuned
 
 
@@ -299,10 +299,10 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 
 
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
-    """Return the model to read: the file itself, or its bytes with random weights.
+    """Return the model to read: the path, or the bytes of the file with random weights.
 
-    If the file does not exist, the name may be a sample's, with the weights that the page uses.
-    Errors: what reading the file raises.
+    If the file does not exist, the path may name a sample, which gets the weights that the page
+    uses. Errors: those of reading the file.
     """
     if not path.exists():
         path, weights_seed = _sample(path, weights_seed)
@@ -311,7 +311,7 @@ def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     from compiler.frontend import load
     from compiler.frontend.random_weights import random_weights
 
-    load(path)  # reports errors in the file before it is modified
+    load(path)  # This reports errors in the file before it is modified.
     return random_weights(path, weights_seed)
 
 

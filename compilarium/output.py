@@ -1,4 +1,4 @@
-"""Output of commands: JSON for programs, tables for people, progress on the error stream."""
+"""Output of commands: JSON for scripts, tables for users, and progress on the error stream."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def wants_json(ctx: click.Context | None = None) -> bool:
 
 
 def print_json(data: Any) -> None:
-    """Print one JSON document; numbers that JSON lacks (NaN, infinities) become null."""
+    """Print one JSON document; NaN and infinities, which JSON lacks, become null."""
     click.echo(json.dumps(_plain(data), ensure_ascii=False, indent=2))
 
 
@@ -68,7 +68,7 @@ def report(data: Any, show: Callable[[Console], None]) -> None:
 
 
 def console() -> Console:
-    """Return a console on the standard output; 160 columns wide if that is no terminal."""
+    """Return a console on the standard output; it has 160 columns if that is not a terminal."""
     made = Console(highlight=False, emoji=False, markup=False)
     return (
         made if made.is_terminal else Console(highlight=False, emoji=False, markup=False, width=160)
@@ -76,7 +76,7 @@ def console() -> Console:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
-    """Return a table; columns whose name starts with `>` are right-aligned."""
+    """Return a table; columns whose names start with `>` are right-aligned."""
     made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
     for c in columns:
         made.add_column(c.removeprefix(">"), justify="right" if c.startswith(">") else "left")
@@ -90,7 +90,7 @@ Progress = Callable[[str, Event | None], None]
 
 @contextmanager
 def progress(what: str) -> Generator[Progress]:
-    """Show the current step on the error stream if that is a terminal."""
+    """Show the current step on the error stream, if the stream is a terminal."""
     stream = Console(stderr=True, highlight=False, emoji=False, markup=False)
     if not stream.is_terminal:
         yield lambda step, event: None
@@ -104,10 +104,10 @@ def progress(what: str) -> Generator[Progress]:
 
 
 def write_output(path: Path, data: str | bytes) -> None:
-    """Write a file atomically: on failure, the previous content stays. Errors: E-OUTPUT-FILE."""
+    """Write a file atomically; a failure preserves its previous content. Errors: E-OUTPUT-FILE."""
     raw = data if isinstance(data, bytes) else data.encode()
     try:
-        is_other = path.exists() and not path.is_file()  # a device or a pipe
+        is_other = path.exists() and not path.is_file()  # A device or a pipe.
         if is_other or (path.is_file() and not os.access(path.resolve().parent, os.W_OK)):
             path.write_bytes(raw)
         else:

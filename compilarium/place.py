@@ -51,7 +51,7 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.transfers import with_transfers
 
 LONGEST_TABLE = 60
-"""Limit on the rows of a printed table; longer tables are in the JSON only."""
+"""Largest number of rows of a printed table; only the JSON contains longer tables."""
 
 
 @click.command()
@@ -125,7 +125,7 @@ def command(
 
 
 def named_platform(devices: str, machine: Machine) -> Platform:
-    """Return a built-in platform, the platform of a file, or cores of this machine."""
+    """Return a built-in platform, a platform from a file, or N cores of this machine."""
     kind, colon, count = devices.partition(":")
     if kind != "host" or not colon:
         return load_platform(devices)

@@ -23,7 +23,7 @@ from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
 
 CHECKING = 3.0
-"""Longest time of checking and writing a plan, in multiples of the time of reading."""
+"""Upper bound of the time to check and write a plan, in multiples of the time to read it."""
 
 
 @click.command()
@@ -49,9 +49,9 @@ def command(
 ) -> None:
     """Plan PROBLEM, a CSV file with the columns id, lower, upper, size.
 
-    A buffer of `size` bytes lives in the steps lower..upper (upper excluded). The columns
-    alignment, pinned (to an offset) and shares (a name: all buffers with it get the same offset)
-    are optional. The solution adds the column `offset`. With a capacity, any plan within it is
+    A buffer of `size` bytes is live in the steps lower..upper (upper excluded). Optional columns
+    are alignment, pinned (a fixed offset) and shares (a name: all buffers with this name get the
+    same offset). The solution adds the column `offset`. With a capacity, any plan within it is
     accepted.
     """
     chosen = find_planner(planner)
@@ -102,7 +102,7 @@ def command(
 
 @contextmanager
 def _without_collections() -> Generator[None]:
-    """Suspend garbage collection: scanning a million live buffers again and again would double the
+    """Suspend garbage collection: repeated scans of a million live buffers would double the
     time."""
     was_on = gc.isenabled()
     gc.disable()

@@ -31,10 +31,11 @@ WORDS: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Running:
-    """A model's execution preview on this machine; None on failure, with the reason in `problem`.
+    """A model's execution preview on this machine; `problem` is the reason if there is none.
 
     `assumed` has the shapes assumed for inputs with open sizes. `parameters` has the elements
-    assumed for inputs that code is specialised for. `sizes` describes the handling of open sizes.
+    assumed for inputs for whose values code is specialised. `sizes` describes the handling of open
+    sizes.
     """
 
     preview: Preview | None
@@ -46,7 +47,7 @@ class Running:
 
 
 def how_it_runs(graph: Graph) -> Running:
-    """Run the default passes on a graph and choose each node's implementation, without code."""
+    """Run the default passes and choose the implementation of each node; generate no code."""
     assumed: Shapes = {}
     try:
         assumed = assumed_shapes(graph)
@@ -65,7 +66,7 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Describe whether one program serves all sizes, or why each set of shapes has its own."""
+    """Describe whether one program serves all sizes, or why each set of shapes needs its own."""
     if possible_parameters(graph):
         return "one program per set of shapes: some inputs are parameters of the code"
     try:
@@ -76,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return possible elements of the inputs that code is specialised for."""
+    """Return possible elements of the inputs for whose values code is specialised."""
     possible = possible_parameters(graph)
     if not possible:
         return {}
@@ -118,7 +119,7 @@ def running_json(r: Running) -> dict[str, Any]:
 
 
 def show_running(console: Console, r: Running) -> None:
-    """Print the preview as tables and sentences."""
+    """Print the preview as tables and text."""
     if r.preview is not None:
         rows = [
             (op, *(n.get(f, 0) or "" for f in FATES))

@@ -1,4 +1,4 @@
-"""Measured time of each kernel and its lower bound: for `run --profile` and `run --trace`."""
+"""Measured time and lower bound of each kernel, for `run --profile` and `run --trace`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compiler.runtime.trace_events import (
 )
 
 TRACED_RUNS = 20
-"""Timed runs of kernels for a trace, by default."""
+"""Default number of timed runs of kernels for a trace."""
 
 SHOWN = 40
-"""Kernels in the table, the slowest first; `--json` has all."""
+"""Number of kernels in the table, slowest first; `--json` lists all kernels."""
 
 
 def profile_json(profile: Profile) -> list[dict[str, Any]]:
-    """Return the launches in order. Units: seconds."""
+    """Return the launches in order, as JSON data. Units: seconds."""
     return [
         {
             "kernel": name,
@@ -44,7 +44,7 @@ def profile_json(profile: Profile) -> list[dict[str, Any]]:
 
 
 def show_profile(console: Console, profile: Profile) -> None:
-    """Print the profile for people, the slowest kernel first."""
+    """Print the profile as a table, slowest kernel first."""
     slowest = sorted(profile.items(), key=lambda item: -item[1])
     total = max(profile.seconds, 1e-12)
     rows = [
@@ -74,7 +74,7 @@ def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, 
 
 
 def trace_bytes(program: Program, profile: Profile, model: str, threads: int) -> bytes:
-    """Return compilation steps, passes and one run as Chrome trace events."""
+    """Return compilation steps, passes and one run as Chrome trace events, in JSON bytes."""
     events = program.trace.events if program.trace is not None else []
     passes = [
         Span(

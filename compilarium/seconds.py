@@ -1,4 +1,4 @@
-"""Options that are times, in seconds."""
+"""The type of options that are times in seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 class Seconds(click.FloatRange):
-    """A finite time within a range: neither `nan` nor `inf`."""
+    """A finite number of seconds within a range; `nan` and `inf` are errors."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

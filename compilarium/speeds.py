@@ -1,4 +1,4 @@
-"""The speeds of this machine as a table: for `doctor --measure`."""
+"""Measured speeds of this machine as a table, for `doctor --measure`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compiler.machine.measure import measure
 
 
 def measured(tell: Progress) -> tuple[Machine, Path | None]:
-    """Measure this machine on one processor, and save the figures if a cache is writable."""
+    """Measure this machine on one processor; save the speeds if a cache directory is writable."""
     with pinned():
         machine = measure(processor(), lambda what: tell(what, None))
     return machine, keep(machine)
 
 
 def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
-    """Print the figures, and the file that holds them."""
+    """Print the speeds, and the file that contains them."""
     console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
     console.print(f"Kept in {file}." if file else "Not kept: no cache directory is writable.")
 

@@ -71,7 +71,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
 
 
 def making_json(program: Program) -> dict[str, Any]:
-    """Return when and why code was generated: decisions on open sizes, specialisations at runs."""
+    """Return times and reasons of code generation: for open sizes, and at runs."""
     return {
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),
@@ -88,7 +88,7 @@ def making_json(program: Program) -> dict[str, Any]:
 
 
 def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the same for people; nothing for a program compiled once, for known sizes."""
+    """Yield lines of text on code generation; none for a program compiled once, for known sizes."""
     yield from making["notes"]
     for s in making["specializations"]:
         yield f"code generated at run time, in {seconds_text(s['seconds'])}: {s['because']}"
@@ -96,10 +96,10 @@ def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A model's composition and the cost of one run, node by node and unoptimised.
+    """The composition of a model, and the cost of one run with one kernel per node, unoptimised.
 
     `macs`, `flops`, `peak_bytes` and `intensity` are None for open dimensions. `peak_bytes` is the
-    size of a planned arena for the activations; intensity is operations per byte of traffic.
+    size of a planned arena for the activations; `intensity` is operations per byte of traffic.
     """
 
     operators: Mapping[str, int]
@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def intensity(self) -> float | None:
-        """Return operations per byte."""
+        """Return the arithmetic intensity: operations per byte of traffic."""
         if self.flops is None or not self.bytes_moved:
             return None
         return self.flops / self.bytes_moved
@@ -140,7 +140,7 @@ def graph_facts(graph: Graph) -> Facts:
 
 
 def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
-    """Return the cost of each node that does work; None for open dimensions."""
+    """Return the cost of each node with a cost; None if dimensions are open."""
     if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
         return None
     works = (n for n in graph.nodes if view_source(n, graph) is None)
@@ -148,9 +148,9 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
 
 
 def least_seconds(graph: Graph, machine: Machine) -> float | None:
-    """Return the lower bound of a run's time, each node a kernel; None for open dimensions.
+    """Return a lower bound of the time of a run, one kernel per node; None for open dimensions.
 
-    The bytes of a node come from the smallest cache that holds all of them.
+    The bytes of a node are read from the smallest cache that can hold all of them.
     """
     costs = _costs(graph)
     if costs is None:
@@ -168,7 +168,7 @@ def _is_contraction(node: Node) -> bool:
 
 
 def _peak_bytes(graph: Graph) -> int:
-    """Return bytes of an arena for all activations of the graph, run node by node."""
+    """Return the bytes of an arena for all activations of a graph with one kernel per node."""
     sources = {n.output: view_source(n, graph) for n in graph.nodes}
     inputs = {v.name for v in graph.inputs}
     views = {v: s for v, s in sources.items() if s is not None and s not in inputs}

@@ -64,9 +64,9 @@ def command(
     precision: str,
     weights_seed: int | None,
 ) -> None:
-    """Find faster schedules for the kernels of MODEL by measuring; later compilations use them.
+    """Find faster schedules for the kernels of MODEL by measurement; later compilations use them.
 
-    Ctrl-C keeps the results so far; a later run continues from them.
+    Ctrl-C keeps the results so far, and a later run continues from these results.
     """
     with progress(f"tuning {model.name}") as tell, pinned():
         done = tune(

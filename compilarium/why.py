@@ -1,4 +1,4 @@
-"""`why`: what the passes did with a node of a model, or why two nodes are not one kernel."""
+"""`why`: the effects of passes on a node, or the reason that two nodes are not one kernel."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
 ) -> None:
-    """Tell the fate of a node of MODEL; for two nodes, why they are or are not one kernel.
+    """Report the effects of passes on a node of MODEL; for two nodes, why they are fused or not.
 
-    A NODE is the name of a node of the model, or of a value that it makes.
+    A NODE is the name of a node of the model, or of a value that the node computes.
     """
     first, *others = nodes
     if len(others) > 1:

@@ -1,4 +1,4 @@
-"""Other runtimes for measurements and checks; optional, imported on use."""
+"""Peers: other runtimes for measurements and checks; optional packages, imported on use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def installed(name: str) -> bool:
 
 
 def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
-    """Load a model in a peer. Errors: E-OPTION-VALUE for an unknown, missing or refusing peer."""
+    """Load a model in a peer. Errors: E-OPTION-VALUE if it is unknown, missing or refuses."""
     if name not in _LOADERS:
         raise CompileError(
             "E-OPTION-VALUE", f"no peer is named {name!r:.40}; peers: {', '.join(_LOADERS)}"
@@ -47,14 +47,14 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
 
 
 def first_run(peer: Peer, inputs: Mapping[str, Any]) -> Outputs:
-    """Return a peer's results. Errors: E-OPTION-VALUE if the peer refuses the model at the run."""
+    """Return the results of a peer. Errors: E-OPTION-VALUE if the peer fails at the run."""
     with _refusing(peer.name):
         return peer.run(inputs)
 
 
 @contextmanager
 def _refusing(name: str) -> Generator[None]:
-    """Turn any error of a peer into a refusal of the model."""
+    """Convert any exception of a peer to E-OPTION-VALUE: the peer rejects the model."""
     try:
         yield
     except CompileError:
@@ -62,7 +62,7 @@ def _refusing(name: str) -> Generator[None]:
     except Exception as e:
         said = [line for line in str(e).splitlines() if line.strip()]
         reason = said[-1][:200] if said else type(e).__name__
-        raise CompileError("E-OPTION-VALUE", f"{name} refuses the model: {reason}") from e
+        raise CompileError("E-OPTION-VALUE", f"{name} rejects the model: {reason}") from e
 
 
 def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
@@ -85,7 +85,7 @@ def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
 
 
 def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Peer:
-    """Load OpenVINO at f32: by default it computes in bf16 if the processor supports it."""
+    """Load OpenVINO at f32; its default on processors with bf16 is to compute in bf16."""
     import openvino as ov  # pyright: ignore[reportMissingImports]
 
     core = ov.Core()
@@ -103,7 +103,7 @@ def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Pe
                 read.reshape({k: list(s) for k, s in zip(inputs, shapes, strict=True)})
             made[shapes] = core.compile_model(read, "CPU", settings).create_infer_request()
         found = made[shapes].infer(dict(inputs), share_inputs=True, share_outputs=True)
-        # A port keeps the names of nodes that were folded into it.
+        # A port retains the names of nodes that were folded into it.
         names = (n for port in found for n in wanted if n in port.get_names())
         return dict(zip(names, found.values(), strict=True))
 

@@ -1,4 +1,4 @@
-"""Fair comparison of programs: interleaved rounds in one process, minima, and an interval."""
+"""Timing comparison of programs: interleaved rounds in one process, minima, and intervals."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ WARM_UP_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The rounds of one program. Units: seconds of one call."""
+    """The times of a program in all rounds. Units: seconds of one call."""
 
     seconds: tuple[float, ...]
 
     @property
     def least(self) -> float:
-        """Return the fastest round: the speed of the undisturbed machine."""
+        """Return the minimum over rounds: the time on an undisturbed machine."""
         return min(self.seconds)
 
     @property
     def middle(self) -> float:
-        """Return the median round."""
+        """Return the median over rounds."""
         return median(self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The ratio of two programs' times; `low`..`high` holds 95 % of resamples."""
+    """The ratio of two programs' times; 95 % of bootstrap resamples are within `low`..`high`."""
 
     value: float
     low: float
@@ -48,11 +48,11 @@ class Ratio:
 def interleaved(
     calls: Mapping[str, Call], seconds: float, min_rounds: int = 10
 ) -> dict[str, Times]:
-    """Time programs interleaved until the time is up, each at least `min_rounds` times.
+    """Time programs in interleaved rounds for `seconds`, at least `min_rounds` rounds.
 
-    The order changes from round to round, deterministically: noise affects all programs alike, and
-    each runs after each other one. An untimed call precedes each timed one: the measurement is of a
-    program in steady use, with its data still in the caches.
+    The order changes deterministically from round to round: noise affects all programs alike, and
+    each program runs after each other program. An untimed call precedes each timed call, so a
+    program's data are in the caches, as in steady use.
     """
     for call in calls.values():
         _warm_up(call)
@@ -78,7 +78,7 @@ def _warm_up(call: Call) -> None:
 
 
 def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
-    """Return our minimum over theirs, with a bootstrap interval over the rounds.
+    """Return the ratio of our minimum to theirs, with a bootstrap interval over rounds.
 
     Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
     """
@@ -93,9 +93,10 @@ def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
 
 @contextmanager
 def pinned(wanted: bool = True, n: int = 1) -> Generator[tuple[int, ...]]:
-    """Pin this thread, and those it starts, to the last n processors it may use.
+    """Pin this thread, and threads that it starts, to the last n processors available to it.
 
-    Yields the numbers of the processors; none if the system cannot pin or has fewer.
+    Yields the numbers of the processors; () if the system cannot pin threads or has fewer
+    processors.
     """
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
     if not wanted or len(before) < n:

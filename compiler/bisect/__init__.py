@@ -1,1 +1,1 @@
-"""Bisection: the rewrites that break a model, and the smallest model that shows it."""
+"""Bisection: search for the rewrites that break a model, and reduction of the failing model."""

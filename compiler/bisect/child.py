@@ -1,4 +1,4 @@
-"""Functions in child processes: a crash or a hang does not affect the parent."""
+"""Calls of functions in child processes, whose crashes and hangs do not affect the parent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import Any
 from compiler.dataclass import dataclass
 
 CAN_FORK = hasattr(os, "fork")
-"""Whether processes can fork; otherwise functions run in this process."""
+"""Whether processes can fork; if not, functions run in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The death of a child without an answer, with its reason."""
+    """The result for a child that ended without an answer, with the reason."""
 
     why: str
 
@@ -38,7 +38,7 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        # Threads of this process do not continue in the child, which needs none of them.
+        # Threads of this process do not exist in the child, which needs none of them.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
@@ -60,9 +60,9 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
 
 
 def _answer(fn: Callable[[], Any], write: int, megabytes: int) -> None:
-    """Run the function in the child and write its answer to the pipe."""
+    """Run the function in the child and write its result to the pipe."""
     code = 1
-    faulthandler.disable()  # the parent reports the death in words
+    faulthandler.disable()  # The parent reports the crash.
     try:
         if megabytes:
             used = _address_space()
@@ -84,7 +84,7 @@ def _address_space() -> int:
 
 
 def _received(read: int, seconds: float) -> tuple[bytes, bool]:
-    """Return the bytes received in time, and whether time ran out."""
+    """Return the bytes received within the time limit, and whether the limit was exceeded."""
     end, parts = monotonic() + seconds, list[bytes]()
     while True:
         ready, _, _ = select.select([read], [], [], max(end - monotonic(), 0))

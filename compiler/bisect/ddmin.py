@@ -1,4 +1,4 @@
-"""Delta debugging: a minimal part of a list that still fails.
+"""Delta debugging: a minimal sublist that still fails.
 
 Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002: ddmin.
 """
@@ -11,13 +11,13 @@ from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
 Ask = Callable[[Sequence[T]], bool]
-"""Predicate: whether a part fails."""
+"""A predicate: whether a sublist fails."""
 
 
 def ddmin(items: Sequence[T], fails: Ask[T]) -> list[T]:
-    """Return a minimal failing part: it passes without any one of its items; all `items` fail.
+    """Return a minimal failing sublist: without any one of its items it passes.
 
-    The order is kept. No part is tested twice.
+    The full list must fail. The order is preserved, and no sublist is tested twice.
 
     >>> ddmin(range(8), lambda part: {2, 5} <= set(part))
     [2, 5]
@@ -57,7 +57,7 @@ def remembering(fails: Ask[T]) -> Ask[T]:
 
 
 def first_failing(n: int, fails: Callable[[int], bool]) -> int:
-    """Return a failing number up to `n` whose predecessor passes; 0 passes and `n` fails.
+    """Return a failing number whose predecessor passes; 0 must pass and `n` must fail.
 
     >>> first_failing(100, lambda k: k >= 37)
     37
@@ -70,6 +70,6 @@ def first_failing(n: int, fails: Callable[[int], bool]) -> int:
 
 
 def _split(items: list[T], n: int) -> list[list[T]]:
-    """Split into pieces of nearly equal length."""
+    """Split a list into n sublists of nearly equal length."""
     edges = [round(i * len(items) / n) for i in range(n + 1)]
     return [items[a:b] for a, b in pairwise(edges) if b > a]

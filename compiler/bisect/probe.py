@@ -1,4 +1,4 @@
-"""One test of the compiler: whether a model breaks if only some rewrites are allowed."""
+"""A single test of the compiler: whether a model fails if only some rewrites are allowed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ KINDS = ("wrong", "crash", "invalid", "slow", "refused")
 """Kinds of failure of a compilation: the values of `--until`."""
 
 WAYS = ("results", "passes", "rewrites")
-"""Places to look for wrong numbers: final results, results of each pass, and each rewrite."""
+"""Places where wrong numbers are detected: final results, results of each pass, each rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of one compilation; `kind` is "" for success, `way` the place of the failure.
 
-    `decisions` are the requested and allowed rewrites, in order; `at_work` is the rule that failed
-    before it requested one.
+    `decisions` are the rewrites that were requested and allowed, in order. `at_work` is the rule
+    that failed before it requested a rewrite.
     """
 
     kind: str = ""
@@ -51,18 +51,18 @@ class Outcome:
         return bool(self.kind)
 
     def same_failure(self, other: Outcome) -> bool:
-        """Return whether both fail in the same way."""
+        """Return whether both compilations fail in the same way."""
         return self.failed and (self.kind, self.way) == (other.kind, other.way)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings for compiling and judging models. `until` restricts the kinds of failures to find.
+    """Settings for compiling and judging models; `until` restricts the kinds of failures to find.
 
-    `ratio` is the slowdown against a program without rewrites above which a program counts as slow.
-    `moved` is the allowed change of a result, as a fraction of its largest magnitude, including
-    rounding differences; None allows any effect of rounding. `limit_seconds` above 0 runs each test
-    in a child process with that time limit. The rules in `without` are always disabled.
+    `ratio` is the slowdown, relative to a program without rewrites, above which a program counts as
+    slow. `moved` is the allowed change of a result, as a fraction of its largest magnitude,
+    including rounding differences. None allows any effect of rounding. `limit_seconds` above 0 runs
+    each test in a child process with that time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline
@@ -89,7 +89,7 @@ class Settings:
 
 @dataclass
 class Recorder:
-    """A gate that records the rewrites it allows."""
+    """A gate that records the rewrites that it allows."""
 
     allows: Gate
     allowed: list[Decision] = field(default_factory=list)
@@ -114,7 +114,7 @@ def nothing(decision: Decision) -> bool:
 
 @dataclass
 class Probe:
-    """A model with inputs for judging compilations."""
+    """A model, and inputs on which its compilations are judged."""
 
     source: Graph
     settings: Settings
@@ -149,7 +149,7 @@ class Probe:
         return found if s.looks_for(found.kind) else replace(found, kind="", detail="")
 
     def judged(self, gate: Gate) -> list[Judged]:
-        """Judge each applied rewrite on its own."""
+        """Judge each applied rewrite separately."""
         rewrites, _ = self._passes(Recorder(self.settings.gated(gate)), self.settings)
         return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
 
@@ -192,7 +192,7 @@ class Probe:
         return rewrites, optimised
 
     def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
-        """Look for wrong numbers in the places that the settings name."""
+        """Search for wrong numbers in the places that the settings name."""
         if "results" in s.ways:
             text = self._wrong(optimised, rewrites.events, s)
             if text:
@@ -223,7 +223,7 @@ class Probe:
         return ""
 
     def _moved(self, graph: Graph, allowed: float) -> str:
-        """Describe a result that moved from the model's own by more than allowed; "" if none."""
+        """Describe a result that differs from the model's by more than allowed; "" if none does."""
         for r in self.rounds[:1]:
             for d in compare(evaluated(graph, r.feeds), r.own):
                 if d.relative_error > allowed:
@@ -240,7 +240,7 @@ class Probe:
             text = self._wrong_program(program, s) if s.looks_for("wrong") else ""
         except CompileError as e:
             return Outcome("refused", str(e), e.code)
-        except Exception as e:  # a compiler bug: the target of the search
+        except Exception as e:  # A compiler bug is the target of the search.
             return Outcome("crash", f"{type(e).__name__}: {e}", "program")
         if text:
             return Outcome("wrong", text, "program")
@@ -254,7 +254,7 @@ class Probe:
     def _wrong_program(self, program: Program, s: Settings) -> str:
         for r in self.rounds:
             if r.kind not in ("random", "normal", "positive", "small"):
-                continue  # infinities and NaN: vector code may place NaN differently
+                continue  # Vector code may propagate infinities and NaN differently.
             made = program.run(dict(r.feeds))
             name, verdict = r.objection_to(made, self.source, s.tolerance)
             if verdict.objection:
@@ -262,7 +262,7 @@ class Probe:
         return ""
 
     def _slow(self, program: Program, s: Settings) -> Outcome:
-        """Judge whether rewrites slow the program down: minima of interleaved runs."""
+        """Judge whether rewrites slow down the program, by the minima of interleaved runs."""
         if self.baseline is None:
             self.baseline = self._built(nothing, s)
         feeds = dict(self.rounds[0].feeds)
@@ -272,7 +272,7 @@ class Probe:
         return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
 
     def baseline_run(self, feeds: Mapping[str, Any]) -> object:
-        """Run the program without rewrites once."""
+        """Run the program that was compiled without rewrites, once."""
         assert self.baseline is not None, "the program without rewrites exists"
         return self.baseline.run(feeds)
 
@@ -293,7 +293,7 @@ def _rule_at_work(bug: PassBug) -> Decision | None:
 def ratio_of_minima(
     a: Callable[[], object], b: Callable[[], object], seconds: float = 0.1, n_least: int = 15
 ) -> float:
-    """Return the time of `a` relative to `b`: the shortest of interleaved runs."""
+    """Return the shortest time of `a` relative to that of `b`, from interleaved runs."""
     best, end, n = [float("inf"), float("inf")], perf_counter() + seconds, 0
     while n < n_least or perf_counter() < end:
         for i, fn in enumerate((a, b)):

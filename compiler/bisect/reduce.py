@@ -1,8 +1,8 @@
-"""Reduction of a failing model, as long as it still fails in the same way.
+"""Reduction of a failing model to a smaller model that fails in the same way.
 
-The reduction removes nodes, turning their values into inputs with the computed elements; then it
-thins out regions, shrinks sizes and simplifies numbers. It repeats until nothing changes or time
-runs out.
+The reduction removes nodes, whose values become inputs with the computed elements. Then it removes
+nodes of regions, reduces sizes and simplifies numbers. It repeats until nothing changes or the time
+limit is reached.
 Source: hierarchical delta debugging, Misherghi and Su 2006: coarse parts before fine ones.
 """
 
@@ -39,11 +39,11 @@ class Case:
 Fails = Callable[[Case], bool]
 
 SMALL_SIZES = (1, 2, 3)
-"""Sizes to try; if none works, sizes are halved."""
+"""Sizes to try; if none of them works, sizes are halved."""
 
 
 def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
-    """Return the smallest failing case found in time; the given case must fail."""
+    """Return the smallest failing case found within the time limit; the given case must fail."""
     end = perf_counter() + seconds
 
     def still(candidate: Case | None) -> bool:
@@ -85,7 +85,7 @@ def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
         return case
     chosen = ddmin(keys, lambda kept: bool(kept) and still(part(kept)))
     found = part(chosen) if chosen else None
-    # An empty part proves nothing; all nodes are the case itself.
+    # A reduction must remove at least one node and retain at least one.
     return case if found is None or len(chosen) == len(keys) else found
 
 
@@ -106,7 +106,7 @@ def all_values(case: Case) -> Feeds:
 
 
 def with_nodes(case: Case, kept: Sequence[str], values: Feeds) -> Case | None:
-    """Return the case with only some nodes; None if that is not a graph."""
+    """Return the case with only some nodes, or None if they do not form a valid graph."""
     graph, chosen = case.graph, set(kept)
     nodes = tuple(n for n in graph.nodes if n.output in chosen)
     made = {o for n in nodes for o in n.outputs if o}
@@ -114,7 +114,7 @@ def with_nodes(case: Case, kept: Sequence[str], values: Feeds) -> Case | None:
     results = [r for r in graph.results if r.value in made]
     shown = {r.value for r in results}
     taken = {r.name for r in results}
-    for n in nodes:  # values whose readers are all removed
+    for n in nodes:  # Values whose readers are all removed.
         for o in filter(None, n.outputs):
             if o not in read and o not in shown and o not in taken and graph.users.get(o):
                 results.append(Result(o, o))
@@ -138,7 +138,7 @@ def _type_of(value: Any, recorded: Type | None) -> Type:
 
 
 def _valid(graph: Graph, feeds: Feeds) -> Case | None:
-    """Return the case with re-inferred types; None if they do not match."""
+    """Return the case with re-inferred types, or None if types do not match."""
     if not graph.results:
         return None
     try:
@@ -189,7 +189,7 @@ def _without_unread(graph: Graph) -> Graph:
 
 
 def _smaller_sizes(case: Case) -> Iterator[Case | None]:
-    """Yield the case with one size reduced at all its occurrences, largest first."""
+    """Yield the case with all occurrences of a size reduced, for the largest sizes first."""
     types = [v.type for v in case.graph.inputs] + [c.type for c in case.graph.constants.values()]
     found = {d for t in types if isinstance(t, TensorType) and t.is_static for d in t.static_shape}
     for size in sorted(found, reverse=True):
@@ -210,7 +210,7 @@ def _resized(case: Case, old: int, new: int) -> Case | None:
 
 
 def _untyped(node: Node) -> Node:
-    """Remove recorded types: their sizes may no longer be true."""
+    """Remove recorded types, whose sizes may be outdated."""
     return replace(node, types=tuple(_opened(t) for t in node.types))
 
 
@@ -227,7 +227,7 @@ def _cut(value: Any, old: int, new: int) -> Any:
 def _cut_constant(c: Constant, old: int, new: int) -> Constant:
     array = _cut(c.array(), old, new)
     if c.type.dtype is DType.i64 and array.ndim <= 1:
-        array = np.where(array == old, new, array)  # a shape, perhaps
+        array = np.where(array == old, new, array)  # The array may be a shape.
     return Constant.of(array, origins=c.origins)
 
 
@@ -250,7 +250,7 @@ def _plainer_numbers(case: Case) -> Iterator[Case | None]:
 
 
 def _plainer(value: Any) -> Iterator[Any]:
-    """Yield the array as ones, as zeros, counted up, and rounded, unless it already is."""
+    """Yield simpler arrays: ones, zeros, consecutive numbers, and rounded elements."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "f" or not value.size:
         return
     if np.array_equal(value, np.ones_like(value)) or np.array_equal(value, np.zeros_like(value)):

@@ -1,4 +1,4 @@
-"""A folder that reproduces a failure, and its replay.
+"""Reproducers: folders that reproduce a failure, and their replay.
 
 graph.txt      the graph; constants.npz has constants that the text only names
 pipeline.txt   the passes
@@ -36,9 +36,9 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Repro:
-    """A failure that can be replayed: `rules` are allowed or, if given, `decisions`.
+    """A failure that can be replayed, with the allowed `decisions`, or else the allowed `rules`.
 
-    With neither, all rewrites are allowed: the passes are at fault, not their rewrites.
+    If neither is given, all rewrites are allowed, since the cause is a pass and not its rewrites.
     """
 
     case: Case
@@ -89,7 +89,7 @@ def read_repro(folder: Path) -> Repro:
     try:
         facts = json.loads((folder / "failure.json").read_text(encoding="utf-8"))
         blobs = [Bytes(a) for a in _load(folder / "constants.npz").values()]
-        digests = [b.digest for b in blobs]  # the text refers to them by digest
+        digests = [b.digest for b in blobs]  # The text refers to constants by digest.
         graph = parse_graph((folder / "graph.txt").read_text(encoding="utf-8"))
         pipeline = parse_pipeline((folder / "pipeline.txt").read_text(encoding="utf-8").strip())
         feeds = _load(folder / "inputs.npz")
@@ -120,7 +120,7 @@ def read_repro(folder: Path) -> Repro:
 
 
 def as_onnx(graph: Graph) -> bytes | None:
-    """Return the graph as an ONNX model; None if it has no such form."""
+    """Return the graph as an ONNX model, or None if it has no such form."""
     try:
         from compiler.export.model import to_onnx
     except ImportError:
@@ -157,19 +157,19 @@ def _words(folder: Path, r: Repro, answer: Answer) -> str:
         f"- `{d.rule}` at `{d.at}` in pass `{d.pass_name}`" for d in answer.decisions
     )
     passes = ", ".join(f"`{p}`" for p in answer.passes)
-    said = rewrites or f"- passes that break it without a rewrite: {passes or 'none'}"
+    said = rewrites or f"- passes that break the model without a rewrite: {passes or 'none'}"
     alone = ", ".join(f"`{name}`" for name in answer.wrong_alone)
     return f"""# {r.kind}: {len(r.case.graph.nodes)} nodes
 
 {r.detail}
 
-In the original model, the smallest set of rewrites that causes it:
+A minimal set of rewrites that causes the failure in the original model:
 
 {said}
 
 {f"Wrong by itself: {alone}." if alone else "None of these is wrong by itself."}
 
-Replay it; the exit code is 1 while it fails, 0 when it no longer does:
+Replay the failure; the exit code is 1 if the model still fails, else 0:
 
     compilarium bisect --replay {folder}
 
@@ -179,7 +179,7 @@ Replay it; the exit code is 1 while it fails, 0 when it no longer does:
 
 
 def _in_memory(graph: Graph) -> Graph:
-    """Read constants that are stored in files: those files are not copied."""
+    """Load constants that are stored in files, which the reproducer does not copy."""
     constants = {
         k: Constant(c.type, Bytes(np.array(c.array())), c.origins)
         if isinstance(c.storage, FileRange)
@@ -202,7 +202,7 @@ def _constants(graph: Graph) -> list[Constant]:
     return [*graph.constants.values(), *inner]
 
 
-# Arrays of types unknown to numpy files are stored as bytes, with the name of their type.
+# Arrays of types that numpy files do not support are stored as bytes with a type name.
 
 
 def _save(path: Path, arrays: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Bisection from a model to a reproducer: search, reduce, write."""
+"""Bisection of a model: search, reduction, and reproducer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """The answer for a model, and a reproducer for a reproducible failure."""
+    """The result for a model: the cause, and a reproducer if the failure is reproducible."""
 
     answer: Answer
     repro: Repro | None = None
@@ -33,7 +33,7 @@ def bisect(
     reduce_seconds: float = 60.0,
     tell: Tell = lambda text: None,
 ) -> Bisection:
-    """Find the smallest set of rewrites that breaks a graph, and reduce the graph.
+    """Find a minimal set of rewrites that breaks a graph, and reduce the graph.
 
     Errors: those of the graph without any pass.
     """
@@ -53,7 +53,7 @@ def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) ->
     full = Repro(case, settings, answer.kind, answer.way, answer.detail)
     repro = replace(full, rules=answer.rules) if answer.rules else full
     if not fails(repro, case):
-        # Other rewrites of these rules hide it: allow the exact decisions.
+        # Other rewrites of these rules hide the failure: allow only the exact decisions.
         repro = replace(full, decisions=answer.decisions)
     for pipeline in _shorter(settings.pipeline, answer):
         candidate = replace(repro, settings=replace(settings, pipeline=pipeline))
@@ -66,7 +66,7 @@ def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) ->
 
 
 def fails(repro: Repro, case: Case) -> bool:
-    """Return whether a case fails as expected; a case that cannot be computed does not."""
+    """Return whether a case fails as expected; a case that cannot be computed counts as passing."""
     try:
         return replace(repro, case=case).still_fails()
     except (CompileError, MemoryError):

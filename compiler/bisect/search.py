@@ -1,7 +1,7 @@
-"""The search: is the model broken, is the failure stable, and which rewrites cause it?
+"""The search for the cause: whether the model fails, whether reproducibly, and which rewrites.
 
-It searches rules first, then single rewrites of these rules; each member of the answer is needed.
-Like LLVM's `-opt-bisect-limit`, it also finds the rewrite at which the model breaks if rewrites are
+It searches for rules first, then for single rewrites of these rules; the found set is minimal. Like
+LLVM's `-opt-bisect-limit`, it also finds the rewrite at which the model breaks if rewrites are
 allowed one by one in order.
 """
 
@@ -22,17 +22,17 @@ from compiler.trace import Decision, Gate
 Tell = Callable[[str], None]
 
 SINGLES_SECONDS = 20.0
-"""Time limit in seconds for trying each rule alone: a single rule is better than any set."""
+"""Time limit in seconds for trying each rule alone, since a single rule is the best answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The cause of a failure. `kind` is "" if nothing fails.
+    """The cause of a failure; `kind` is "" if the model does not fail.
 
     `decisions` is a minimal set of rewrites, `rules` their rules in that order. `wrong_alone` names
-    the rules whose rewrite is wrong on its own; the others only create its preconditions. `last` is
-    the rewrite at which the model breaks in pipeline order. `passes` are the passes that break it
-    without a rewrite. `stable` is False if two runs differed.
+    the rules whose rewrites are wrong by themselves; other rules only create preconditions. `last`
+    is the rewrite at which the model breaks in pipeline order. `passes` are the passes that break
+    the model without a rewrite. `stable` is False if two runs differed.
     """
 
     kind: str
@@ -59,13 +59,13 @@ class Answer:
 
 
 def only_rules(rules: Collection[str]) -> Gate:
-    """Return a gate that allows the rewrites of some rules."""
+    """Return a gate that allows only rewrites of these rules."""
     names = frozenset(rules)
     return lambda decision: decision.rule in names
 
 
 def only(decisions: Collection[Decision]) -> Gate:
-    """Return a gate that allows some rewrites."""
+    """Return a gate that allows only these rewrites."""
     chosen = frozenset(decisions)
     return lambda decision: decision in chosen
 
@@ -120,12 +120,12 @@ class _Search:
         )
 
     def unstable(self, first: Outcome, second: Outcome) -> Answer:
-        texts = (x.detail or "nothing is wrong" for x in (first, second))
+        texts = (x.detail or "no failure" for x in (first, second))
         detail = f"two runs differ: {' / '.join(texts)}"
         return Answer(first.kind or second.kind, detail, stable=False)
 
     def narrow(self, first: Outcome) -> None:
-        """Restrict the search to the place of the first failure: others need no repetition."""
+        """Restrict the search to the place of the first failure, which skips other checks."""
         if first.way in WAYS:
             settings = replace(self.probe.settings, ways=(first.way,))
             self.probe.settings = settings
@@ -143,7 +143,7 @@ class _Search:
                 return [single]
         self.tell(f"{len(rules)} rules")
         if not ask(rules):
-            return rules  # it needs rewrites that only other rules enable
+            return rules  # The failure requires rewrites that only other rules enable.
         return ddmin(rules, ask)
 
     def decisions(self, rules: Sequence[str]) -> tuple[Decision, ...]:
@@ -151,7 +151,7 @@ class _Search:
         items = list(dict.fromkeys(outcome.decisions))
         ask: Ask[Decision] = remembering(lambda part: self.fails(only(part)))
         self.tell(f"{len(items)} rewrites of {', '.join(rules)}")
-        # A rewrite's results have names that begin with its operands' names: these belong together.
+        # Names of results begin with names of operands, so sorting groups related rewrites.
         by_place = sorted(items, key=lambda d: d.at)
         found = set(ddmin(by_place, ask)) if ask(by_place) else set(items)
         chosen = tuple(d for d in items if d in found)
@@ -182,7 +182,7 @@ class _Search:
         return tuple(dict.fromkeys(j.rewrite.step.rule for j in judged if not j.ok))
 
     def of_passes(self) -> tuple[str, ...]:
-        """Return the passes without which it does not fail: they change graphs without rewrites."""
+        """Return a minimal set of passes that fail in the same way, with all rewrites allowed."""
         pipeline = self.probe.settings.pipeline
         names = list(dict.fromkeys(line.name for line in pipeline.passes))
         self.tell(f"{len(names)} passes")

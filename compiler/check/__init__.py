@@ -1,1 +1,1 @@
-"""Verification of compilations: comparison of graphs, rewrites and programs with references."""
+"""Verification of a compilation: its graphs, rewrites and program are compared with references."""

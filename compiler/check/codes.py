@@ -1,4 +1,4 @@
-"""Models that round to codes of eight bits or fewer: a tie may round either way."""
+"""Detection of models that round to codes of at most eight bits: ties may round either way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.ir.types import DType, TensorType, Type
 
 
 def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
-    """Return whether a node rounds to codes; bytes that are only read or moved do not round."""
+    """Return whether any node rounds to codes; reading or copying bytes is not rounding."""
     types = {**(around or {}), **graph.types}
     return any(
         _makes_codes(n, types) or any(rounds_to_codes(r, types) for r in n.regions.values())
@@ -18,7 +18,7 @@ def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> b
 
 
 def _makes_codes(node: Node, types: Mapping[str, Type]) -> bool:
-    """Return whether integers of eight bits or fewer are computed from floats or wider integers."""
+    """Return whether a node computes integers of up to eight bits from floats or wider integers."""
     read = [_dtype(types.get(x)) for x in node.inputs]
     from_wide = any(d.is_float for d in read if d) or any(d.bits > 8 for d in read[:1] if d)
     made = [d for v in node.values() if (d := _dtype(v.type))]

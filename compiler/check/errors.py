@@ -1,4 +1,4 @@
-"""Absolute, relative and ULP errors of results against their f64 values."""
+"""Errors of results against their f64 values: absolute, relative, and in ULP."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from compiler.check.margins import number, tiny, unit
 from compiler.dataclass import dataclass
 
 PLACES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Upper bounds of the histogram's classes, in ULP; a last class holds larger errors."""
+"""Upper bounds of the classes of the histogram, in ULP; the last class contains larger errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """The distance of a value from its f64 form.
+    """The error of a tensor, measured against its f64 value.
 
-    `relative` is the largest error over the largest magnitude, `ulps` the largest error of an
-    element in units in the last place. Both are infinite if NaN or infinities are in different
-    places. `counts` is a histogram: elements off by at most each of `PLACES`, then elements off by
-    more.
+    `relative` is the largest error divided by the largest magnitude, `ulps` the largest error of an
+    element in units in the last place. Both are infinite if the positions of NaN or infinities
+    differ. `counts` is a histogram: the number of elements with errors up to each of `PLACES`, then
+    the number with larger errors.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Error:
 
 
 def error_of(name: str, made: Any, wide: Any) -> Error | None:
-    """Return the error of a tensor; None for strings, sequences and None."""
+    """Return the error of a tensor, or None for strings, sequences and omitted values."""
     if not isinstance(made, np.ndarray) or not isinstance(wide, np.ndarray):
         return None
     if made.dtype == object or made.shape != wide.shape:
@@ -67,7 +67,7 @@ def error_of(name: str, made: Any, wide: Any) -> Error | None:
 
 
 def errors_of(made: Mapping[str, Any], wide: Mapping[str, Any]) -> tuple[Error, ...]:
-    """Return the errors of all values that have one."""
+    """Return the errors of all numeric tensors."""
     found = (error_of(name, value, wide[name]) for name, value in made.items() if name in wide)
     return tuple(e for e in found if e is not None)
 

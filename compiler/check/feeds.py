@@ -1,4 +1,4 @@
-"""Seeded inputs of several kinds: ordinary numbers, and numbers that expose differences."""
+"""Seeded random inputs of several kinds: ordinary numbers, and numbers that expose errors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from compiler.ir.types import DType, SequenceType, TensorType, Type
 from compiler.runtime.inputs import assumed_shapes, random_array
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan, np.inf, -np.inf))
-"""Special values, with ordinary numbers between them."""
+"""Special values (signed zeros, infinities, NaN) among ordinary numbers."""
 
 EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
-"""Denormal f32 numbers, and very small and very large ones; infinities in shorter types."""
+"""Denormal, very small and very large f32 numbers, some of which overflow in shorter types."""
 
 MAY_BE_SIZES = 16
-"""Integer lists of at most this length may be sizes, counts or axes."""
+"""Largest length of an integer list that may contain sizes, counts or axes."""
 
 Sizes = Mapping[str, int]
 
@@ -36,7 +36,7 @@ def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -
 
 
 def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw signed zeros, infinities and NaN among ordinary floats, or integers at both ends."""
+    """Draw signed zeros, infinities and NaN among ordinary floats, or extreme integers."""
     if dtype.is_integer:
         return chance.choice(_ends(dtype), shape)
     return np.where(
@@ -45,7 +45,7 @@ def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw denormal, tiny and huge floats, or integers of the whole range."""
+    """Draw denormal, tiny and huge floats, or integers of the full range."""
     if dtype.is_integer:
         return chance.integers(
             _least(dtype), _most(dtype), shape, dtype=_wide_integer(dtype), endpoint=True
@@ -54,7 +54,7 @@ def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw special values without zero: integer division by zero has no result."""
+    """Draw special values without zero, by which integers cannot be divided."""
     if dtype.is_integer:
         ends = _ends(dtype)
         return chance.choice(ends[ends != 0], shape)
@@ -69,7 +69,7 @@ def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator)
 
 
 def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw integers and halves: many are equal, and many are ties of rounding."""
+    """Draw integers and halves, of which many are equal and many are rounding ties."""
     if dtype.is_integer:
         return chance.integers(0, min(4, _most(dtype) + 1), shape)
     return chance.integers(-6, 7, shape) / 2
@@ -85,16 +85,16 @@ KINDS: Mapping[str, Draw] = {
     "extreme": _extreme,
     "small": _small,
 }
-"""Generators by name, the most revealing first."""
+"""Generators by name, in order of decreasing power to expose errors."""
 
 OUT_OF_RANGE = ("special", "divisor", "extreme")
-"""Kinds of inputs for which a reordered product may overflow or vanish."""
+"""Kinds of inputs for which a reordered product may overflow or underflow."""
 
 
 def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
-    """Return kinds and seeds to try; small tensors get more seeds, as they hold few special values.
+    """Return kinds and seeds to try: more seeds for small tensors, which hold few special values.
 
-    Each kind comes once before any repeats.
+    All kinds occur once before any kind repeats.
     """
     types = [v.type for v in graph.inputs]
     if not types:
@@ -110,11 +110,11 @@ def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
 def make_feeds(
     graph: Graph, kind: str, seed: int = 0, sizes: Sizes | None = None
 ) -> dict[str, Any]:
-    """Draw an input of a kind for each name. Errors: E-INPUT-DTYPE for an unsupported type.
+    """Draw all inputs of a graph, of one kind. Errors: E-INPUT-DTYPE for an unsupported type.
 
-    Open dimensions get `sizes`. Without `sizes`, the graph counts as a whole model: open dimensions
-    get the sizes of `assumed_shapes`, and short integer lists stay small for all kinds, since they
-    may be trip counts or sizes.
+    `sizes` gives the open dimensions. If it is None, the graph is a complete model: open dimensions
+    get the sizes of `assumed_shapes`. Elements of short integer lists are then small for all kinds,
+    since the lists may be trip counts or sizes.
     """
     chance = np.random.default_rng([seed, *kind.encode()])
     shapes = assumed_shapes(graph) if sizes is None else {}
@@ -147,7 +147,7 @@ def draw_array(
     chance: np.random.Generator,
     careful: bool = False,
 ) -> Array:
-    """Draw an array of a kind; types without kinds (strings, booleans) get random elements."""
+    """Draw an array of a kind; strings and booleans are drawn alike for all kinds."""
     if not (dtype.is_float or dtype.is_integer):
         return np.asarray(random_array(dtype, shape, chance))
     if careful and dtype.is_integer and math.prod(shape) <= MAY_BE_SIZES:
@@ -157,7 +157,7 @@ def draw_array(
 
 
 def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
-    """Return the shape with numbers for its symbols; 3, 4, 5, ... for unknown symbols."""
+    """Return the shape with sizes for its symbols; symbols without a size get 3, 4, 5, ..."""
     found: list[int] = []
     for axis, d in enumerate(t.shape or ()):
         value = affine.substitute(d, sizes)

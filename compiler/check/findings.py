@@ -1,4 +1,4 @@
-"""Findings of a check, one per stage, program or peer, and the verdict on all of them."""
+"""Findings of a check (one for each stage, program or peer), and the overall verdict."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from compiler.runtime.compare import Difference, worst
 from compiler.runtime.program import Program
 
 LARGEST_STEPS = 2e-2
-"""Largest relative difference that rounding steps of a quantized model may explain."""
+"""Largest relative difference that counts as rounding steps of a quantized model."""
 
 ONE_STEP = 1 / 127
-"""One step between eight-bit codes, relative to the largest number that they represent."""
+"""The distance of adjacent eight-bit codes, relative to the largest number that they represent."""
 
 IMPORTED = "imported"
 """The stage of the imported graph."""
 
 Mark = Literal["ok", "steps", "wrong"]
-"""Within the tolerance, within the allowance for rounding steps, or wrong."""
+"""The mark of a finding: within the tolerance, within the allowed rounding steps, or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way to compute the model, compared with the yardstick.
+    """The comparison of one computation of the model with the yardstick.
 
-    `stage` is a graph (`imported`, or the pass that produced it) evaluated by our reference,
-    `program` for the compiled program, a peer's name, or `program and` a peer's name for the
-    comparison of these two. A finding that is not `judged` is reported and does not fail the check:
-    a peer's error is not ours, and a peer far from the yardstick proves nothing. `wide` are the
-    errors against the model in f64. `objection` reports a failure on another kind of inputs, or why
-    a peer gives no results. `moved` is the distance from the previous stage's results, relative to
-    their scales: 0 if all numbers are equal. `nodes` has the values by name.
+    `stage` names the computation: `imported` or a pass for a graph that our reference evaluates,
+    `program` for the compiled program, or the name of a peer. `program and` a peer's name is the
+    comparison of the program with that peer. A finding that is not `judged` is reported but does
+    not fail the check: an error of a peer is not an error of the compiler. `wide` has the errors
+    against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
+    that a peer has no results. `moved` is the largest difference from the previous stage's results,
+    relative to their scales. `nodes` has the errors of values by name.
     """
 
     stage: str
@@ -54,7 +54,7 @@ class Finding:
         return worst(self.differences)
 
     def mark(self, tolerance: float, allowed: float) -> Mark:
-        """Return the mark of the finding: see `allowed_error`."""
+        """Return the mark of the finding for the allowed error that `allowed_error` returns."""
         if self.objection or not self.error <= allowed:
             return "wrong"
         return "ok" if self.error <= tolerance else "steps"
@@ -63,9 +63,9 @@ class Finding:
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
     """Return the allowed error of stages: the tolerance, or twice the imported model's error.
 
-    A quantized model rounds in steps, and a tie between two codes may round either way: one step is
-    always allowed. If the imported f32 model is further from the f64 model, another correct
-    computation may be as far, up to `LARGEST_STEPS`.
+    A quantized model rounds in steps, and a tie between two codes may round either way, so one step
+    is always allowed. If the imported f32 model deviates more from the f64 model, another correct
+    computation may deviate as much, up to `LARGEST_STEPS`.
     """
     itself = [2 * e.relative for e in imported.wide] if imported else []
     if in_codes:
@@ -74,12 +74,12 @@ def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) ->
 
 
 def first_moved(findings: Sequence[Finding]) -> int | None:
-    """Return the index of the first finding whose numbers differ from the previous one's."""
+    """Return the index of the first finding whose results differ from those of its predecessor."""
     return next((i for i, f in enumerate(findings) if f.moved > 0), None)
 
 
 def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
-    """Return the index of the first finding that is judged and wrong."""
+    """Return the index of the first judged finding that is wrong, or None."""
     return next(
         (i for i, f in enumerate(findings) if f.judged and f.mark(allowed, allowed) == "wrong"),
         None,
@@ -88,11 +88,12 @@ def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All findings on one model. `yardstick` names the reference, `note` the reason for it.
+    """All findings on a model; `yardstick` names the reference, `note` the reason for its choice.
 
-    `narrow` names the nodes without an f64 form: they keep their types in the f64 model. `rewrites`
-    has the judged rewrites, of `n_rewrites` in all. `broken` is a compiler bug that ended the
-    passes. `in_codes` marks models that round to integers of eight bits or fewer.
+    `narrow` names the nodes without an f64 form, which keep their types in the f64 model.
+    `rewrites` contains the judged rewrites, out of `n_rewrites`. `broken` describes a compiler bug
+    that ended the passes, if any. `in_codes` marks models that round to integers of at most eight
+    bits.
     """
 
     yardstick: str
@@ -115,7 +116,7 @@ class Verdict:
 
     @property
     def allowed(self) -> float:
-        """Return the allowed error of stages: see `allowed_error`."""
+        """Return the allowed error of stages, as `allowed_error` defines it."""
         imported = self.findings[0] if self.findings else None
         return allowed_error(self.tolerance, imported, self.in_codes)
 

@@ -1,4 +1,4 @@
-"""Comparison of two results: bitwise, or within a budget of rounding."""
+"""Comparison of two results: bitwise, or within an error budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUMS = ("contraction", "reduction", "scan", "opaque")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The difference of a result ("" for none), and its error relative to the scale."""
+    """A description of the difference ("" for none), and the error relative to the scale."""
 
     objection: str = ""
     error: float = 0.0
@@ -27,9 +27,9 @@ FINE = Verdict()
 
 
 def keeps_bits(graph: Graph) -> bool:
-    """Return whether all correct ways to compute this graph give the same bits.
+    """Return whether all correct computations of a graph give bit-identical results.
 
-    Sums depend on the order of their terms, and library functions on the elements' alignment.
+    Sums depend on the order of their terms, library functions on the alignment of elements.
     """
     for node in all_nodes(graph):
         operator = OPERATORS.get(node.op)
@@ -39,7 +39,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has sums of products: infinities in them are not guaranteed."""
+    """Return whether the graph has sums of products, in which infinities are not guaranteed."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)
@@ -48,12 +48,12 @@ def adds_up(graph: Graph) -> bool:
 
 
 def may_underflow(graph: Graph) -> bool:
-    """Return whether the graph has a logarithm: its infinity may come from an underflow."""
+    """Return whether the graph has a logarithm, whose infinity may result from an underflow."""
     return any(n.op == "log" for n in all_nodes(graph))
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Return whether type, shape and elements are equal; signed zeros are, and NaN of any kind."""
+    """Return whether type, shape and elements are equal; signed zeros count as equal, as do NaN."""
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
         both = isinstance(a, list | tuple) and isinstance(b, list | tuple)
         return both and len(a) == len(b) and all(map(same_bits, a, b))
@@ -78,11 +78,11 @@ def judge(
 ) -> Verdict:
     """Compare a result with the original (`own`), and with the f64 result where they differ.
 
-    `bits` asks for equal bits; `budget` is relative to the result's scale, beyond the effect of
-    noise. `made_wide` is the same result in f64: an overflow of a narrower type only is rounding,
-    and so is any effect of `extreme` inputs on a result that is correct in f64. With `underflow`,
-    an infinity may be the logarithm of a number too small for the type: any number as large as the
-    logarithm of the smallest number may replace it.
+    `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
+    addition to the effect of noise. `made_wide` computes the same result in f64. If it is correct,
+    an overflow counts as rounding, as does any effect of `extreme` inputs. With `underflow`, an
+    infinity may be the logarithm of a number that is too small for the type. Any number as large as
+    the logarithm of the smallest number may replace it.
     """
     if same_bits(made, own):
         return FINE
@@ -111,7 +111,7 @@ def judge(
 
 
 def _near(made: Array, own: Array, same: Array, e: Expected, budget: float) -> Array:
-    """Return a mask of elements that are correct up to rounding."""
+    """Return a mask of the elements that are correct up to rounding and the budget."""
     if made.shape != own.shape:
         return np.zeros(own.shape, bool)
     a, b, w = number(made), number(own), e.wide
@@ -122,7 +122,7 @@ def _near(made: Array, own: Array, same: Array, e: Expected, budget: float) -> A
 
 
 def scale_of(values: Array) -> float:
-    """Return the largest finite magnitude."""
+    """Return the largest finite magnitude of the values."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max(initial=0.0))
 

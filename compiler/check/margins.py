@@ -1,10 +1,10 @@
-"""The margin of a result: the f64 value, and the error that rounding alone can cause.
+"""Margins of results: the f64 value, and the error that rounding alone can cause.
 
-The computation runs in f64, a few times with noise in the last places of all operands and results.
-If noise moves a result a lot (a sum that cancels, a comparison of equals), another order of
-roundings may move it as much, and the result is correct. If noise moves nothing, results must
-agree. So a budget is never confused with bad conditioning.
-Source: stochastic arithmetic, Vignes 1993 (CESTAC); here the noise is larger than one rounding.
+The computation runs in f64 several times, with noise in the last places of all operands and
+results. If noise changes a result much (a sum that cancels, a comparison of equal numbers), other
+roundings may change it as much, and such a difference is correct. If noise has no effect, results
+must agree. The margin thus separates bad conditioning from errors. Source: stochastic arithmetic,
+Vignes 1993 (CESTAC); the noise here is larger than one rounding.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ N_RUNS = 3
 """The number of runs with noise."""
 
 MORE_FOR_DECISIONS = 4
-"""Factor of runs for integer and boolean results: noise must flip each doubtful one."""
+"""Factor of runs for integer and boolean results, since noise must flip each doubtful element."""
 
 FACTOR = 16.0
-"""Allowed error, in multiples of the largest movement seen."""
+"""Allowed error, as a multiple of the largest change that noise caused."""
 
 NOISE = 4.0
-"""Noise in units in the last place of each element type."""
+"""Amplitude of the noise, in units in the last place of each element type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One result: in its own type, in f64, and each element's margin.
+    """The expected result: in its own type, in f64, and the margin of each element.
 
-    `certain` marks the elements that noise does not decide. A margin of 0 asks for equal bits.
+    `certain` marks the elements that noise does not decide. A margin of 0 requires equal bits.
     """
 
     own: Any
@@ -61,9 +61,9 @@ def expectations(
     seed: int = 0,
     n_runs: int = N_RUNS,
 ) -> dict[str, Expected]:
-    """Return expected results, given the results in their own types. Errors: E-RUN-*.
+    """Return the expected results, given the results in their own types.
 
-    Results other than numeric tensors have no f64 form: they must be equal.
+    Errors: E-RUN-*. Results other than numeric tensors have no f64 form and must be equal.
     """
     if n_runs and any(isinstance(v, np.ndarray) and v.dtype.kind in "biu" for v in own.values()):
         n_runs *= MORE_FOR_DECISIONS
@@ -76,7 +76,7 @@ def expectations(
         try:
             shaken.append(_run(wide.graph, given, graph, chance))
         except CompileError:
-            continue  # noise made an index or a size invalid
+            continue  # Noise made an index or a size invalid.
     return {
         name: _expected(value, exact[name], [s[name] for s in shaken])
         for name, value in own.items()
@@ -103,12 +103,12 @@ def _expected(own: Any, exact: Any, shaken: list[Any]) -> Expected:
 
 
 def unit(dtype: np.dtype[Any]) -> float:
-    """Return the relative distance of neighbouring numbers of a float type."""
+    """Return the relative distance of adjacent numbers of a float type."""
     return float(ml_dtypes.finfo(dtype).eps)
 
 
 def tiny(dtype: np.dtype[Any]) -> float:
-    """Return the smallest normal number of a float type: smaller results may be 0."""
+    """Return the smallest normal number of a float type; smaller results may become 0."""
     return float(ml_dtypes.finfo(dtype).smallest_normal)
 
 
@@ -158,7 +158,7 @@ def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
     if chance is None or not size or not isinstance(value, np.ndarray):
         return value
     if value.dtype != np.float64:
-        return value  # a narrow node's value, or a storage type
+        return value  # The value of a narrow node, or of a storage type.
     with np.errstate(all="ignore"):
         return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
 

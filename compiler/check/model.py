@@ -1,4 +1,4 @@
-"""End-to-end check of a model: import, passes, rewrites, the program, the peers."""
+"""End-to-end check of a model: import, passes, rewrites, program, and peers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ def check_model(
     """Compare each pass's graph, each rewrite, the program and the peers with the yardstick.
 
     Inputs that are not `given` are random, with these `shapes`. The rules in `without` are
-    disabled. onnx.reference cannot run a graph that has no ONNX form: our reference replaces it. A
-    peer that refuses the model raises a CompileError, which is reported and does not fail the
-    check.
+    disabled. If a graph has no ONNX form, our reference replaces onnx.reference. If a peer rejects
+    the model with a CompileError, the check reports it but does not fail.
     Errors: those of reading and compiling the model.
     """
     way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))

@@ -1,4 +1,4 @@
-"""Comparison value by value: values that keep their name through passes, against the model's."""
+"""Comparison by value: values whose names survive the passes, against the values of the model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compiler.targets.memory import machine_bytes
 
 @dataclass(frozen=True, slots=True)
 class NodeErrors:
-    """The errors of one stage's values that also exist in the model, in order of computation.
+    """The errors of a stage's values that also exist in the model, in order of computation.
 
-    `moved` names the values that differ from the model's own; `n_values` counts all values of the
-    stage, including new names.
+    `moved` names the values that differ from those of the model. `n_values` counts all values of
+    the stage, including new names.
     """
 
     stage: str
@@ -41,7 +41,7 @@ class NodeErrors:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """The model's values by name: in their own types, and in f64."""
+    """The values of the model by name, in their own types and in f64."""
 
     own: Mapping[str, Any]
     wide: Mapping[str, Any]
@@ -49,7 +49,7 @@ class ByName:
     def errors(
         self, stage: str, graph: Graph, made: Mapping[str, Any], tolerance: float
     ) -> NodeErrors:
-        """Return the errors of a later graph's values, except those that the model already has."""
+        """Return the errors of a later graph's values, except errors that the model also has."""
         computed = [n for node in graph.nodes for n in node.outputs if n]
         names = [n for n in computed if n in self.own and n in self.wide]
         found = (self._error(name, made[name]) for name in names)
@@ -64,13 +64,13 @@ class ByName:
         if error is None or same_bits(made, self.own[name]):
             before = error_of(name, self.own[name], self.wide[name])
             return None if before is None or not np.isfinite(before.relative) else before
-        # Rounding decided otherwise (a comparison, an overflow): the model's own result is right.
+        # Rounding changed a comparison or an overflow: the model's own result is correct.
         other = error_of(name, made, self.own[name])
         return error if other is None or error.relative <= other.relative else other
 
 
 def fits_in_memory(graph: Graph) -> bool:
-    """Return whether all values of a graph fit in memory, in their own types and in f64."""
+    """Return whether memory can hold all values of a graph, in their own types and in f64."""
     sizes = (t.nbytes for t in graph.types.values() if isinstance(t, TensorType) and t.is_static)
     return 3 * sum(sizes) < machine_bytes() // 3
 
@@ -85,7 +85,7 @@ def wide_values(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str,
 def by_node(
     source: Graph, feeds: Mapping[str, Any], stages: Sequence[tuple[str, Graph]], tolerance: float
 ) -> list[NodeErrors]:
-    """Return the errors by value of each stage; none for a stage that cannot be computed."""
+    """Return the errors of values for each stage; stages that cannot be computed are omitted."""
     values = StageValues(feeds)
     names = ByName(values.of(source), wide_values(source, feeds)[1])
     found: list[NodeErrors] = []

@@ -1,8 +1,8 @@
-"""Each rewrite on its own: the matched part before and after, on model and special values.
+"""Check of single rewrites: the matched nodes before and after, on model and special values.
 
-A rewrite is correct if its replacement computes the same results for all inputs: bitwise (except
-signs of zeros) for exact rules, within the rule's error budget for others. This finds errors that
-the inputs of a model hide.
+A rewrite is correct if its replacement computes the same results for all inputs. Results of exact
+rules must be bit-identical (except signs of zeros), results of other rules within the rule's error
+budget. The check finds errors that the inputs of a model do not expose.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
-"""Time in seconds after which a rewrite gets no more inputs."""
+"""Time in seconds after which a rewrite is tried on no further inputs."""
 
 MOST_TURNS = 24
-"""Number of draws of a kind with many cases, for tensors of a few elements."""
+"""Largest number of draws of each kind in `OUT_OF_RANGE`, for tensors of few elements."""
 
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The operands and the replacement of one application of a rule, as two small graphs."""
+    """One application of a rule as two small graphs: the matched nodes, and the replacement."""
 
     number: int
     pass_name: str
@@ -69,7 +69,7 @@ class Rewrites:
         self.open.clear()
 
     def end(self, pass_name: str, graph: Graph) -> None:
-        """Record the rewrites of a pass that failed: they can still be judged."""
+        """Record the rewrites of a pass that failed, which can still be judged."""
         before = self.events[-1].after if self.events else graph
         number = len(self.events)
         self.found += [Rewrite(number, pass_name, *x) for x in self.open]
@@ -79,9 +79,9 @@ class Rewrites:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judged rewrite: the number of inputs tried, and the kind on which it failed.
+    """A judged rewrite: the number of inputs tried, and the kind of inputs on which it failed.
 
-    `error` is relative to the scale of the result. `n_inputs` of 0 means not judged.
+    `error` is relative to the scale of the result. If `n_inputs` is 0, the rewrite was not judged.
     """
 
     rewrite: Rewrite
@@ -104,10 +104,10 @@ def judge_rewrites(
     seconds: float = np.inf,
     seconds_of_model: float = np.inf,
 ) -> Iterator[Judged]:
-    """Judge rewrites on the model's own values and on inputs of each kind.
+    """Judge rewrites on values of the model and on random inputs of each kind.
 
-    Equal rewrites are judged once, the first of each rule before the rest, as time permits.
-    `seconds_of_model` limits the time for computing the model's values.
+    Equal rewrites are judged once. The first rewrite of each rule precedes all others, as time
+    permits. `seconds_of_model` limits the time for computing values of the model.
     """
     start = perf_counter()
     values = _Values(rewrites.events, feeds, seconds_of_model)
@@ -118,7 +118,7 @@ def judge_rewrites(
 
 
 def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int = 0) -> Judged:
-    """Judge one rewrite on known inputs, then on inputs of each kind."""
+    """Judge one rewrite on known inputs, then on random inputs of each kind."""
     try:
         verify(rewrite.after)
     except CompileError as e:
@@ -147,7 +147,7 @@ def _judged(rewrite: Rewrite, known: Sequence[Values], seed: int) -> Judged:
 
 
 def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict | None:
-    """Return the verdict on some inputs; None if the original cannot be computed for them."""
+    """Return the verdict for some inputs, or None if the original graph rejects them."""
     if feeds is None:
         return None
     before, after, budget = rewrite.before, rewrite.after, rewrite.step.error
@@ -158,7 +158,7 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
     try:
         made = evaluated(after, {v.name: feeds[v.name] for v in after.inputs})[RESULT]
     except KeyError as e:
-        return Verdict(f"the replacement reads {e}, the original does not", np.inf)
+        return Verdict(f"the replacement reads {e}, which the original does not read", np.inf)
     except CompileError as e:
         return Verdict(f"the replacement cannot be computed: {e.message}", np.inf)
     return judge(
@@ -177,7 +177,7 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
 def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
     types = [v.type for v in graph.inputs]
     first = 3 + list(KINDS).index(kind)
-    # Each symbol gets its own size, different for each kind of input; 1 broadcasts, so it counts.
+    # Symbols get distinct sizes, other sizes for each kind of inputs; 1 is included to broadcast.
     sizes = {name: first + i for i, name in enumerate(sorted(open_symbols(types)))}
     if kind == "small":
         sizes = dict.fromkeys(sizes, 1)
@@ -188,7 +188,7 @@ def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
 
 
 def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
-    """Yield the first rewrite of each rule, then the others; equal ones once."""
+    """Yield the first rewrite of each rule, then all other rewrites, without duplicates."""
     seen: set[Any] = set()
     first: dict[str, Rewrite] = {}
     others: list[Rewrite] = []
@@ -204,7 +204,7 @@ def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
 
 
 def _shape_of(graph: Graph) -> Any:
-    """Return a graph's structure without names; equal for equal excerpts of different places."""
+    """Return the structure of a graph without names, by which equal rewrites are recognised."""
     number = {name: i for i, name in enumerate(graph.types)}
     return (
         tuple(str(v.type) for v in graph.inputs),
@@ -230,7 +230,7 @@ def _content(storage: Any) -> Any:
 
 
 class _Values:
-    """The model's values that rewrites read: each pass's graph is run once for all."""
+    """The values of the model that rewrites read; each pass's graph runs once for all rewrites."""
 
     def __init__(self, events: Sequence[Event], feeds: Sequence[Values], seconds: float) -> None:
         self.events, self.feeds = events, feeds
@@ -238,7 +238,7 @@ class _Values:
         self.cache: dict[int, list[Values]] = {}
 
     def of(self, rewrite: Rewrite) -> list[Values]:
-        """Return inputs for the excerpt: values of the pass's input graph, the rest drawn."""
+        """Return inputs for a rewrite: values of the pass's input graph, or random values."""
         graph = self.events[rewrite.number].before
         known = [v.name for v in rewrite.before.inputs if v.name in graph.types]
         if not known:

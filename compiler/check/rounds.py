@@ -1,4 +1,4 @@
-"""A graph on seeded inputs of each kind: the expected results of each pass's graph."""
+"""Trials: a model on seeded inputs of each kind, and the results expected after each pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.trace import Event
 
 @dataclass(slots=True)
 class Round:
-    """Inputs, the original model's results for them, and their margins."""
+    """A trial: inputs, the results of the original model, and the margins of these results."""
 
     kind: str
     graph: Graph
@@ -35,7 +35,7 @@ class Round:
         return self.cache[name]
 
     def objection(self, graph: Graph, budget: float) -> tuple[str, Verdict]:
-        """Return the first wrong result of another graph, and its verdict."""
+        """Compute another graph; return the name of its first wrong result, and the verdict."""
         try:
             made = evaluated(graph, self.feeds)
         except CompileError as e:
@@ -45,7 +45,7 @@ class Round:
     def objection_to(
         self, made: Mapping[str, Any], graph: Graph, budget: float
     ) -> tuple[str, Verdict]:
-        """Judge results that were computed in any way, as `objection` does."""
+        """Return the name of the first wrong result among those given, and the verdict on it."""
         bits = not budget and keeps_bits(self.graph) and keeps_bits(graph)
         loose = adds_up(self.graph) or adds_up(graph)
         return judge_all(
@@ -68,7 +68,7 @@ class Round:
 def make_round(
     graph: Graph, kind: str, feeds: Mapping[str, Any] | None = None, seed: int = 0
 ) -> Round | None:
-    """Create a round; None if the model refuses the inputs, or its input types have no draws."""
+    """Create a trial; return None if the model rejects the inputs or a type cannot be drawn."""
     start = perf_counter()
     try:
         given = make_feeds(graph, kind, seed) if feeds is None else feeds
@@ -79,11 +79,11 @@ def make_round(
 
 
 MOST_TURNS = 4
-"""Rounds of a kind with many cases, for models whose inputs have few elements."""
+"""Largest number of trials of each kind in `OUT_OF_RANGE`, for models with few input elements."""
 
 
 def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> list[Round]:
-    """Create rounds of each kind that the model accepts, as time permits."""
+    """Create trials of each kind of inputs that the model accepts, as time permits."""
     start, found = perf_counter(), list[Round]()
     for kind, turn in turns(graph, MOST_TURNS):
         if perf_counter() - start > seconds:
@@ -95,6 +95,6 @@ def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> l
 
 
 def budget_of(events: Sequence[Event], tolerance: float) -> float:
-    """Return the allowed change of results: 0, i.e. noise only, if all steps were exact."""
+    """Return the allowed error beyond noise: 0 if all steps were exact, else the tolerance."""
     steps = (s for e in events for s in e.steps if s.outcome == "applied")
     return tolerance if any(s.error for s in steps) else 0.0

@@ -1,8 +1,8 @@
-"""Smaller tensors for judging a rewrite: the same question at a fraction of the cost.
+"""Smaller tensors for judging a rewrite at a fraction of the cost.
 
-Sizes that occur in the inputs' shapes only (of images, of sequences) are reduced, in the operands
-and the replacement of a rewrite. A failure found this way is verified in full size before it is
-reported: a bound may depend on a size indirectly.
+Sizes that occur only in the shapes of inputs (of images, of sequences) are reduced in both graphs
+of a rewrite. A failure is verified in full size before it is reported, since a bound may depend on
+a size indirectly.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""Sizes above this are reduced."""
+"""Sizes above this number are reduced."""
 
 FEW_ELEMENTS = 20_000
-"""Inputs of fewer elements are left in full size."""
+"""Inputs with fewer elements are not reduced."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
-    """Shrink both graphs; None if nothing is gained or they become invalid."""
+    """Shrink both graphs; return None if no size shrinks or a graph becomes invalid."""
     types = [v.type for g in (before, after) for v in g.inputs]
     if not all(isinstance(t, TensorType) and t.is_static for t in types):
         return None
@@ -48,7 +48,7 @@ def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
 
 
 def _numbers(graph: Graph) -> Iterator[int]:
-    """Yield the integers in a graph: in shapes and elements of constants, and in attributes."""
+    """Yield the integers in a graph: sizes and elements of constants, and attributes."""
     for c in graph.constants.values():
         yield from c.type.static_shape
         if c.type.dtype.is_integer and c.type.n_elements <= LARGE:
@@ -68,7 +68,7 @@ def _in_attribute(value: Any) -> Iterator[int]:
 
 
 def _resized(graph: Graph, sizes: Mapping[int, int]) -> Graph:
-    """Return the graph with other sizes and re-inferred types. Errors: those of type rules."""
+    """Return the graph with replaced sizes and re-inferred types. Errors: those of type rules."""
     inputs = tuple(Value(v.name, _resized_type(v.type, sizes)) for v in graph.inputs)
     nodes = tuple(_untyped(n) for n in graph.nodes)
     made = infer(replace(graph, inputs=inputs, nodes=nodes))[0]
@@ -82,7 +82,7 @@ def _resized_type(t: Type, sizes: Mapping[int, int]) -> Type:
 
 
 def _untyped(node: Node) -> Node:
-    """Remove recorded sizes: inference would keep them where it finds none."""
+    """Remove recorded sizes, which inference would otherwise keep where it infers none."""
     types = tuple(TensorType(t.dtype, None, t.layout) if isinstance(t, TensorType) else t
                   for t in node.types)  # fmt: skip
     return replace(node, types=types)

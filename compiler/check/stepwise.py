@@ -1,4 +1,4 @@
-"""An incremental check: each stage, run and rewrite is reported when it is finished."""
+"""Incremental check: findings on each stage, run and rewrite are available immediately."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from compiler.targets.target import by_name
 from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
-"""Time limit in seconds for further inputs, and again for rewrites unless all are asked for."""
+"""Time limit in seconds for further inputs, and the same for rewrites unless all are requested."""
 
 RUNS_OF_NOISE = 8
-"""Cost of computing the effect of noise, in runs of our reference: see margins.py."""
+"""Cost of computing the effect of noise (see margins.py), in runs of our reference."""
 
 Progress = Callable[[str, Event | None], None]
 
@@ -54,8 +54,8 @@ class Wanted:
     """The scope of a check beyond the passes.
 
     `seconds` is the time limit for further inputs and for rewrites, unless all are requested.
-    `quick` skips the effect of noise if computing it would take longer: stages are then compared
-    with the yardstick alone.
+    `quick` skips the effect of noise if computing it would take longer. Stages are then compared
+    only with the yardstick.
     """
 
     seed: int = 0
@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The compilation options of the checked model; the rules `without` are disabled."""
+    """The options with which the model is compiled; rules in `without` are disabled."""
 
     pipeline: str = "default"
     precision: str = "f32"
@@ -79,16 +79,17 @@ class Way:
 
     @property
     def gate(self) -> AllBut:
-        """Return the gate that disables these rules."""
+        """Return the gate that disables the rules in `without`."""
         return all_but(self.without)
 
 
 @dataclass
 class Check:
-    """A check in progress: findings are available as soon as they are made.
+    """A check in progress, which yields each finding as soon as it is computed.
 
-    Iterate `stages` first, then call `program`, `peers` and `rewrites`; each may be omitted.
-    `rewrites_done` records the passes, `broken` a compiler bug that ended them.
+    Iterate `stages` first, then call `program`, `peers` and `rewrites`; each call may be omitted.
+    `rewrites_done` records the rewrites of the passes, `broken` a compiler bug that ended the
+    passes.
     """
 
     graph: Graph
@@ -110,16 +111,16 @@ class Check:
 
     @property
     def allowed(self) -> float:
-        """Return the allowed error of stages; final once the first stage is finished."""
+        """Return the allowed error of stages; the value is final after the first stage."""
         return allowed_error(self.wanted.tolerance, self.imported, self.in_codes)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of inputs that stages are computed for."""
+        """Return the kinds of inputs on which stages are computed."""
         return tuple(r.kind for r in self.rounds)
 
     def stages(self) -> Iterator[Finding]:
-        """Yield findings on the imported model, and after each pass."""
+        """Yield the finding on the imported model, then a finding after each pass."""
         self._prepare()
         last = made = None
         events = self.rewrites_done.events
@@ -139,7 +140,7 @@ class Check:
             yield found
 
     def compile(self) -> Program:
-        """Compile the program. Errors: those of compiling."""
+        """Compile the model. Errors: those of compiling."""
         way = self.way
         self.tell("compiling", None)
         return compile_program(
@@ -187,7 +188,7 @@ class Check:
         )
 
     def _prepare(self) -> None:
-        """Compute the model in f64, and further inputs, as time permits."""
+        """Compute the model in f64, and create further trials, as time permits."""
         self.tell("f64", None)
         by_name = self.wanted.by_node and fits_in_memory(self.source)
         try:
@@ -200,7 +201,7 @@ class Check:
                 wide, self.wide = wide_results(self.source, self.inputs)
             self.narrow = wide.narrow
         except CompileError:
-            pass  # rounding decides an index or a size
+            pass  # Rounding decides an index or a size.
         seconds = self.wanted.seconds
         first = make_round(self.source, "random", self.inputs, self.wanted.seed)
         if first is None or (self.wanted.quick and RUNS_OF_NOISE * first.seconds > seconds):
@@ -215,7 +216,7 @@ class Check:
     def _stage(
         self, stage: str, graph: Graph, events: Sequence[Event]
     ) -> tuple[Finding, Mapping[str, Any] | None]:
-        """Return a finding on one stage's graph for all inputs, and its results on the first."""
+        """Return the finding on a stage for all inputs, and its results for the first inputs."""
         values: Mapping[str, Any] = {}
 
         def compute() -> Mapping[str, Any]:
@@ -235,7 +236,7 @@ class Check:
         return replace(found, objection=self._objection(made, graph, events)), made
 
     def _objection(self, made: Mapping[str, Any], graph: Graph, events: Sequence[Event]) -> str:
-        """Return a failure on inputs of other kinds; "" if there is none."""
+        """Describe a failure on further inputs, or return "" if there is none."""
         tolerance = max(self.wanted.tolerance, LARGEST_STEPS if self.in_codes else 0.0)
         budget = budget_of(events, tolerance)
         for r in self.rounds:
@@ -253,7 +254,7 @@ class Check:
     def _compared(
         self, stage: str, compute: Callable[[], Mapping[str, Any]]
     ) -> tuple[Finding, Mapping[str, Any]]:
-        """Compute the model in one way on the first inputs; return the finding and the results."""
+        """Compute the model on the first inputs; return the finding and the results."""
         self.tell(stage, None)
         start = perf_counter()
         made = compute()
@@ -275,7 +276,7 @@ def begin_check(
     """Read the model, run the passes, and compute the yardstick; return the check.
 
     Errors: those of reading the model and the pipeline, E-INPUT-*, E-RUN-* for inputs that the
-    model refuses.
+    model rejects.
     """
     wanted = wanted or Wanted(tolerance=precision_mode(way.precision).tolerance)
     graph = model if isinstance(model, Graph) else load(model)

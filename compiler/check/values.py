@@ -1,4 +1,4 @@
-"""All values of successive graphs on the same inputs: only changed nodes are recomputed."""
+"""Values of successive graphs on the same inputs, where only changed nodes are recomputed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class _Known:
 class StageValues:
     """The values of a pipeline's graphs, by name, on one set of inputs.
 
-    Snapshots share the nodes that a pass left alone: a node with unchanged operands keeps its
-    results. A recomputed value with the same bits stays the same object, so its readers are not
-    recomputed either (the early cutoff of build systems: Mokhov, Mitchell and Peyton Jones 2018,
-    "Build systems a la carte").
+    Successive graphs share the nodes that a pass did not change; a node with unchanged operands
+    keeps its results. A recomputed value with the same bits stays the same object, so its readers
+    are not recomputed either (early cutoff in build systems: Mokhov, Mitchell and Peyton Jones
+    2018, "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]
@@ -41,7 +41,7 @@ class StageValues:
     n_evaluated: int = 0
 
     def of(self, graph: Graph) -> Mapping[str, Any]:
-        """Return all values of a graph, constants included. Errors: E-RUN-*."""
+        """Return all values of a graph, including constants. Errors: E-RUN-*."""
         constants = {name: self._constant(name, c) for name, c in graph.constants.items()}
         values: dict[str, Any] = {k: v for k, (_, v) in constants.items()}
         values.update(self.inputs)
@@ -71,7 +71,7 @@ class StageValues:
         return constant, self._again(name, constant.array())
 
     def _again(self, name: str, value: Any) -> Any:
-        """Return the value's previous object if it has the same bits."""
+        """Return the previous object of a value if it has the same bits, else the new object."""
         last = self.values.get(name)
         return last if has_bits_of(value, last) else value
 
@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Drop repetitions: keep one copy of elements that both arrays repeat along an axis."""
+    """Remove repetitions: keep one copy of elements that both arrays repeat along an axis."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -1,9 +1,8 @@
-"""A graph in f64: the same computation with hardly any rounding, as a reference for errors.
+"""Conversion of graphs to f64, whose small rounding errors make it a reference for errors.
 
-Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit.
-Otherwise (quantised operators, control flow, foreign operators) a node stays narrow, between casts,
-and is reported. Sequences and optionals stay narrow: our operators neither make nor read nor cast
-them.
+Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit. Other
+nodes (quantised operators, control flow, foreign operators) stay narrow, between casts, and are
+reported. Sequences and optionals stay narrow, since no native operator casts them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
 NARROW = (DType.f32, DType.f16, DType.bf16)
-"""Types that become f64. Shorter floats are storage types, narrow on purpose."""
+"""Types that become f64. Shorter floats are storage types, which a model chooses deliberately."""
 
 KEEPS_ITS_TYPE = frozenset(
     {"bitcast", "random_uniform", "random_normal", "dynamic_quantize", "quantization_range"}
@@ -33,7 +32,7 @@ KEEPS_ITS_TYPE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A graph in f64; `narrow` names the unchanged nodes, by their results."""
+    """A graph in f64; `narrow` names the results of the nodes that stay narrow."""
 
     graph: Graph
     narrow: tuple[str, ...]
@@ -45,7 +44,7 @@ class Wide:
 
 
 def widened(graph: Graph) -> Wide:
-    """Convert the graph to f64; names of values stay. Errors: those of type rules."""
+    """Convert a graph to f64 and keep the names of values. Errors: those of type rules."""
     maker = _Maker.of(graph)
     for node in graph.nodes:
         maker.node(node)
@@ -78,7 +77,7 @@ _NARROW_NUMPY = {d.numpy for d in NARROW}
 
 @dataclass
 class _Maker:
-    """The graph under construction; `facts` describe the wide values."""
+    """The graph under construction; `facts` describes its values."""
 
     source: Graph
     inputs: tuple[Value, ...]
@@ -104,11 +103,11 @@ class _Maker:
             self.note(wide)
 
     def wide(self, node: Node) -> Node | None:
-        """Return the node in f64; None if its operator does not permit it."""
+        """Return the node in f64, or None if its operator does not permit it."""
         types = tuple(map(wide_type, node.types))
         reads = (self.source.types.get(i) for i in node.reads)
         if types == node.types and all(t is None or wide_type(t) == t for t in reads):
-            return node  # no narrow type involved
+            return node  # The node has no narrow type.
         if node.op in KEEPS_ITS_TYPE or node.op not in (*OPERATORS, "fusion"):
             return None
         made = replace(node, types=types, attrs={k: _wide_attr(v) for k, v in node.attrs.items()})
@@ -129,7 +128,7 @@ class _Maker:
         return None
 
     def between_casts(self, node: Node) -> None:
-        """Add the node unchanged, between casts of its operands and its results."""
+        """Add the node unchanged, with casts of its operands and results."""
         rename = {i: self.cast_back(i) for i in dict.fromkeys(node.reads)}
         outputs = tuple(
             self.fresh(o) if o and wide_type(t) != t else o
@@ -157,11 +156,11 @@ class _Maker:
         return name
 
     def note(self, node: Node) -> None:
-        """Note types and known elements of a node's results; recorded ones may be more precise."""
+        """Record types and known elements of a node's results; recorded ones may be more exact."""
         try:
             self.facts.visit(node)
         except CompileError:
-            pass  # it fails at the run, as the original does
+            pass  # The node fails at run time, as the original does.
         self.facts.types.update((v.name, v.type) for v in node.values())
 
     def fresh(self, hint: str) -> str:

@@ -1,4 +1,4 @@
-"""The reference for all comparisons: the model run by the onnx package's reference, or by ours.
+"""The yardstick of all comparisons: results of the onnx package's reference, or of ours.
 
 Known defects of onnx.reference are corrected in ops/corrections.
 """
@@ -36,7 +36,7 @@ upgraded forms are unambiguous.
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """The reference outputs by name, who computed them, and why."""
+    """The reference outputs by name, the reference that computed them, and the reason for it."""
 
     outputs: Mapping[str, Any]
     name: str
@@ -50,7 +50,7 @@ def yardstick_of(
     peers: Mapping[str, Run],
     tolerance: float,
 ) -> Yardstick:
-    """Run onnx.reference, or our reference if it fails or a peer agrees with ours alone.
+    """Run onnx.reference, or our reference if onnx.reference fails or a peer agrees only with ours.
 
     `source` is the model's graph for these inputs. Errors: E-RUN-*.
     """
@@ -79,7 +79,7 @@ def yardstick_of(
 def run_reference(
     model: bytes | Path, inputs: Mapping[str, Any]
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return the outputs by name, and a note; no outputs and the reason for a failure."""
+    """Return the outputs by name and a note, or None and the reason for a failure."""
     note = ""
     try:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model)
@@ -88,7 +88,7 @@ def run_reference(
             warnings.simplefilter("ignore")
             evaluator = corrected_evaluator(proto)
             results = evaluator.run(None, dict(inputs))
-    except Exception as e:  # it may raise any error; then it is no reference
+    except Exception as e:  # onnx.reference may raise any exception; it is then no reference.
         return None, f"onnx.reference cannot run the model: {_first_line(e)}"
     names = [str(name) for name in evaluator.output_names]
     assert isinstance(results, list), f"onnx.reference gave {type(results)}"
@@ -102,7 +102,7 @@ def _upgraded(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
         return proto, ""
     try:
         upgraded = version_converter.convert_version(proto, UPGRADE_TO)
-    except Exception as e:  # the converter supports few operators of other domains
+    except Exception as e:  # The converter supports few operators of other domains.
         return proto, f"not upgraded from opset {found}: {_first_line(e)}"
     return upgraded, f"upgraded from opset {found} to {UPGRADE_TO} by the onnx package"
 

@@ -1,4 +1,4 @@
-"""Passes from graph to graph with a ledger, pipelines of passes, and their execution.
+"""Graph passes, each of which records its decisions in a ledger; pipelines and their execution.
 
 Importing this package declares every pass.
 """

@@ -1,4 +1,4 @@
-"""The table of passes in docs/words.md: definitions, and the names in other compilers.
+"""Generator of the table of passes in docs/words.md: definitions, and names in other compilers.
 
 python -m compiler.passes.glossary
 """
@@ -11,7 +11,7 @@ from compiler.passes import PASSES, Pass
 
 
 def table() -> str:
-    """Return all passes by name, as a Markdown table."""
+    """Return a Markdown table of all passes, sorted by name."""
     return "\n".join(_lines()) + "\n"
 
 

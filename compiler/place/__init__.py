@@ -1,1 +1,1 @@
-"""Placement of tasks on devices in time: platforms, tasks, schedulers, a simulator."""
+"""Placement of tasks on devices: platforms, tasks, schedulers, and a simulator."""

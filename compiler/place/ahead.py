@@ -1,4 +1,4 @@
-"""List schedulers with lookahead: to a task's readers, or to the end of the graph."""
+"""List schedulers with lookahead to the readers of a task, or to the end of the graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import Timeline
 
 MOST_CHILDREN = 16
-"""Lookahead tries at most this many readers of a task: those with the longest remaining path."""
+"""Largest number of readers of a task that lookahead tries, longest remaining paths first."""
 
 
 @scheduler(
@@ -27,8 +27,8 @@ MOST_CHILDREN = 16
 def lookahead(problem: Problem, limit_s: float) -> Placement:
     """HEFT with one step of lookahead.
 
-    Each device is tried for a task together with its readers, each reader on the device where it
-    ends first. The device whose last reader ends first wins.
+    For each device of a task, its readers are tried too, each on the device where it ends first.
+    The selected device is the one for which the last reader ends first.
     """
     ranks = problem.upward_ranks
 
@@ -51,7 +51,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
         last = own
         for v in children:
             if any(line.device[u] < 0 for u, _ in line.problem.before[v]):
-                # Its other operands have no place yet: assume that they are available.
+                # Other operands of the reader have no device yet: assume that they are available.
                 last = max(last, min(_alone(line, t, v, e) for e in line.problem.able[v]))
                 continue
             e = min(line.problem.able[v], key=lambda e: line.finish(v, e))
@@ -66,7 +66,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
 
 
 def _alone(line: Timeline, t: int, v: int, e: int) -> float:
-    """Return the end of a reader that waits for placed tasks only."""
+    """Return the end of a reader that waits only for placed tasks."""
     p = line.problem
     placed = [
         line.end[u] + p.delay(b, line.device[u], e) for u, b in p.before[v] if line.device[u] >= 0
@@ -87,9 +87,9 @@ def _alone(line: Timeline, t: int, v: int, e: int) -> float:
 def peft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish, including the remaining path (PEFT).
 
-    A table gives, for each task and device, the shortest path to the end if each later task had its
-    best device for itself. Tasks are ordered by their mean in the table. Each goes to the device
-    with the least sum of its end and the remaining path.
+    An optimistic cost table gives, for each task and device, the shortest remaining path if each
+    later task ran on its best device without waiting. Tasks are ordered by their means in the
+    table. Each task is placed on the device with the least sum of its end and the remaining path.
     """
     p = problem
     table = [list(row) for row in p.tail]
@@ -128,10 +128,10 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
 def iterated(problem: Problem, limit_s: float) -> Placement:
     """Iterated HEFT: ranks come from the devices of the previous schedule.
 
-    The first schedule is HEFT's. In each further one, a task's rank is its longest path to the end
-    on the devices of the previous schedule. A task goes to the device with the least sum of its end
-    and the remaining path: its readers on their best devices, later tasks on their previous ones.
-    The shortest schedule is returned.
+    HEFT computes the first schedule. In each further schedule, the rank of a task is its longest
+    path to the end on the devices of the previous schedule. A task is placed on the device with the
+    least sum of its end and the remaining path. For the remaining path, readers are on their best
+    devices, and later tasks on their previous devices. The result is the shortest schedule.
     """
     return repeated(by_rank(problem, problem.upward_ranks), _again)
 
@@ -141,10 +141,10 @@ def _again(before: Timeline, ranks: Sequence[float]) -> Timeline:
 
 
 def _ways_on(line: Timeline, ranks: Sequence[float]) -> list[list[float]]:
-    """Return the longest remaining paths by task and device: readers on their best devices."""
+    """Return the longest remaining path by task and device, with readers on their best devices."""
     p, device = line.problem, line.device
     after = [list(row) for row in p.tail]
-    """By task and device, the remaining path if all readers stay on their devices."""
+    """For each task and device: the remaining path if all readers stay on their devices."""
     for t in range(p.n):
         for d in p.able[t]:
             ways = (p.delay(b, d, device[v]) + ranks[v] for v, b in p.after[t])

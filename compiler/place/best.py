@@ -1,4 +1,4 @@
-"""A portfolio of schedulers, and local search from the best result."""
+"""A portfolio of schedulers, and local search that improves the best result."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 QUICK = (heft, iterated, lookahead, peft, cpop, *READY, min_cut)
-"""Schedulers that are tried for each graph."""
+"""The schedulers that are tried for each graph."""
 
 SMALL = 60
-"""Largest number of tasks for which the optimum is searched, too."""
+"""Largest number of tasks for which the portfolio includes the search for the optimum."""
 
 Measure = Callable[[Problem, Placement], float]
-"""Cost of a placement in seconds; infinite if it cannot run."""
+"""A function that returns the cost of a placement in seconds; infinite if it cannot run."""
 
 
 @scheduler(
@@ -40,16 +40,17 @@ Measure = Callable[[Problem, Placement], float]
     """,
 )
 def best(problem: Problem, limit_s: float) -> Placement:
-    """The best schedule of all schedulers, then local search within the time limit.
+    """The best schedule of all schedulers, improved by local search within the time limit.
 
-    All quick schedulers are tried, and the optimum is searched for small graphs. Then tasks change
-    devices and positions as long as the schedule does not get longer.
+    The portfolio contains all quick schedulers, and for small graphs the search for the optimum.
+    Local search then changes devices and positions of tasks, and accepts changes that do not
+    lengthen the schedule.
     """
     return portfolio(problem, limit_s, finished)
 
 
 def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
-    """Run `best` with any cost: for example the simulated run, with contention on links."""
+    """Run `best` with any cost function, for example a simulated run with contention on links."""
     end = time.monotonic() + limit_s
     bound = problem.bound_seconds
     quick = [s.decide(problem, 0.0) for s in QUICK]
@@ -68,13 +69,13 @@ def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
 
 
 CHANGES = 20_000
-"""Largest number of changes: a limit that does not depend on the machine's speed."""
+"""Largest number of changes, a limit that does not depend on the speed of the machine."""
 
 
 def _descent(
     p: Problem, placement: Placement, seconds: float, end: float, bound: float, measure: Measure
 ) -> Placement:
-    """Improve a placement by random changes that do not increase its cost, from a fixed seed."""
+    """Improve a placement by random changes (from a fixed seed) that do not increase its cost."""
     number = {d.name: i for i, d in enumerate(p.platform.devices)}
     device = [number[s.device] for s in placement.slots]
     rank = [float(-s.start) for s in placement.slots]

@@ -1,8 +1,8 @@
 """Verification of a schedule, independent of the scheduler.
 
-The inputs are tasks, platform and times. Each task must run once, for its duration, on a device
-with its operators. Each operand must be in the device's memory when its reader starts. No device or
-link may exceed its concurrency, and no memory its capacity.
+Each task must run once, for its duration, on a device that supports its operators. Each operand
+must be in the memory of the device when its reader starts. No device or link may exceed its
+concurrency, and no memory its capacity.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Fault:
 
 
 SAME = 1e-9
-"""Relative tolerance of times: a fraction of the makespan or, if less, of the total work. A
-schedule with a falsely late end thus gets no more tolerance."""
+"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the total work. A
+schedule with a wrongly late end thus gains no tolerance."""
 
 
 def check_schedule(
     graph: TaskGraph, platform: Platform, schedule: Schedule, *, contention: bool = True
 ) -> list[Fault]:
-    """Return all faults of a schedule; an empty list for a feasible schedule.
+    """Return all faults of a schedule; the list is empty for a feasible schedule.
 
-    `contention`: a link carries at most as many concurrent transfers as it has channels.
+    With `contention` a link carries at most as many concurrent transfers as it has channels.
     """
     found = list(_named(graph, platform, schedule))
     if found:
@@ -90,7 +90,7 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """By datum and memory, the earliest arrival by a transfer whose source has the datum."""
+        """For each datum and memory: the earliest arrival by transfers whose source has it."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +114,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Update the earliest arrival by a transfer; return whether it is earlier now."""
+        """Update the earliest arrival for a transfer; return whether it became earlier."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -162,7 +162,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time at which a datum is available in a memory (to a device), or infinity."""
+        """Return the time from which a datum is available in a memory (to a device)."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -183,13 +183,13 @@ class _Checker:
             for r in t.reads:
                 there = self._there(r, self._memory(s), s.device)
                 if not s.start >= there - self.slack:
-                    yield Fault(t.name, f"starts at {s.start} s, {r} arrives at {there} s")
+                    yield Fault(t.name, f"starts at {s.start} s, but {r} arrives at {there} s")
 
     def _transfers(self) -> Iterator[Fault]:
         for m in self.schedule.moves:
             there = self._there(m.datum, m.source)
             if not m.start >= there - self.slack:
-                words = f"leaves {m.source} at {m.start} s, it arrives there at {there} s"
+                words = f"leaves {m.source} at {m.start} s, but arrives there at {there} s"
                 yield Fault(m.datum, words)
 
     def _results(self) -> Iterator[Fault]:
@@ -198,13 +198,13 @@ class _Checker:
                 yield Fault(d.name, f"never returns to {self.platform.home}")
 
     def _claims(self) -> Iterator[Fault]:
-        """Check the lower bound that the schedule claims."""
+        """Yield a fault if the schedule ends before its claimed lower bound."""
         last, bound = self.schedule.makespan_seconds, self.schedule.bound_seconds
         if not 0.0 <= bound <= last + self.slack:
             yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Check memory capacities by a sweep over the lifetimes of values in each memory."""
+        """Yield faults of memory capacities, by a sweep over the lifetimes of values."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
@@ -216,13 +216,15 @@ class _Checker:
                 peak = max(peak, held)
             room = math.inf if memory.nbytes is None else memory.nbytes
             if peak > room:
-                yield Fault(memory.name, f"holds {peak} bytes, its capacity is {room}")
+                yield Fault(memory.name, f"holds {peak} bytes, but its capacity is {room}")
             said = self.schedule.peak_bytes.get(memory.name)
             if said is not None and not peak <= said <= room:
-                yield Fault(memory.name, f"holds {peak} bytes at its peak, {said} are claimed")
+                yield Fault(
+                    memory.name, f"holds {peak} bytes at its peak, but the schedule claims {said}"
+                )
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        """Yield the interval in which a datum occupies a memory, unless it only passes through."""
+        """Yield the interval in which a datum occupies a memory; none if it only passes through."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]
@@ -239,12 +241,12 @@ class _Checker:
             starts = [made.start]
             ends.append(made.end)
         elif made is None and (origin == memory or keeps):
-            # The datum is there from the start; later transfers do not matter.
+            # The memory contains the datum from the start; later transfers have no effect.
             starts = [0.0]
             if keeps and ends:
                 ends.append(self.schedule.makespan_seconds)
         else:
-            # Of several arrivals before the first reader, all but the last passed through.
+            # Among several arrivals before the first reader, only the last occupies the memory.
             first = min((s.start for s in here), default=math.inf)
             moves = [m for m in self.moves[datum] if m.to == memory]
             starts = sorted(m.start for m in moves if m.end <= first + self.slack)[-1:]

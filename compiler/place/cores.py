@@ -1,4 +1,4 @@
-"""Platforms of equal cores: the machine of a program, with one memory or with caches."""
+"""Platforms of equal cores, which model this machine with one memory or with caches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compiler.place.platform import Device, Link, Memory, Platform
 
 
 def cores(n: int, speed: Roofline, handover_seconds: float = 0.0) -> Platform:
-    """Build a platform of `n` equal cores; results become visible after `handover_seconds`."""
+    """Build a platform of `n` equal cores; other cores see a result after `handover_seconds`."""
     return Platform(
         f"host-{n}",
         "The cores of this machine, with the measured or estimated speeds of one core.",
@@ -18,16 +18,16 @@ def cores(n: int, speed: Roofline, handover_seconds: float = 0.0) -> Platform:
 
 
 def cores_with_caches(n: int, handover_seconds: float, bytes_per_second: float) -> Platform:
-    """Build a platform of equal cores with own caches, for tasks of known times.
+    """Build a platform of equal cores with private caches, for tasks with known times.
 
-    Another core's result arrives `handover_seconds` late, plus its bytes over `bytes_per_second`:
-    the extra time of reading from another core's cache.
+    A result of another core is delayed by `handover_seconds` plus its bytes divided by
+    `bytes_per_second`: the additional time to read from another core's cache.
     """
     names = [f"core{i}" for i in range(n)]
     joins = tuple(f"{name}.cache" for name in names)
     return Platform(
         f"caches-{n}",
-        "The cores of this machine, each with its own cache.",
+        "The cores of this machine, each with a private cache.",
         joins[0],
         tuple(Memory(cache) for cache in joins),
         tuple(Device(*pair, Roofline()) for pair in zip(names, joins, strict=True)),

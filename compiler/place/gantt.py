@@ -1,4 +1,4 @@
-"""A schedule as a Gantt chart: a row per device and link, the critical path highlighted."""
+"""Gantt charts of schedules: one row per device and link, with a highlighted critical path."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ LONGEST_NAME = 15
 """Longest row name, in letters."""
 
 LETTER = 7.0
-"""Width of a letter in pixels: only bars that are wide enough show their names."""
+"""Width of a letter in pixels, by which only wide bars show their names."""
 
 
 def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
     """Draw the schedule as an SVG that is readable on light and dark pages.
 
-    The critical path is highlighted, with a key below; each bar has a title with its times.
+    Colours highlight the critical path, and a legend explains them. Each bar has a title with its
+    times.
     """
     rows = _rows(platform, schedule)
     whole = schedule.makespan_seconds or 1.0
@@ -49,7 +50,7 @@ def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
 
 
 def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activity]]]:
-    """Return activities by row name: all devices, then links with transfers; channels separate."""
+    """Return the activities of each row: all devices, then each channel of links with transfers."""
     rows: list[tuple[str, list[Activity]]] = [
         (d.name, [s for s in schedule.slots if s.device == d.name]) for d in platform.devices
     ]
@@ -89,7 +90,7 @@ def _step(whole: float) -> float:
 
 
 def _key(schedule: Schedule, y: float) -> Iterator[str]:
-    """Yield the key of the colours, and the total time."""
+    """Yield the legend of the colours, and the total time."""
     x = LEFT
     for colour, words in ((TASK, "task"), (MOVE, "transfer"), (CRITICAL, "critical path")):
         yield f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}" fill-opacity="0.6"/>'
@@ -144,7 +145,7 @@ def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns
 
 
 def _cells(activities: Sequence[Activity], whole: float, columns: int, critical: set[int]) -> str:
-    """Return a character for each time interval, by its longest activity."""
+    """Return a character for each time interval, which represents its longest activity."""
     cells = [{"=": 0.0, "#": 0.0} for _ in range(columns)]
     for x in activities:
         start, end = x.start / whole * columns, x.end / whole * columns

@@ -1,4 +1,4 @@
-"""List schedulers by rank: HEFT, and CPOP from the same paper."""
+"""Rank-based list schedulers: HEFT, and CPOP from the same paper."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ tasks fork {
 def heft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish, tasks with the longest remaining path first (HEFT).
 
-    A task's rank is its longest path to the end, with times averaged over all devices. In the order
-    of ranks, tasks go to the device where they end first, including gaps between other tasks. Then
-    the schedule is repeated a few times with ranks from the chosen devices; the shortest is
-    returned, so it is never longer than the first.
+    The rank of a task is its longest path to the end, with times averaged over all devices. In the
+    order of decreasing rank, each task is placed on the device where it ends first, possibly in a
+    gap between other tasks. Then scheduling is repeated several times with ranks from the chosen
+    devices. The result is the shortest schedule, which is never longer than the first.
     """
 
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
 
 
 Choice = Callable[[Timeline, int], int]
-"""Function that returns the device for the next task."""
+"""A function that returns the device for the next task."""
 
 
 def ends_first(line: Timeline, t: int) -> int:
@@ -55,7 +55,7 @@ def ends_first(line: Timeline, t: int) -> int:
 
 
 def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_first) -> Timeline:
-    """Place tasks in the order of their ranks, each on its chosen device."""
+    """Place tasks in the order of decreasing rank, each on the device that `choose` returns."""
     line = Timeline(problem)
     for t in ranked(problem, ranks):
         line.put(t, choose(line, t))
@@ -63,15 +63,15 @@ def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_firs
 
 
 ROUNDS = 4
-"""Number of schedules after the first; later ones are hardly ever shorter."""
+"""Number of schedules after the first; later schedules are rarely shorter."""
 
 
 Again = Callable[[Timeline, Sequence[float]], Timeline]
-"""Function that makes a schedule from the previous one and the ranks on its devices."""
+"""A function that computes a schedule from the previous schedule and the ranks on its devices."""
 
 
 def repeated(first: Timeline, again: Again) -> Placement:
-    """Return the shortest of a schedule and its successors, each made from the previous."""
+    """Return the shortest of a schedule and its successors, each computed from the previous one."""
     line = shortest = first
     for _ in range(ROUNDS):
         before = line
@@ -84,7 +84,7 @@ def repeated(first: Timeline, again: Again) -> Placement:
 
 
 def ranks_of(line: Timeline) -> list[float]:
-    """Return each task's longest path to the end, with times on the devices of a schedule."""
+    """Return the longest path from each task to the end, with times on the chosen devices."""
     p, device = line.problem, line.device
     ranks = [0.0] * p.n
     for t in reversed(range(p.n)):
@@ -94,7 +94,7 @@ def ranks_of(line: Timeline) -> list[float]:
 
 
 def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
-    """Return tasks by descending rank in topological order (zero times make ranks equal)."""
+    """Return tasks by descending rank; ties, which zero times cause, in topological order."""
     waits = [len(edges) for edges in problem.before]
     queue = [(-ranks[t], t) for t in range(problem.n) if not waits[t]]
     heapq.heapify(queue)
@@ -122,8 +122,9 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
 def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
-    All tasks on the longest path of the graph go to the device with the least total time for them.
-    The others go to the device where they end first, in the order of the longest path through each.
+    All tasks on the longest path of the graph are placed on the device with the least total time
+    for them. Other tasks are placed on the device where they end first, in the order of the longest
+    path through each.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]
@@ -138,7 +139,7 @@ def cpop(problem: Problem, limit_s: float) -> Placement:
 
 
 def _path(p: Problem, through: Sequence[float]) -> list[int]:
-    """Return the longest path: from task to task by the largest sum of both ranks."""
+    """Return the longest path, which follows the tasks with the largest sum of both ranks."""
     following = [t for t in range(p.n) if not p.before[t]]
     path: list[int] = []
     while following:

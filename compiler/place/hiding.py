@@ -1,4 +1,4 @@
-"""Overlap of transfers with computation in a schedule, and the memory it takes."""
+"""Latency hiding: the overlap of transfers with computation, and the memory that it requires."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WAYS: Mapping[int | None, str] = {
 class Hidden:
     """A run of the same tasks, devices and orders with another prefetch distance.
 
-    `ahead` is the prefetch distance in tasks (None for unlimited); `makespan_seconds` is None if a
-    memory is too small; `peak_bytes` has the peak of each memory, including transfers in flight.
+    `ahead` is the prefetch distance in tasks (None for unlimited). `makespan_seconds` is None if a
+    memory is too small. `peak_bytes` has the peak of each memory, including transfers in flight.
     """
 
     words: str
@@ -38,7 +38,7 @@ class Hidden:
 def hiding(
     graph: TaskGraph, platform: Platform, made: Schedule, *, contention: bool = True
 ) -> tuple[Hidden, ...]:
-    """Run a schedule with each prefetch distance, on demand first."""
+    """Simulate a schedule with each prefetch distance, starting with transfers on demand."""
     problem = Problem(graph, platform)
     return tuple(_run(problem, made, Conduct(ahead, contention)) for ahead in WAYS)
 

@@ -1,4 +1,4 @@
-"""Least total work: a partition of tasks among devices by minimum cuts."""
+"""Partition of tasks among devices by minimum cuts, for the least total work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000_000
-"""Resolution of cuts, which count in integers: the total of all tasks at their slowest."""
+"""Integer capacity of the total of all tasks on their slowest devices: the resolution of cuts."""
 
 
 @scheduler(
@@ -26,10 +26,10 @@ TICKS = 1_000_000_000
 def min_cut(problem: Problem, limit_s: float) -> Placement:
     """The least total time of tasks and transfers, by a minimum cut.
 
-    Two devices are the two sides of a cut. Its capacity is the time of the tasks on their sides
-    plus the time of the transfers across, each value once. Further devices are added by
-    alpha-expansion. Parallelism is ignored, so two equal cores are as good as one: the method is
-    for devices that differ. Each device runs its tasks in HEFT's order.
+    Two devices are the two sides of a cut. The capacity of the cut is the time of the tasks on
+    their sides plus the time of transfers across, each value once. Alpha-expansion adds further
+    devices. The method ignores parallelism, so two equal cores are no better than one: it is for
+    devices that differ. Each device runs its tasks in the order of HEFT.
     """
     device = partition(problem)
     order = ranked(problem, problem.upward_ranks)

@@ -1,4 +1,4 @@
-"""The tasks of an optimised graph: one for each node or fused group."""
+"""Tasks of an optimised graph: one task for each node or fused group."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compiler.place.tasks import Datum, Task, TaskGraph
 def tasks_of(graph: Graph) -> TaskGraph:
     """Return the tasks of a graph in its order, with the costs that its operators declare.
 
-    Views are not tasks: their readers read the underlying value. Constants with a single reader
-    task are one datum, as packed weights are one block. Open sizes count as 0 bytes.
+    Views are not tasks: their readers read the underlying value. All constants that only one task
+    reads are one datum, like packed weights. Open sizes count as 0 bytes.
     """
     source = view_sources(graph)
     users: dict[str, int] = {}
@@ -56,7 +56,7 @@ def tasks_of(graph: Graph) -> TaskGraph:
 
 
 def view_sources(graph: Graph) -> dict[str, str]:
-    """Return, by view, the underlying value through views of views."""
+    """Map each view to its underlying value, through views of views."""
     found: dict[str, str] = {}
     for node in graph.nodes:
         operator = OPERATORS.get(node.op)
@@ -75,7 +75,7 @@ def _reads(node: Node, source: dict[str, str]) -> Iterable[str]:
 
 
 def operators_of(node: Node) -> tuple[str, ...]:
-    """Return the operators a device needs for a node: those inside a fused group, each once."""
+    """Return the operators that a device needs for a node or for the nodes of a fused group."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     return tuple(dict.fromkeys(n.op for n in inner))
 

@@ -1,4 +1,4 @@
-"""The shortest schedule of small graphs, by constraint programming, with its optimality gap."""
+"""The shortest schedule of small graphs by constraint programming, with its optimality gap."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000
-"""Resolution of times, which are integers here: the length of the best list schedule. Times are
-rounded down, so the bound holds for the original problem."""
+"""Number of integer ticks in the length of the best list schedule: the resolution of times. Times
+are rounded down, so the bound is valid for the original problem."""
 
 MOST_TASKS = 400
-"""Largest number of tasks: larger models take too long to build."""
+"""Largest number of tasks, since building larger models takes too long."""
 
 
 @scheduler(
@@ -34,11 +34,11 @@ MOST_TASKS = 400
     """,
 )
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
-    """The shortest schedule, or the best one found in time with a lower bound.
+    """The shortest schedule, or the best found within the time limit with a lower bound.
 
-    Each task has one optional interval for each able device, exactly one of them chosen. Intervals
-    of a device do not overlap, and a reader starts after its operands arrive. For some dozens of
-    tasks the optimum is found in seconds.
+    Each task has an optional interval for each device that can run it, of which exactly one is
+    chosen. Intervals of a device do not overlap, and a reader starts after its operands arrive. For
+    some dozens of tasks the solver finds the optimum in seconds.
     """
     if problem.n > MOST_TASKS:
         raise CompileError(
@@ -55,7 +55,7 @@ def cp_sat(problem: Problem, limit_s: float) -> Placement:
 
 
 def finished(problem: Problem, placement: Placement) -> float:
-    """Return the time when all results of a placement are home, by its own times."""
+    """Return the time when all results are in the home memory, by the times of the placement."""
     number = {d.name: i for i, d in enumerate(problem.platform.devices)}
     pairs = enumerate(placement.slots)
     return max((s.end + problem.tail[t][number[s.device]] for t, s in pairs), default=0.0)
@@ -94,7 +94,7 @@ class _Model:
         self.model.minimize(self.last)
 
     def _ticks(self, seconds: float) -> int:
-        # One tick more than the horizon means never, for any time beyond it.
+        # A time beyond the horizon becomes the horizon plus one tick, which means never.
         return math.floor(min(seconds / self.tick, TICKS + 1))
 
     def _tasks(self) -> None:
@@ -112,7 +112,7 @@ class _Model:
         for intervals in on:
             model.add_no_overlap(intervals)
         model.add(self.last >= self._ticks(p.bound_seconds))
-        for d in p.devices:  # a device's work fits in the makespan
+        for d in p.devices:  # The work of each device fits in the makespan.
             load = [self._ticks(p.seconds[t][d]) * at[d] for t, at in enumerate(self.at) if d in at]
             model.add(sum(load) <= self.last)
 

@@ -1,4 +1,4 @@
-"""Placement of tasks on a platform: a scheduler decides, a simulation runs the decision."""
+"""Placement of tasks on a platform: a scheduler's decision, and its simulation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compiler.place.tasks import TaskGraph
 SCHEDULERS: Mapping[str, Scheduler] = {
     s.name: s for s in (iterated, heft, lookahead, peft, cpop, *READY, min_cut, cp_sat, best)
 }
-"""All schedulers by name, the default first."""
+"""All schedulers by name; the first is the default."""
 
 
 def place(
@@ -37,9 +37,10 @@ def place(
 ) -> Schedule:
     """Assign tasks to devices, and simulate the run.
 
-    If a memory is too small for the decision, operands are prefetched later; if that does not help,
-    the blocked task moves to another device, and `notes` say so. `time_limit_s` bounds the first
-    decision of a scheduler that searches; all further ones together take at most as long.
+    If a memory is too small for the decision, operands are prefetched later. If that does not
+    suffice, the blocked task moves to another device, and `notes` says so. `time_limit_s` bounds
+    the first decision of a scheduler that searches; all further decisions together take at most as
+    long.
     Units: seconds. Errors: E-OPTION-VALUE for an unknown scheduler, or a refusal of a scheduler.
     """
     if scheduler not in SCHEDULERS:
@@ -53,15 +54,15 @@ def place(
     left_s = time_limit_s
     while True:
         placement = _decided(problem, scheduler, conduct, left_s)
-        if problem is given:  # bounds of restricted problems do not hold in general
+        if problem is given:  # Bounds of restricted problems do not hold in general.
             bound = max(bound, placement.bound_seconds)
         try:
             made = within_room(problem, placement, conduct)
         except Stuck as e:
-            left_s /= 2  # all tries together take at most twice the limit
+            left_s /= 2  # All attempts together take at most twice the limit.
             order = placement.orders[e.device]
             at = order.index(e.task)
-            # Double the number of moved tasks, so many blocked tasks do not need as many tries.
+            # Doubling the number of moved tasks limits the number of attempts.
             away = order[at : at + 2 ** (len(notes) // 2)]
             problem = replace(problem, refused=problem.refused | {(t, e.device) for t in away})
             notes.append(f"{', '.join(away)} not on {e.device}: its memory is full")
@@ -90,7 +91,7 @@ LESS_AHEAD = (8, 3, 1)
 
 
 def within_room(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
-    """Run with operands prefetched as requested, or as early as memory permits."""
+    """Simulate with the requested prefetch distance, or else the largest that memory permits."""
     asked = conduct.ahead
     on_demand = simulate(problem, placement, replace(conduct, ahead=0))
     for ahead in (asked, *(a for a in LESS_AHEAD if asked is None or a < asked)):

@@ -33,8 +33,8 @@ class Slot:
 class Placement:
     """A slot for each task, in the order of the tasks.
 
-    `bound_seconds` is a lower bound of all schedules that the scheduler proved; 0 for none.
-    Equality of placements ignores the bound and the notes.
+    `bound_seconds` is a lower bound of all schedules that the scheduler proved, or 0. Equality of
+    placements ignores the bound and the notes.
     """
 
     slots: tuple[Slot, ...]
@@ -52,7 +52,7 @@ class Placement:
 
     @property
     def end_seconds(self) -> float:
-        """Return the end of the last task, by the scheduler's own times."""
+        """Return the end of the last task, by the times of the scheduler."""
         return max((s.end for s in self.slots), default=0.0)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
 
 
 def _slot(device: str, match: re.Match[str]) -> Slot | None:
-    """Parse one task of a line; None for an unreadable name or time."""
+    """Parse one task of a line; return None for an unreadable name or time."""
     try:
         start, end = float(match[2]), float(match[3])
         return Slot(_plain(match[1]), _plain(device), start, end) if end < math.inf else None

@@ -1,6 +1,7 @@
-"""The platform of a placement: devices, the memories they compute in, and links between.
+"""Platforms of placements: devices, their memories, and links between memories.
 
-A `Platform` is data: `platform_text.py` reads and prints it, `platforms/` has built-in ones.
+A `Platform` is data: `platform_text.py` reads and prints it, and `platforms/` contains built-in
+platforms.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from compiler.passes.engine.cost import Roofline
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory. `nbytes` is its capacity; None for unlimited.
+    """A memory; `nbytes` is its capacity, None for unlimited.
 
-    `keeps_weights` means that constants stay there between runs; otherwise each run brings them
-    from the home memory. `handover_seconds` is the delay until another device of the same memory
-    sees a value.
+    With `keeps_weights` constants stay in the memory between runs; otherwise each run transfers
+    them from the home memory. `handover_seconds` is the delay until another device of the same
+    memory sees a value.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Memory:
 class Device:
     """A device that runs one task at a time, with the speed of its roofline.
 
-    `operators` are the supported operators; None for all.
+    `operators` lists the supported operators; None means all.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Device:
     operators: frozenset[str] | None = None
 
     def seconds(self, cost: Cost) -> float:
-        """Return the time of one kernel."""
+        """Return the time of one kernel in seconds."""
         return self.speed.seconds(cost)
 
     def has(self, operators: Collection[str]) -> bool:
@@ -53,7 +54,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that carries values between its memories, at most `channels` at a time.
+    """A link that transfers values between its memories, at most `channels` concurrently.
 
     Units: latency in seconds until the first byte, and bytes per second of each channel.
     """
@@ -65,13 +66,13 @@ class Link:
     channels: int = 1
 
     def seconds(self, nbytes: float) -> float:
-        """Return the time of a transfer once it has a channel."""
+        """Return the time of a transfer in seconds, excluding the wait for a channel."""
         return self.latency_seconds + nbytes / self.bytes_per_second
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A step of a route: over a link from one memory to the next."""
+    """A step of a route: a link, and the memory to which it leads."""
 
     link: Link
     source: str
@@ -79,12 +80,12 @@ class Hop:
 
 
 ROUTED_BYTES = 1 << 20
-"""Size in bytes of the transfer that routes are optimised for."""
+"""Size in bytes of the transfers for which routes are optimised."""
 
 
 @dataclass(frozen=True)
 class Platform:
-    """Devices, memories and links. `home` is the memory of inputs and constants, and finally of
+    """Devices, memories and links. The `home` memory contains inputs and constants, and finally the
     results."""
 
     name: str
@@ -114,7 +115,7 @@ class Platform:
     def _routes_from(self, source: str) -> Iterator[tuple[str, tuple[Hop, ...]]]:
         """Yield Dijkstra's shortest paths."""
         found: set[str] = set()
-        # A route's number breaks ties: links have no order of their own.
+        # The number of a route breaks ties, since links cannot be compared.
         pending: list[tuple[float, int, int, str, tuple[Hop, ...]]] = [(0.0, 0, 0, source, ())]
         n_ways = 0
         while pending:
@@ -132,7 +133,7 @@ class Platform:
                         heapq.heappush(pending, (longer, len(way), n_ways, to, way))
 
     def seconds_between(self, nbytes: float, source: str, to: str) -> float:
-        """Return the time of a transfer between two memories over idle links."""
+        """Return the time in seconds of a transfer between two memories over idle links."""
         route = self.routes.get((source, to))
         return math.inf if route is None else sum((h.link.seconds(nbytes) for h in route), 0.0)
 

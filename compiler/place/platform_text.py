@@ -1,4 +1,4 @@
-"""Platforms as TOML: the built-in files, the user's files, and the printed form.
+"""Platforms as TOML: built-in files, files of users, and the printed form.
 
 name = "accelerator"
 words = "..."
@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "platforms"
 MOST_CHARACTERS = 1_000_000
 MOST_DEVICES = 64
 LEAST, MOST = 1e-15, 1e30
-"""Bounds of speeds and times, so that sums and ratios stay finite."""
+"""Bounds of speeds and times, which keep sums and ratios finite."""
 
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
@@ -62,7 +62,7 @@ def load_platform(name: str | Path) -> Platform:
 def parse_platform(text: str, source: str = "") -> Platform:
     """Parse the text of a platform, and check its consistency.
 
-    Errors: E-PLATFORM-TEXT for text that is not TOML, incomplete or contradictory.
+    Errors: E-PLATFORM-TEXT if the text is not TOML, incomplete or contradictory.
     """
     where = Where(source)
     if len(text) > MOST_CHARACTERS:
@@ -70,7 +70,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
         raise CompileError("E-PLATFORM-TEXT", words, where=where)
     try:
         table = _Table(tomllib.loads(text), "the platform", where)
-    except (ValueError, RecursionError) as e:  # ValueError: includes a number with too many digits
+    except (ValueError, RecursionError) as e:  # ValueError includes numbers with too many digits.
         raise CompileError(
             "E-PLATFORM-TEXT", f"the text is not TOML: {e}", where=_where(str(e), source)
         ) from e
@@ -88,7 +88,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
 
 
 def _where(message: str, source: str) -> Where:
-    """Return the place at the end of a TOML reader's message."""
+    """Return the position that the message of the TOML parser states at its end."""
     at = _LINE.search(message)
     return Where(source, int(at[1]), int(at[2])) if at else Where(source)
 
@@ -134,25 +134,25 @@ def _check(p: Platform, where: Where) -> None:
 
     need(1 <= len(p.devices) <= MOST_DEVICES,
          f"expected 1 to {MOST_DEVICES} devices, got {len(p.devices)}",
-         "list each one as a [[device]]")  # fmt: skip
+         "list each device as a [[device]]")  # fmt: skip
     for kind, named in (("memory", p.memories), ("device", p.devices), ("link", p.links)):
         names = [x.name for x in named]
         twice = sorted({n for n in names if names.count(n) > 1})
-        need(not twice, f"{kind} {', '.join(twice)} is listed twice", "give each its own name")
+        need(not twice, f"{kind} {', '.join(twice)} is listed twice", "give each a distinct name")
     memories = p.memory_of
     need(p.home in memories, f"the home {p.home!r} is not a memory", "list it as a [[memory]]")
     for d in p.devices:
         need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is not a memory",
              "list it as a [[memory]]")  # fmt: skip
     for link in p.links:
-        need(len(set(link.joins)) >= 2, f"link {link.name} must join two memories or more",
-             "name different ones, as in joins = [\"ram\", \"vram\"]")  # fmt: skip
+        need(len(set(link.joins)) >= 2, f"link {link.name} must join at least two memories",
+             "list distinct memories, as in joins = [\"ram\", \"vram\"]")  # fmt: skip
         unknown = [m for m in link.joins if m not in memories]
         need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is not a memory",
              "list it as a [[memory]]")  # fmt: skip
     for d in p.devices:
         ways = ((p.home, d.memory), (d.memory, p.home))
-        need(all(w in p.routes for w in ways), f"no links lead from {p.home} to {d.name}",
+        need(all(w in p.routes for w in ways), f"no links connect {p.home} with {d.name}",
              "add a [[link]]")  # fmt: skip
     able = [d for d in p.devices if d.operators is None and memories[d.memory].nbytes is None]
     need(bool(able), "no device has all operators and unlimited memory",
@@ -161,7 +161,7 @@ def _check(p: Platform, where: Where) -> None:
 
 @dataclass(slots=True)
 class _Table:
-    """A table of TOML that reports missing keys; `finish` reports unknown ones."""
+    """A TOML table that reports missing keys; `finish` reports unknown keys."""
 
     data: dict[str, Any]
     what: str
@@ -170,19 +170,19 @@ class _Table:
     """The keys that were queried."""
 
     def text(self, key: str, default: str | None = None) -> str:
-        return self._take(key, default, "a text", lambda v: isinstance(v, str) and v.strip() == v)
+        return self._take(key, default, "a string", lambda v: isinstance(v, str) and v.strip() == v)
 
     def texts(self, key: str, default: Sequence[str] | None) -> Sequence[str] | None:
         def are(v: Any) -> bool:
             return isinstance(v, list) and all(isinstance(x, str) for x in v)
 
-        return self._take(key, default, "a list of texts", are, required=False)
+        return self._take(key, default, "a list of strings", are, required=False)
 
     def whole(self, key: str, default: int | None) -> int | None:
         def fits(v: Any) -> bool:
             return isinstance(v, int) and not isinstance(v, bool) and 0 < v < 1 << 62
 
-        return self._take(key, default, "a whole number above 0", fits, required=False)
+        return self._take(key, default, "a positive integer", fits, required=False)
 
     def flag(self, key: str, default: bool) -> bool:
         return self._take(key, default, "true or false", lambda v: isinstance(v, bool))
@@ -197,7 +197,7 @@ class _Table:
         self.known.append(key)
         found = self.data.pop(key, [])
         if not isinstance(found, list) or not all(isinstance(t, dict) for t in found):
-            self._fail(f"[[{key}]] must be tables", f"write [[{key}]] before each one")
+            self._fail(f"{key} must be an array of tables", f"write [[{key}]] before each table")
         return [_Table(dict(t), f"{key} {t.get('name', '')!r}", self.where) for t in found]
 
     def finish(self, made: Any = None) -> Any:
@@ -234,12 +234,12 @@ class _Table:
 def _shown(value: Any) -> str:
     try:
         return f"{value!r:.40}"
-    except ValueError:  # more digits than Python prints
+    except ValueError:  # The number has more digits than Python prints.
         return "a number with thousands of digits"
 
 
 def print_platform(p: Platform) -> str:
-    """Return the text of a platform, which parses to an equal one."""
+    """Return the text of a platform, which parses to an equal platform."""
     return "\n".join(_lines(p)) + "\n"
 
 
@@ -270,6 +270,7 @@ def _speeds(r: Roofline) -> dict[str, float]:
 def _pairs(row: Mapping[str, Any]) -> Iterator[str]:
     for key, value in row.items():
         if value is not None:
-            # JSON's strings, numbers, lists and booleans are valid TOML, except DEL.
+            # JSON strings, numbers, lists and booleans are valid TOML, except for the character
+            # DEL.
             text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
             yield f"{key} = {text}"

@@ -1,6 +1,6 @@
-"""Tasks on a platform as schedulers see them: times by device, and costs of transfers.
+"""Scheduling problems: tasks, devices, times by device, and costs of transfers.
 
-Links count as idle here, as in the literature's list schedulers; `simulate.py` models contention.
+Links count as idle, as for list schedulers in the literature; `simulate.py` models contention.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.place.tasks import Task, TaskGraph
 class Problem:
     """The tasks to place, and their possible devices. Units: seconds.
 
-    `refused` are pairs of a task and a device that must not be combined.
+    `refused` contains pairs of a task and a device that must not run it.
     """
 
     graph: TaskGraph
@@ -38,7 +38,7 @@ class Problem:
 
     @cached_property
     def seconds(self) -> tuple[tuple[float, ...], ...]:
-        """Return each task's time by device; infinite where it cannot run."""
+        """Return the time of each task by device; infinite if the device cannot run it."""
         return tuple(
             tuple(seconds_on(t, d) if self._fits(t, d) else math.inf for d in self.platform.devices)
             for t in self.graph.tasks
@@ -59,7 +59,7 @@ class Problem:
 
     @cached_property
     def before(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return each task's predecessors, with the bytes of the largest value from each."""
+        """Return the predecessors of each task, with the bytes of the largest value from each."""
         found: list[tuple[tuple[int, int], ...]] = []
         for t in self.graph.tasks:
             bytes_from: dict[int, int] = {}
@@ -72,7 +72,7 @@ class Problem:
 
     @cached_property
     def after(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return each task's successors, with the bytes as in `before`."""
+        """Return the successors of each task, with the bytes as in `before`."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]
         for v, edges in enumerate(self.before):
             for u, nbytes in edges:
@@ -81,7 +81,7 @@ class Problem:
 
     @cached_property
     def head(self) -> tuple[tuple[float, ...], ...]:
-        """Return, by task and device, the earliest arrival of operands from the home memory."""
+        """Return for each task and device the earliest arrival of operands from the home memory."""
         return tuple(
             tuple(self._head(t, d) for d in self.platform.devices) for t in self.graph.tasks
         )
@@ -98,7 +98,7 @@ class Problem:
 
     @cached_property
     def tail(self) -> tuple[tuple[float, ...], ...]:
-        """Return, by task and device, the time of bringing the results home."""
+        """Return for each task and device the time to transfer the results to the home memory."""
         home, between = self.platform.home, self.platform.seconds_between
         return tuple(
             tuple(
@@ -114,7 +114,7 @@ class Problem:
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return, for two devices, the latency of the first byte and the seconds per byte."""
+        """Return for each pair of devices the latency of the first byte and seconds per byte."""
         devices, routes = self.platform.devices, self.platform.routes
 
         def way(a: Device, b: Device) -> tuple[float, float]:
@@ -128,7 +128,7 @@ class Problem:
         return tuple(tuple(way(a, b) for b in devices) for a in devices)
 
     def delay(self, nbytes: float, source: int, to: int) -> float:
-        """Return the time of a transfer between two devices."""
+        """Return the time of a transfer between two devices in seconds."""
         latency, of_byte = self._ways[source][to]
         return latency + nbytes * of_byte
 
@@ -148,7 +148,7 @@ class Problem:
 
     @cached_property
     def upward_ranks(self) -> tuple[float, ...]:
-        """Return each task's longest path to the end, with mean times.
+        """Return the longest path from each task to the end, with mean times.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 8.
         """
@@ -161,7 +161,7 @@ class Problem:
 
     @cached_property
     def downward_ranks(self) -> tuple[float, ...]:
-        """Return each task's longest path from the beginning, excluding the task itself.
+        """Return the longest path from the start to each task, excluding the task itself.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 10.
         """
@@ -176,8 +176,8 @@ class Problem:
 
     @cached_property
     def bound_seconds(self) -> float:
-        """Return a lower bound of all schedules: the longest path with least times, or the total of
-        least times divided by the number of devices."""
+        """Return a lower bound of all schedules: the longest path with minimum times, or the sum of
+        minimum times divided by the number of devices."""
         least = [min(row) for row in self.seconds]
         ends = [0.0] * self.n
         for t in range(self.n):
@@ -196,6 +196,6 @@ def seconds_on(t: Task, d: Device) -> float:
 
 
 def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
-    """Return the time of all tasks on the fastest able device at home; None if there is none."""
+    """Return the time of all tasks on the fastest device at home that can run all, or None."""
     able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
     return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)

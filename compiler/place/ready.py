@@ -1,4 +1,4 @@
-"""Ready queues: an idle device takes the most urgent task from its queue."""
+"""Ready queues: an idle device starts the most urgent task of its queue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.place.scheduler import Scheduler, scheduler
 from compiler.place.timeline import Timeline
 
 Urgency = Callable[[Problem, int], float]
-"""Priority of a task; the largest goes first."""
+"""A function that returns the priority of a task; the largest priority is first."""
 
 
 def _critical(p: Problem, t: int) -> float:
@@ -19,7 +19,7 @@ def _critical(p: Problem, t: int) -> float:
 
 
 def _made_bytes(p: Problem, t: int) -> float:
-    """Return bytes freed minus bytes allocated: tasks that free memory go first."""
+    """Return the bytes that a task frees minus the bytes that it allocates."""
     g = p.graph
     task = g.tasks[t]
     freed = sum(g.datum[r].nbytes for r in task.reads if r in g.maker and len(g.readers[r]) == 1)
@@ -31,13 +31,13 @@ def _first(p: Problem, t: int) -> float:
 
 
 def run_queues(problem: Problem, urgency: Urgency) -> Placement:
-    """Simulate time: a ready task joins the queue where it would end first."""
+    """Simulate the queues: a ready task joins the queue where it would end first."""
     p = problem
     line = Timeline(p)
     waits = [len(edges) for edges in p.before]
     queues: list[list[tuple[float, int, int]]] = [[] for _ in p.devices]
     queued = [0.0] * len(p.devices)
-    """The queued work of each device, in seconds."""
+    """The work in the queue of each device, in seconds."""
     free = [0.0] * len(p.devices)
     events: list[tuple[float, int]] = [(0.0, -1)]
     came = 0
@@ -99,8 +99,8 @@ def _row(name: str, words: str, urgency: Urgency, placed: str) -> Scheduler:
 
 
 _WAYS = """
-Each device has a queue. A task with all operands joins the queue where it would end first, behind
-the work in that queue. An idle device takes the next task from its own queue."""
+Each device has a queue. A task whose operands are computed joins the queue where it would end
+first, after the work in that queue. An idle device starts the next task of its queue."""
 
 READY = (
     _row(

@@ -1,4 +1,4 @@
-"""The run of a placement: tasks on devices and transfers on links, with their times."""
+"""Schedules: the simulated times of tasks on devices and of transfers on links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A transfer of a datum over one link, in seconds; a route has one for each link."""
+    """A transfer of a datum over one link, with times in seconds; a route has one for each link."""
 
     datum: str
     link: str
@@ -33,9 +33,9 @@ class Move:
 class Schedule:
     """Each task and transfer with its times.
 
-    `peak_bytes` has the peak of each memory; `ahead` is the prefetch distance of operands in tasks
-    (None for unlimited); `bound_seconds` is a known lower bound of all schedules of the same tasks;
-    `held_bytes` has each memory's occupancy over time, as pairs of seconds and bytes.
+    `peak_bytes` has the peak of each memory. `ahead` is the prefetch distance of operands in tasks
+    (None for unlimited). `bound_seconds` is a known lower bound of all schedules of the same tasks.
+    `held_bytes` has the occupancy of each memory over time, as pairs of seconds and bytes.
     """
 
     platform: str
@@ -54,7 +54,7 @@ class Schedule:
 
     @property
     def gap(self) -> float:
-        """Return the relative distance from the lower bound; 0 for optimal."""
+        """Return the relative gap between makespan and lower bound; 0 for an optimal schedule."""
         bound = self.bound_seconds
         return max(self.makespan_seconds / bound - 1, 0.0) if bound else 0.0
 
@@ -104,7 +104,7 @@ class Schedule:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Schedule:
-        """Parse the result of `to_json`. Errors: E-TASKS-TEXT for anything else."""
+        """Parse the result of `to_json`. Errors: E-TASKS-TEXT for other data."""
         try:
             if data["version"] != VERSION:
                 raise ValueError(f"version {data['version']}")
@@ -130,7 +130,7 @@ A = TypeVar("A", Slot, Move)
 
 
 def _activity(kind: type[A], row: Mapping[str, Any]) -> A:
-    """Parse a slot or a move: times from `start` to `end`, all else names."""
+    """Parse a slot or a move; `start` and `end` are times, all other fields names."""
     times = ("start", "end")
     found: dict[str, Any] = {
         k: _seconds(row[k]) if k in times else _text(row[k]) for k in kind.__slots__
@@ -158,7 +158,7 @@ def _seconds(value: Any) -> float:
 
 
 def _task_of(graph: TaskGraph, datum: str) -> str:
-    """Return the task that makes a datum; for an input of the graph, its first reader."""
+    """Return the task that computes a datum; for an input of the graph, its first reader."""
     made = graph.maker.get(datum)
     at = graph.readers[datum][0] if made is None and graph.readers[datum] else made
     return "" if at is None else graph.tasks[at].name
@@ -167,14 +167,15 @@ def _task_of(graph: TaskGraph, datum: str) -> str:
 Activity = Slot | Move
 
 SAME = 1e-9
-"""Relative tolerance below which times are equal."""
+"""Relative difference below which times count as equal."""
 
 
 def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
-    """Return the critical path from first to last: shortening anything else gains nothing.
+    """Return the activities of the critical path: only shortening these shortens the run.
 
-    The path goes back from the last activity. An activity's predecessor is the last to end of the
-    previous one on its device or link, and the producers and transfers of its operands.
+    The path is traced back from the last activity. Candidates for the predecessor of an activity
+    are the previous activity on its device or link, and the producers and transfers of its
+    operands. The candidate that ends last is the predecessor.
     """
     if not schedule.slots:
         return []
@@ -193,8 +194,8 @@ def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
         seen.add(id(at))
         before = cause(at) if at.start > slack else None
         if before is not None and before.end < at.start - slack:
-            # A prefetch that began with the task before its reader waited for what that task waited
-            # for.
+            # A prefetch that began with the task before its reader has the predecessors of that
+            # task.
             beside = (x for x in related.to(at) if abs(x.start - at.start) <= slack and x is not at)
             together = next((x for x in beside if isinstance(x, Slot)), None)
             before = cause(together) if together is not None else before

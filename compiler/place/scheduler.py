@@ -1,4 +1,4 @@
-"""The declaration of schedulers: words, a source and an executed example."""
+"""Declarations of schedulers: description, source and an executed example."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 Decide = Callable[[Problem, float], Placement]
-"""Function from a problem and a time limit in seconds, which only searches use."""
+"""A function from a problem to a placement; only searches use its time limit in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scheduler:
-    """A scheduler: call `decide`. The example has tasks, a platform's name, and the resulting
-    placement.
+    """A scheduler; `decide` runs it. The example has tasks, the name of a platform, and the
+    resulting placement.
 
-    `is_quick` means that it takes little time for graphs of any size.
+    `is_quick` means that it is fast for graphs of any size.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Scheduler:
 
     @property
     def title(self) -> str:
-        """Return the first line of the words."""
+        """Return the first line of the description."""
         return self.words.split("\n", 1)[0]
 
     def example_parts(self) -> tuple[TaskGraph, Platform, Placement]:
@@ -50,7 +50,7 @@ class Scheduler:
 def scheduler(
     *, source: str, example: str, name: str = "", quick: bool = True
 ) -> Callable[[Decide], Scheduler]:
-    """Declare a function `(problem, limit_s) -> Placement` as the scheduler of its name.
+    """Declare a function `(problem, limit_s) -> Placement` as the scheduler named after it.
 
     `source` is the publication of the algorithm; `name` is for schedulers generated from a table.
     """

@@ -1,7 +1,7 @@
-"""Simulation of a placement: transfers take links, memories fill, and tasks wait.
+"""Simulation of a placement with contention for links and limited memories.
 
-An event-driven simulation. It keeps the placement's devices and orders only: each task starts when
-its device is free, its operands have arrived, and its results fit into memory.
+The event-driven simulation uses only the devices and orders of the placement, not its times. A task
+starts when its device is free, its operands have arrived, and its results fit into memory.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from compiler.place.uses import uses_of
 class Conduct:
     """The conditions of a run.
 
-    `ahead` is the prefetch distance of a device's operands in tasks: 0 on demand, when the device
-    is idle; 1 double-buffered, while the previous task runs; None as soon as the operands exist.
-    `contention` limits a link's concurrent transfers to its channels; otherwise they are unlimited.
+    `ahead` is the prefetch distance of operands in tasks. 0 transfers on demand, when the device is
+    idle. 1 is double buffering, while the previous task runs. None transfers operands as soon as
+    they exist. With `contention` a link has as many concurrent transfers as channels, without it
+    any number.
     """
 
     ahead: int | None = None
@@ -36,7 +37,7 @@ class Conduct:
 
 @dataclass(frozen=True, slots=True)
 class Stuck(Exception):
-    """A task for which its device's memory never has space in this order."""
+    """Raised if the memory of a device never has space for a task in the order of the placement."""
 
     task: str
     device: str
@@ -49,7 +50,7 @@ def simulate(problem: Problem, placement: Placement, conduct: Conduct | None = N
 
 @dataclass(slots=True)
 class _Transfer:
-    """A datum on its way to a memory, hop by hop; its first reader should start at `urgency`."""
+    """A transfer of a datum to a memory, hop by hop; its first reader should start at `urgency`."""
 
     datum: str
     to: str
@@ -57,7 +58,7 @@ class _Transfer:
     urgency: float
     done: int = 0
     has_room: bool = False
-    """Whether the destination has reserved memory for it."""
+    """Whether memory is reserved at the destination."""
 
 
 @dataclass(slots=True)
@@ -66,15 +67,15 @@ class _Device:
     memory: str
     order: tuple[int, ...]
     at: int = 0
-    """Number of its tasks that have started."""
+    """Number of tasks of the device that have started."""
     busy: bool = False
     looks_at: float = -1.0
-    """Time of the next check whether its next task can start."""
+    """Time of the next check whether the next task of the device can start."""
 
 
 @dataclass(slots=True)
 class _Store:
-    """A memory: its present or reserved data, and the remaining uses of each."""
+    """A memory: its data, present or reserved, and the remaining uses of each datum."""
 
     limit: float
     held: dict[str, int] = field(default_factory=dict)
@@ -121,7 +122,7 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """By datum and device (or memory, for all its devices), the time of its arrival."""
+        """For each datum and device (or memory, for all its devices): the time of arrival."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []
@@ -129,9 +130,9 @@ class _Run:
         self.n_events = 0
         self.now = 0.0
         self.waiting: dict[str, list[_Transfer]] = {x.name: [] for x in platform.links}
-        """By link, the waiting transfers in the order of their readers' planned starts."""
+        """For each link: the waiting transfers, by the planned starts of their readers."""
         self.unmade: dict[str, list[_Transfer]] = defaultdict(list)
-        """By datum, the transfers that wait for its production."""
+        """For each datum: the transfers that wait for its computation."""
         self._begin()
 
     # The initial state
@@ -188,7 +189,7 @@ class _Run:
             store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
-        """Return the blocked task: the first one in a limited memory."""
+        """Return the exception for the blocked task: the first whose memory is limited."""
         limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
         assert limited, "a task in an unlimited memory cannot be blocked"
         first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)
@@ -233,7 +234,7 @@ class _Run:
         self._at(end, lambda: self._end_task(device, t, scrap))
 
     def _seen(self, datum: str, device: _Device) -> float:
-        """Return the time from which a device can read a datum; infinite if unknown so far."""
+        """Return the time from which a device can read a datum; infinite if not yet known."""
         at = self.seen.get((datum, device.memory), math.inf)
         maker = self.made_by.get(datum)
         if maker is not None:
@@ -263,7 +264,8 @@ class _Run:
     def _start_transfers(self, link: str) -> None:
         """Start transfers on a link, the most urgent first.
 
-        A transfer without memory blocks later ones from taking it: the memory is for the first.
+        A transfer that waits for memory blocks less urgent transfers, which would otherwise use up
+        the memory.
         """
         full: set[str] = set()
         for transfer in list(self.waiting[link]):
@@ -278,7 +280,7 @@ class _Run:
             self._start_hop(transfer)
 
     def _has_room(self, transfer: _Transfer) -> bool:
-        """Reserve memory at the destination, if possible."""
+        """Reserve memory at the destination; return whether there was space."""
         store, nbytes = self.stores[transfer.to], self.graph.datum[transfer.datum].nbytes
         if not transfer.has_room and store.has_room(nbytes):
             store.hold(transfer.datum, nbytes)
@@ -294,7 +296,7 @@ class _Run:
         self._at(end, lambda: self._end_hop(transfer, hop))
 
     def _is_wanted(self, transfer: _Transfer) -> bool:
-        """Return whether a reader is near enough for prefetching its operands."""
+        """Return whether a reader of the datum is within the prefetch distance."""
         ahead = self.conduct.ahead
         readers = [
             t for t in self.graph.readers[transfer.datum] if self._memory_of(t) == transfer.to

@@ -1,4 +1,4 @@
-"""Tasks and the data between them: a scheduler's view of a graph."""
+"""Task graphs: tasks and the data between them, the input of schedulers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NO_COST = Cost()
 class Datum:
     """A value: its bytes and its role.
 
-    A datum that no task makes is in the home memory at the start. A weight is a constant. A result
-    must be in the home memory at the end.
+    A datum that no task computes is initially in the home memory. A weight is a constant. A result
+    must finally be in the home memory.
     """
 
     name: str
@@ -30,8 +30,8 @@ class Datum:
 class Task:
     """One kernel on one device.
 
-    `reads` and `makes` are names of data. `seconds` has measured or otherwise known times by
-    device; for other devices, the roofline determines the time from `cost`.
+    `reads` and `makes` are the names of operands and results. `seconds` has measured or otherwise
+    known times by device. For other devices the roofline model gives the time from `cost`.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Task:
 class TaskGraph:
     """Tasks in a topological order, and their data.
 
-    Data are in the order of the tasks that make them; inputs come anywhere before their first
+    Data are in the order of the tasks that compute them; an input is anywhere before its first
     reader.
     """
 
@@ -62,7 +62,7 @@ class TaskGraph:
 
     @cached_property
     def maker(self) -> Mapping[str, int]:
-        """Return the position of the task that makes each datum; inputs have none."""
+        """Return the position of the task that computes each datum; inputs have no position."""
         return {m: i for i, t in enumerate(self.tasks) for m in t.makes}
 
     @cached_property
@@ -75,7 +75,7 @@ class TaskGraph:
         return {name: tuple(at) for name, at in found.items()}
 
     def with_seconds(self, device: str, seconds: Sequence[float | None]) -> TaskGraph:
-        """Set the tasks' times on a device, in their order; None uses the roofline."""
+        """Set the times of the tasks on a device, in order; None selects the roofline model."""
         pairs = zip(self.tasks, seconds, strict=True)
         tasks = tuple(
             t if s is None else replace(t, seconds={**t.seconds, device: s}) for t, s in pairs

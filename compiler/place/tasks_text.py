@@ -1,4 +1,4 @@
-"""The text form of tasks: printed text parses to equal tasks, and diffs are small.
+"""The text form of task graphs: printed text parses to an equal task graph.
 
     tasks fork {
       given x: 4096 bytes
@@ -8,7 +8,7 @@
       return y
     }
 
-One task per line: its results, its name, its operands, then the known facts.
+Each line has one task: its results, its name, its operands, then the known facts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _lines(g: TaskGraph) -> Iterator[str]:
     waiting = list(g.data[::-1])
 
     def given(until: int) -> Iterator[str]:
-        """Yield the inputs before the first datum that a task makes, in the order of the data."""
+        """Yield the lines of inputs that precede the data of task number `until`."""
         while waiting and g.maker.get(waiting[-1].name, -1) < until:
             d = waiting.pop()
             if d.name not in g.maker:
@@ -82,7 +82,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
 def parse_tasks(text: str, source: str = "") -> TaskGraph:
-    """Parse the text of tasks. Errors: E-TASKS-TEXT with the line."""
+    """Parse the text of a task graph. Errors: E-TASKS-TEXT with the line."""
     return _Reader(text, source).tasks()
 
 

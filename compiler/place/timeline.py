@@ -1,4 +1,4 @@
-"""The slots of devices in a growing schedule: possible and actual times of tasks."""
+"""Partial schedules of list schedulers: possible and actual times of tasks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Timeline:
         self.start = [0.0] * problem.n
         self.end = [0.0] * problem.n
         self.busy: list[list[tuple[float, float]]] = [[] for _ in problem.devices]
-        """By device, its busy intervals in order."""
+        """For each device: its busy intervals in order."""
 
     def ready(self, t: int, d: int) -> float:
-        """Return the time when all operands of a task can be at a device."""
+        """Return the earliest time at which all operands of a task can be at a device."""
         p = self.problem
         arrivals = [self.end[u] + p.delay(b, self.device[u], d) for u, b in p.before[t]]
         return max([p.head[t][d], *arrivals])
 
     def earliest(self, t: int, d: int) -> float:
-        """Return a task's earliest start on a device, including gaps; infinite for never."""
+        """Return the earliest start of a task on a device, including gaps; infinite for never."""
         seconds = self.problem.seconds[t][d]
         if seconds == math.inf:
             return math.inf
@@ -39,15 +39,15 @@ class Timeline:
         return start
 
     def ends(self, t: int, d: int) -> float:
-        """Return a task's earliest end on a device."""
+        """Return the earliest end of a task on a device."""
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """Return a task's earliest end on a device, including the transfer of its results home."""
+        """Return the earliest end of a task on a device, including the transfer of results home."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:
-        """Return the time when all results are home; each task has a place."""
+        """Return the time when all results are in the home memory; all tasks must be placed."""
         tails = (row[d] for row, d in zip(self.problem.tail, self.device, strict=True))
         return max((e + x for e, x in zip(self.end, tails, strict=True)), default=0.0)
 
@@ -60,7 +60,7 @@ class Timeline:
         insort(self.busy[d], (start, self.end[t]))
 
     def put_last(self, t: int, d: int, now: float) -> None:
-        """Place a task on a device after its other tasks, and not before `now`."""
+        """Place a task on a device after all other tasks of the device, and not before `now`."""
         last = self.busy[d][-1][1] if self.busy[d] else 0.0
         self.device[t], self.start[t] = d, max(now, last, self.ready(t, d))
         self.end[t] = self.start[t] + self.problem.seconds[t][d]

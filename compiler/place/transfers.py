@@ -1,4 +1,4 @@
-"""A graph as a schedule runs it: nodes in the order of their starts, with transfers."""
+"""Graphs with transfers: nodes in the order of their starts in a schedule."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compiler.place.tasks import TaskGraph
 def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> Graph:
     """Insert a `transfer` node for each move of a value, and redirect readers to its result.
 
-    `tasks` are those of the graph, `s` their schedule. Weights, and values other than tensors, move
-    without a node: constants are not nodes either. The graph's results stay the same.
+    `tasks` are the tasks of the graph, `s` is their schedule. Transfers of weights, and of values
+    other than tensors, have no node. The graph's results stay the same.
     """
     return _Writer(graph, tasks, platform, s).graph_with_transfers()
 
@@ -28,13 +28,13 @@ class _Writer:
         self.nodes = {n.output: n for n in graph.nodes}
         self.taken = set(graph.types)
         self.here: dict[tuple[str, str], str] = {}
-        """By value and memory, the value's name there."""
+        """For each value and memory: the name of the value there."""
         self.made: list[Node] = []
 
     def graph_with_transfers(self) -> Graph:
         home = self.platform.home
         everything: list[Activity] = [*self.schedule.slots, *self.schedule.moves]
-        # A task's operands end before it starts, so no reader precedes its operands.
+        # Operands are computed before a task starts, so no reader precedes its operands.
         for x in sorted(everything, key=lambda x: (x.start, x.end)):
             if isinstance(x, Move):
                 self._move(x)
@@ -64,7 +64,7 @@ class _Writer:
         self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
 
     def _called(self, value: str, memory: str) -> str:
-        """Return a value's name in a memory; a view of a moved value is recreated there."""
+        """Return the name of a value in a memory; views of transferred values are recreated."""
         if value not in self.source:
             return self.here.get((value, memory), value)
         if (value, memory) not in self.here:

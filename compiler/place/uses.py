@@ -1,4 +1,4 @@
-"""Memory uses of a placement: uses of each datum in each memory, and required transfers."""
+"""Memory uses of a placement: the uses of each datum in each memory, and required transfers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Transit:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """By memory and datum, the number of uses there: by readers, by outgoing transfers, and as
-    results at the end of the run.
+    """For each memory and datum, the number of uses there: by readers, by outgoing transfers, and
+    as results at the end of the run.
 
     `at_first` has the data in each memory at the start of a run, `transits` the required transfers,
-    the most urgent first.
+    most urgent first.
     """
 
     counts: Mapping[tuple[str, str], int]
@@ -36,7 +36,7 @@ class Uses:
 
 
 def uses_of(problem: Problem, placement: Placement) -> Uses:
-    """Return the memory uses of the tasks in their places."""
+    """Return the memory uses of the tasks on their devices."""
     graph, platform = problem.graph, problem.platform
     home = platform.home
     memory_of = [platform.device_of[s.device].memory for s in placement.slots]
@@ -68,5 +68,5 @@ def uses_of(problem: Problem, placement: Placement) -> Uses:
     given = [(home, d.name) for d in graph.data if d.name not in made_at and counts[home, d.name]]
     for memory, datum in (*given, *kept):
         if graph.datum[datum].is_weight and platform.memory_of[memory].keeps_weights:
-            counts[memory, datum] += 1  # kept for the next run
+            counts[memory, datum] += 1  # The datum is kept for the next run.
     return Uses(counts, (*given, *kept), transits)

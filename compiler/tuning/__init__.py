@@ -1,1 +1,1 @@
-"""Autotuning: search by measurement for schedules that beat the policies' on this machine."""
+"""Autotuning: measured search for schedules that are faster on this machine than the policies'."""

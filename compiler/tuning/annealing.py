@@ -1,11 +1,12 @@
-"""Search with a learned cost model: measure the candidates that it predicts to be fastest.
+"""Search with a learned cost model, which selects the candidates to measure.
 
 The model is gradient-boosted trees (XGBoost, Chen and Guestrin 2016) on the features of a schedule.
 It is retrained before each batch on all measurements so far, including those of other computations.
-It predicts how much faster or slower a schedule is than the policy's, from the schedule's features
-and their differences from the policy's. Simulated annealing walks the space by predictions alone,
-and the best visited points are measured. Some points are random, so the model also learns where it
-is wrong. Source: AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
+It predicts the time of a schedule relative to the policy's schedule. Its inputs are the schedule's
+features and their differences from the features of the policy's schedule. Simulated annealing
+explores the space with predictions only, and the best visited points are measured. Some points are
+random, so the model also learns from its errors. Source: AutoTVM, Chen et al. 2018
+(arXiv:1805.08166).
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space
 
 FIRST = 12
-"""Number of measured points, over all computations, before the first training of the model."""
+"""Number of measured points of all computations before the first training of the model."""
 
 EPSILON = 0.2
-"""The fraction of random points after the first training."""
+"""The fraction of points that are random after the first training."""
 
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""Initial temperature, in logarithms of time: steps to 1.35 times the time are often accepted."""
+"""Initial temperature, in logarithms of time, which often accepts a slowdown by a factor 1.35."""
 
 BAD = log(3.0)
-"""The training value of rejected candidates, as the logarithm of their relative time."""
+"""The logarithm of relative time that represents rejected candidates in training."""
 
 N_TREES = 60
 
@@ -49,7 +50,7 @@ def has_model() -> bool:
 
 @dataclass
 class Experience:
-    """Measurements: features of candidates, and the logarithms of their relative times."""
+    """Training data: features of candidates, and the logarithms of their relative times."""
 
     features: list[list[float]] = field(default_factory=list)
     wanted: list[float] = field(default_factory=list)
@@ -61,9 +62,9 @@ class Experience:
 
 
 class AnnealingSearch(Search):
-    """Simulated annealing over times predicted from measurements of this and other searches.
+    """Simulated annealing on times that the model predicts from measurements of all searches.
 
-    Errors: E-TUNE-MODEL without XGBoost.
+    Errors: E-TUNE-MODEL if XGBoost is not installed.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield neighbours of the best points so far, for half of the batch; the rest is random."""
+        """Yield neighbours of the best points for half of the batch; the other half is random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 
@@ -139,7 +140,7 @@ class AnnealingSearch(Search):
         return self._features[point]
 
     def _walked(self, model: Any) -> dict[Point, float]:
-        """Return all points that the chains visit, with their predictions."""
+        """Return all points that the annealing chains visit, with their predicted scores."""
         starts = self._good(CHAINS // 2)
         at = [*starts, *(self.space.random(self.chance) for _ in range(CHAINS - len(starts)))]
         here = self._predicted(model, at)

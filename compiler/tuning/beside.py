@@ -1,7 +1,7 @@
-"""A/B comparison of a user's schedule with a kernel's own: results and times.
+"""A/B comparison of a user's schedule with the original schedule of a kernel: results and times.
 
-A search sifts candidates by their least times. Two schedules that a user compares are instead timed
-to the end, interleaved, and reported with their intervals.
+A search compares the minimum times of candidates, and stops timing slow ones. Two schedules that a
+user compares are instead timed fully, interleaved, and reported with confidence intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A result under two schedules: its largest difference, and its largest magnitude."""
+    """The comparison of a result under two schedules: largest difference, and largest magnitude."""
 
     name: str
     agrees: bool
@@ -31,14 +31,14 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Interleaved timing: seconds of one call of the original and the edited kernel, per round."""
+    """Interleaved timing: seconds of one call of the original and the edited kernel, by round."""
 
     original: tuple[float, ...]
     edited: tuple[float, ...]
 
     @property
     def ratio(self) -> tuple[float, float, float]:
-        """Return the median ratio of the rounds, edited to original, and its 95 % interval."""
+        """Return the median time ratio over rounds, edited to original, and its 95 % interval."""
         ratios = [b / a for a, b in zip(self.original, self.edited, strict=True)]
         return (median(ratios), *median_interval(ratios))
 
@@ -62,9 +62,9 @@ def _distance(value: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
 def in_turns(
     judge: Judge, edited: Runnable, seconds: float, tell: Callable[[int, float], None]
 ) -> Turns:
-    """Time both kernels, warm; `tell` gets rounds done, and the share of the time.
+    """Time both kernels with warm caches; `tell` receives finished rounds and the share of time.
 
-    The order alternates from round to round.
+    The order of the kernels alternates from round to round.
     """
     calls = (judge.untuned.call, edited.call)
     n = max(1, int(SAMPLE_SECONDS / max(sample(calls[0], 1), 1e-7)))
@@ -74,7 +74,7 @@ def in_turns(
         len(times[0]) < MOST_ROUNDS and perf_counter() < start + seconds
     ):
         for i in (0, 1) if len(times[0]) % 2 else (1, 0):
-            calls[i]()  # untimed: its data are in the caches afterwards
+            calls[i]()  # An untimed call loads the data into the caches.
             times[i].append(sample(calls[i], n))
         share = max((perf_counter() - start) / seconds, len(times[0]) / MOST_ROUNDS)
         tell(len(times[0]), min(share, 1.0))

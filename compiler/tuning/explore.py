@@ -1,5 +1,4 @@
-"""Search of several spaces at once: propose, measure and learn, where the expected gain is
-largest."""
+"""Search of several spaces: each batch goes to the search with the largest expected gain."""
 
 from __future__ import annotations
 
@@ -17,22 +16,22 @@ from compiler.tuning.space import Point
 Why = Literal["budget", "converged", "exhausted", "interrupted"]
 
 BATCH = 6
-"""Points proposed at once: the model is trained between batches."""
+"""Number of points in a batch; the model is trained between batches."""
 
 PATIENCE = 64
-"""A search has converged after this many candidates in a row without an improvement."""
+"""Number of consecutive candidates without improvement after which a search has converged."""
 
 GAIN = 0.005
-"""The least relative improvement that counts."""
+"""Smallest relative improvement that counts."""
 
 TRUST = 0.25
-"""The weight of the learned model's predicted gain when time is divided among searches."""
+"""Weight of the gain that the learned model predicts, when searches are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A measured candidate. Scores are fractions of the policy's time; `expected` is the learned
-    model's prediction, if there was a model."""
+    """A measured candidate. Scores are relative to the policy's time; `expected` is the prediction
+    of the learned model, if there was a model."""
 
     kernel: str
     number: int
@@ -44,9 +43,9 @@ class Trial:
 
 @dataclass
 class Walk:
-    """A search in progress. Units: seconds of a run of the whole model.
+    """A search in progress. Units: seconds of one run of the model.
 
-    `seconds` is the untuned kernel's part of a run, and `room` the largest possible gain.
+    `seconds` is the time of the untuned kernel in a run, and `room` the largest possible gain.
     """
 
     search: Search
@@ -62,7 +61,7 @@ class Walk:
     best: float = 1.0
     since: int = 0
     gained: float = inf
-    """The gain of the last batch, in seconds; unknown before the first."""
+    """The gain of the last batch in seconds; None before the first batch."""
 
     @property
     def n_tried(self) -> int:
@@ -76,8 +75,8 @@ class Walk:
 
     @property
     def promise(self) -> float:
-        """Return the expected gain of another batch: the last batch's gain, the learned model's
-        prediction, or a part of the remaining room that shrinks with each batch."""
+        """Return the expected gain of another batch: the gain of the last batch, the prediction of
+        the learned model, or a fraction of the possible gain that shrinks with each batch."""
         left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
         predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)
         recent = self.gained if self.n_batches else 0.0
@@ -85,7 +84,7 @@ class Walk:
 
     @property
     def better(self) -> list[tuple[float, Point]]:
-        """Return the correct points that are faster than the policy's, best first."""
+        """Return the correct points that are faster than the policy's schedule, best first."""
         default = self.search.space.default
         scored = ((s, p) for p, s in self.search.scores.items() if p != default and s < 1)
         return sorted(scored, key=lambda x: x[0])
@@ -120,10 +119,10 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search for some seconds of a clock, at least one batch; Ctrl-C stops it and keeps results.
+    """Search until a time limit, at least one batch; Ctrl-C stops the search and keeps its results.
 
-    `stopped`, called between batches, can stop it, too. Each batch goes to the most promising
-    search.
+    `stopped` is called between batches and can also stop the search. Each batch goes to the most
+    promising search.
     """
     end = clock() + seconds
     open_walks = [w for w in walks if not w.is_over]

@@ -1,8 +1,8 @@
-"""A schedule's features for the cost model: its loops, its register tile, its memory accesses.
+"""Features of a schedule for the cost model: loops, register tile, and memory accesses.
 
-The features follow from the text alone, so thousands of candidates are evaluated in the time of one
-compilation. Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen et al. 2018,
-arXiv:1805.08166), without its one-hot annotations of GPUs.
+The features follow from the text of the schedule, so evaluating thousands of candidates takes as
+long as one compilation. Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen
+et al. 2018, arXiv:1805.08166), without its one-hot annotations of GPUs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from compiler.targets.target import Target
 from compiler.tuning.space import Point, Space
 
 DEPTH = 8
-"""Described loops, innermost first; schedules rarely have more that matter."""
+"""Number of loops that features describe, innermost first; further loops rarely matter."""
 
 N_FEATURES = 11 + 6 * DEPTH
 """The number of features of a point."""
 
 
 def features(space: Space, point: Point, target: Target) -> list[float]:
-    """Return the features of a point: the sum of its nests' features.
+    """Return the features of a point: the sum of the features of its loop nests.
 
-    The length is the same for all computations, so one model learns from all of them.
+    The number of features is the same for all computations, so one model learns from all of them.
     """
     calls: dict[str, list[Call]] = {}
     for line in space.rendered(point):
@@ -48,7 +48,7 @@ def _number(n: int) -> float:
 
 @dataclass
 class _Loops:
-    """The loops of a nest after its moves: lengths, order, kinds, and original axes."""
+    """The loops of a nest after its schedule moves: lengths, order, kinds, and original axes."""
 
     nest: Nest
     calls: Sequence[Call]
@@ -120,13 +120,13 @@ class _Loops:
             _number(1 + self.ahead),
             _number(1 + self.turn),
             _number(whole),
-            done / max(whole, 1) - 1,  # the overhead of rounding up to whole tiles
+            done / max(whole, 1) - 1,  # overhead of rounding up to full tiles
             _number(n_points),
         ]
         return [*general, *self._levels(reduced)]
 
     def _levels(self, reduced: set[str]) -> list[float]:
-        """Return each loop's length, kind, bytes touched inside it, and reuse, innermost first."""
+        """Return length, kind, touched bytes and reuse of each loop, innermost first."""
         found: list[float] = []
         operands = self.nest.reads()
         inside: list[str] = []
@@ -145,14 +145,14 @@ class _Loops:
         return [*found, *[0.0] * (6 * DEPTH - len(found))]
 
     def _touched(self, read: Read, inside: Sequence[str]) -> int:
-        """Return the bytes of an operand that the iterations of some loops read."""
+        """Return the bytes of an operand that the iterations of the loops `inside` read."""
         spans = {a.var: 1 for a in self.nest.axes}
         for v in inside:
             parts = self.origins[v]
             if len(parts) == 1:
                 (origin,) = parts
                 spans[origin] *= self.extents[v]
-            else:  # a fused loop covers its original axes, up to its length
+            else:  # A fused loop covers its original axes, up to its length.
                 for origin in parts:
                     spans[origin] = max(spans[origin], 2)
         total = self.nest.dtype_of(read.tensor).nbytes
@@ -168,7 +168,7 @@ class _Loops:
 
 
 def _span(e: Expr, spans: Mapping[str, int]) -> int:
-    """Return the number of values of an index, with each symbol in its own range."""
+    """Return the number of values of an index expression, given the range of each symbol."""
     if isinstance(e, int):
         return 1
     reach = 1

@@ -1,7 +1,7 @@
-"""Judging a schedule: compile it, compare its results, and time it against the untuned kernel.
+"""Judging of schedules: compilation, comparison of results, and timing against the untuned kernel.
 
 A candidate runs in a child process: a crash, a hang or excessive memory affects only that
-candidate. It is timed against the policy's kernel in the same process, calls interleaved, so noise
+candidate. Its calls are interleaved with calls of the policy's kernel in the same process, so noise
 affects both alike.
 """
 
@@ -31,26 +31,26 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 
 Outcome = Literal["right", "refused", "wrong", "failed"]
-"""Outcomes of a candidate: correct, refused by the moves, wrong results, or a failed run."""
+"""Outcomes of a candidate: correct, rejected by the moves, wrong results, or a failed run."""
 
 LIMIT_SECONDS = 10.0
 MEMORY_MEGABYTES = 2048
 SAMPLE_SECONDS = 2e-5
-"""Calls shorter than this, in seconds, are timed in groups."""
+"""Time in seconds of a call below which calls are timed in groups."""
 
 HOPELESS = 1.3
-"""A candidate this many times slower in its first rounds is not timed further."""
+"""Slowdown in the first rounds above which a candidate is not timed further."""
 
 FIRST_ROUNDS = 3
 
 MORE_CODE, LITTLE_CODE = 3, 500
-"""Largest code of a candidate: a multiple of the untuned kernel's, plus a few instructions. Larger
-code takes longer to compile than several other candidates to measure."""
+"""Largest code of a candidate: a multiple of the untuned kernel's code, plus some instructions.
+Compiling larger code takes longer than measuring several other candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a candidate. Units: seconds of one call, the mean of warm and cold."""
+    """The verdict on a candidate. Units: seconds of one call, mean of warm and cold caches."""
 
     outcome: Outcome
     seconds: float = inf
@@ -59,14 +59,14 @@ class Verdict:
 
     @property
     def ratio(self) -> float:
-        """Return the time relative to the untuned kernel's; infinite for a rejected candidate."""
+        """Return the time relative to the untuned kernel; infinite for a rejected candidate."""
         return self.seconds / self.untuned_seconds if self.outcome == "right" else inf
 
 
 class Judge:
     """A judge of schedules of one computation, whose constants are known by name.
 
-    The baseline is the policies' kernel, unless `untuned` is given.
+    The baseline is the kernel with the policy's schedule, unless `untuned` is given.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class Judge:
     def verdicts(
         self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
     ) -> list[Verdict]:
-        """Judge schedules in a child process, each timed for some seconds.
+        """Judge schedules in a child process; time each of them for `seconds`.
 
-        They share one child, since starting one takes as long as compiling; if it dies, each
-        schedule gets its own.
+        They share one child process, since starting a process takes as long as compiling. If it
+        dies, each schedule gets a separate process.
         """
         found = self._in_child(texts, seconds, limit)
         if not isinstance(found, Died):
@@ -136,7 +136,7 @@ class Judge:
         return Verdict("right", tried, untuned)
 
     def _timed(self, candidate: Runnable, seconds: float) -> tuple[float, float]:
-        """Return least seconds of candidate and untuned kernel, interleaved; warm and cold."""
+        """Return the seconds of candidate and untuned kernel: minima, mean of warm and cold."""
         calls = (candidate.call, self.untuned.call)
         n = max(1, int(SAMPLE_SECONDS / max(sample(self.untuned.call, 1), 1e-7)))
         warm, cold = [inf, inf], [inf, inf]
@@ -175,7 +175,7 @@ class Runnable:
             elif packing is not None:
                 self.arrays[p.name] = _memory(packing.apply(_logical(value, p.name, judge)))
             else:
-                self.arrays[p.name] = value.view(np.uint8)  # read only
+                self.arrays[p.name] = value.view(np.uint8)  # The array is read-only.
             assert value is None or self.arrays[p.name].nbytes == int(p.nbytes), str(p)
         self.outputs = [p.name for p in kernel.params if p.role == "output"]
         text = module_ir({"candidate": kernel}, [], judge.options.target)
@@ -210,7 +210,7 @@ def _logical(value: Array, name: str, judge: Judge) -> Array:
 
 
 def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
-    """Return random numbers for each operand, in memory order."""
+    """Return random elements of each operand, in memory order."""
     chance = np.random.default_rng(seed)
     found: dict[str, Array] = {}
     for name in computation.inputs:
@@ -236,9 +236,10 @@ def _random(t: TensorType, chance: np.random.Generator) -> Array:
 
 
 def agrees(value: Array, expected: Array) -> bool:
-    """Return whether numbers are equal up to the order of additions.
+    """Return whether two arrays are equal up to the effects of reordered additions.
 
-    Floats may differ by some hundred rounding units of the largest number, others not at all.
+    Floats may differ by some hundred rounding units of the largest number; other types must be
+    equal.
     """
     if value.dtype.kind in "iub" or np.array_equal(value, expected):
         return bool(np.array_equal(value, expected))
@@ -254,7 +255,7 @@ UNITS = 256
 
 
 def _unit(values: Array) -> float:
-    """Return the rounding unit of a float type; small types may differ by one step only."""
+    """Return the rounding unit of a float type; for small types the margin is one step."""
     import ml_dtypes
 
     bits = float(ml_dtypes.finfo(values.dtype).eps)

@@ -1,4 +1,4 @@
-"""The result of tuning: kernel by kernel, and the whole model before and after."""
+"""Tuning reports: for each kernel, and for the model before and after tuning."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from compiler.tuning.judge import Verdict
 
 @dataclass
 class KernelReport:
-    """One computation: its launches, its candidates, and the outcome.
+    """The report on one computation: its launches, its candidates, and the outcome.
 
-    `seconds` and `untuned_seconds` are of one call, timed interleaved; `kept` tells whether the
-    best schedule is used, and `because` why not, or why the search stopped.
+    `seconds` and `untuned_seconds` are times of one call, measured interleaved. `kept` tells
+    whether the best schedule is used. `because` is the reason for not using it, or for the end of
+    the search.
     """
 
     key: str
@@ -38,11 +39,11 @@ class KernelReport:
 
     @property
     def speedup(self) -> float:
-        """Return the speedup over the policy's kernel; 1 if the policy's is kept."""
+        """Return the speedup over the policy's schedule; 1 if the policy's schedule is kept."""
         return self.untuned_seconds / self.seconds if self.kept and self.seconds else 1.0
 
     def count(self, verdict: Verdict) -> None:
-        """Count a candidate."""
+        """Count a candidate under its outcome."""
         self.outcomes[verdict.outcome] += 1
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class KernelReport:
 
 @dataclass
 class TuningReport:
-    """A tuning run. `untuned_seconds` and `tuned_seconds` are of whole runs, timed interleaved."""
+    """The report on a tuning run; `untuned_seconds` and `tuned_seconds` are of one model run."""
 
     kernels: list[KernelReport]
     search: str
@@ -77,7 +78,7 @@ class TuningReport:
     seconds: float = 0.0
     interrupted: bool = False
     ratios: tuple[float, ...] = ()
-    """The speedup of each run of the tuned model over the untuned run before it."""
+    """For each run of the tuned model: the speedup over the preceding untuned run."""
 
     @property
     def n_kept(self) -> int:
@@ -86,7 +87,7 @@ class TuningReport:
 
     @property
     def speedup(self) -> float:
-        """Return the speedup of a whole run; 1 if no schedule is kept."""
+        """Return the speedup of a run of the model; 1 if no schedule is kept."""
         return self.untuned_seconds / self.tuned_seconds if self.tuned_seconds else 1.0
 
     def to_json(self) -> dict[str, Any]:

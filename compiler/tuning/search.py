@@ -1,7 +1,7 @@
 """Search strategies over a space: random, genetic, or guided by a learned model.
 
-A search proposes points and learns their measured scores; it never measures, so the same
-measurements give the same proposals. It proposes no point twice.
+A search proposes points and learns their measured scores. It never measures by itself, so equal
+measurements give equal proposals. It proposes each point at most once.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from math import inf
 from compiler.tuning.space import Point, Space
 
 Describe = Callable[[Point], list[float]]
-"""Function that returns the features of a point."""
+"""A function that returns the features of a point."""
 
 TRIES = 64
-"""Random attempts to find a new point before the space counts as nearly exhausted."""
+"""Number of random attempts to find a new point before the space counts as nearly exhausted."""
 
 LISTED = 4096
-"""Spaces of at most this many points are enumerated at the end."""
+"""Largest number of points of a space that is finally enumerated."""
 
 
 class Search(ABC):
-    """A search of a space. `scores` has known times relative to the untuned kernel's.
+    """A search of a space; `scores` has the known times relative to the untuned kernel.
 
-    A rejected point has the score infinity.
+    The score of a rejected point is infinite.
     """
 
     def __init__(self, space: Space, seed: int, describe: Describe) -> None:
@@ -36,12 +36,12 @@ class Search(ABC):
         self.proposed: set[Point] = {space.default}
         self.scores: dict[Point, float] = {space.default: 1.0}
         self.expected: dict[Point, float] = {}
-        """Scores predicted before the measurement, for searches with a model."""
+        """Scores that a search with a model predicted before the measurement."""
         self.promised = inf
-        """The predicted score of the best unmeasured point, for searches with a model."""
+        """The score that a search with a model predicts for the best unmeasured point."""
 
     def propose(self, n: int) -> list[Point]:
-        """Return at most `n` new points; none if the space is exhausted."""
+        """Return at most `n` new points; [] if the space is exhausted."""
         found: list[Point] = []
         for point in self._wanted(n):
             if len(found) == n:
@@ -63,15 +63,15 @@ class Search(ABC):
 
     @property
     def best(self) -> tuple[Point, float]:
-        """Return the best point so far; of equal points the one measured first."""
+        """Return the best point so far; among equal points, the first that was measured."""
         return min(self.scores.items(), key=lambda item: item[1])
 
     @abstractmethod
     def _wanted(self, n: int) -> Iterator[Point]:
-        """Yield promising points, the best first; the caller skips points already proposed."""
+        """Yield promising points, best first; the caller skips points that were proposed."""
 
     def _unseen(self) -> Point | None:
-        """Return a point not yet proposed; None if none is left, or none is found at random."""
+        """Return a point that was not proposed yet, or None if none remains or is found."""
         for _ in range(TRIES):
             point = self.space.random(self.chance)
             if point not in self.proposed:
@@ -87,7 +87,7 @@ class Search(ABC):
 
 
 class RandomSearch(Search):
-    """Random search: the baseline of all other searches (Bergstra and Bengio 2012)."""
+    """Random search, the baseline of all other searches (Bergstra and Bengio 2012)."""
 
     def _wanted(self, n: int) -> Iterator[Point]:
         return iter(())
@@ -95,7 +95,7 @@ class RandomSearch(Search):
 
 POPULATION = 16
 MUTATION = 0.6
-"""Probability that a child mutates in one knob after crossover."""
+"""Probability that one knob of a child mutates after crossover."""
 
 
 class GeneticSearch(Search):
@@ -113,5 +113,5 @@ class GeneticSearch(Search):
             yield child
 
     def _parent(self, parents: list[Point]) -> Point:
-        """Choose a good point: the better of two random ones."""
+        """Select a parent: the better of two random points."""
         return parents[min(self.chance.randrange(len(parents)) for _ in range(2))]

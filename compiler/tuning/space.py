@@ -1,10 +1,10 @@
 """The search space of one computation: a schedule text with knobs.
 
-The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's own schedule. The
+The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's schedule. The
 knobs are its split factors, loop order, blocking, packing, prefetch distances, and the number of
-elements that its stages compute per iteration. A point has one setting per knob; it renders as a
-schedule's text. The space does not check legality: the moves refuse an illegal text when it is
-replayed.
+elements that its stages compute per iteration. A point assigns a setting to each knob, and renders
+as the text of a schedule. The space does not check legality: when the text is replayed, the moves
+reject an illegal schedule.
 """
 
 from __future__ import annotations
@@ -24,34 +24,35 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 Point = tuple[int, ...]
-"""The index of each knob's setting."""
+"""A point: the index of the setting of each knob."""
 
 UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
 PARTS = (8, 16, 32, 64, 128, 256)
-"""Reduction steps per part: the length of a reduction between stores of partial sums."""
+"""Settings for the number of reduction steps between stores of partial sums."""
 
 TURNS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
-"""Elements that one iteration of a shared loop computes."""
+"""Settings for the number of elements that one iteration of a shared loop computes."""
 
 AHEAD = (0.25, 0.5, 2.0, 4.0)
-"""Prefetch distances relative to the policy's."""
+"""Settings for prefetch distances, relative to the policy's distance."""
 
 MOST_ORDERS = 24
 MOST_TILE = 32
-"""Rows of the largest register tile: no machine has more registers."""
+"""Number of rows of the largest register tile; no machine has registers for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
     """One dimension of the space: its kind, its settings, and the policy's choice.
 
-    `line` is the line of the sketch that the knob changes: `factor` and `unroll` set the number of
-    a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, `keep` the presence
-    of the line. `turn` sets the elements per iteration in all lines that compute stages at the same
-    loop; 0 computes the stages separately. `block` splits a loop before the reorder in its line and
-    makes the blocks outermost, so their operands may stay in a cache. `cache` blocks a reduction
-    loop in the same way, inside a given number of outer loops. Partial sums then stay in memory.
+    `line` is the line of the sketch that the knob changes. The kinds `factor` and `unroll` set the
+    number of a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, and
+    `keep` the presence of the line. The kind `turn` sets the elements per iteration in all lines
+    that compute stages at the same loop; 0 computes the stages separately. The kind `block` splits
+    a loop before the reorder in its line and makes the block loop outermost, so operands of a block
+    may stay in a cache. The kind `cache` blocks a reduction loop in the same way, inside a given
+    number of outer loops. Partial sums then stay in memory.
     """
 
     kind: str
@@ -67,7 +68,7 @@ class Knob:
 class Space:
     """All points of one computation, spanned by the knobs of its sketch.
 
-    `nests` are the nests that the sketch schedules, in their original form.
+    `nests` are the loop nests that the sketch schedules, in their original form.
     """
 
     lines: tuple[Line, ...]
@@ -76,7 +77,7 @@ class Space:
 
     @property
     def default(self) -> Point:
-        """Return the policy's own schedule."""
+        """Return the point of the policy's schedule."""
         return tuple(k.default for k in self.knobs)
 
     @property
@@ -92,7 +93,7 @@ class Space:
         return tuple(chance.randrange(len(k.settings)) for k in self.knobs)
 
     def neighbour(self, point: Point, chance: random.Random) -> Point:
-        """Return a point that differs in one knob; numbers mostly move by one setting."""
+        """Return a point that differs in one knob; numeric settings usually change by one index."""
         turnable = [i for i, k in enumerate(self.knobs) if len(k.settings) > 1]
         if not turnable:
             return point
@@ -107,11 +108,11 @@ class Space:
         return (*point[:i], moved, *point[i + 1 :])
 
     def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
-        """Return a point that takes each knob's setting from one of two points, at random."""
+        """Return a point with the setting of each knob from one of two points, at random."""
         return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
 
     def points(self) -> Iterator[Point]:
-        """Yield all points, the last knob changing fastest."""
+        """Yield all points; the last knob changes fastest."""
         return itertools.product(*(range(len(k.settings)) for k in self.knobs))
 
     def setting(self, point: Point, knob: Knob) -> Any:
@@ -124,7 +125,7 @@ class Space:
         turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
             if knob in turned:
-                continue  # they remove lines that other knobs change
+                continue  # These knobs remove lines that other knobs change.
             (*before, line), setting = made[knob.line], knob.settings[position]
             match knob.kind:
                 case "order":
@@ -157,7 +158,7 @@ def _with(line: Line, *arguments: Any) -> Line:
 
 
 def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iterator[Line]:
-    """Yield a split of a loop into blocks, and a reorder with the block loop further out."""
+    """Yield a split of a loop into blocks, and a reorder that moves the block loop outward."""
     outer, inner = f"{loop}b_", f"{loop}t_"
     order = [inner if v == loop else v for v in line.call.arguments]
     yield replace(line, call=Call("split", (loop, size, outer, inner)))
@@ -169,7 +170,7 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
     """Return the lines with another number of elements per iteration at a shared loop.
 
-    Lines of remainder nests are dropped, because whole blocks leave no remainder.
+    Lines of remainder nests are removed, since full blocks leave no remainder.
     """
 
     def turned(line: Line) -> tuple[Line, ...]:
@@ -186,7 +187,7 @@ def space_of(
 ) -> Space:
     """Build the space around a policy's schedule of a computation.
 
-    It omits the policy's reasons and the parallel loop, which is selected again for each kernel.
+    The space omits the reasons of the policy and the parallel loop, which each kernel selects anew.
     """
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
@@ -217,7 +218,7 @@ def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
 
 
 class _Sketch:
-    """The calls on one nest, interpreted to find the length of each loop."""
+    """The schedule calls on one nest, interpreted to compute the length of each loop."""
 
     def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls
@@ -272,11 +273,11 @@ class _Sketch:
         elif inner in self.unrolled:
             settings = list(range(1, min(n, MOST_TILE) + 1))
         else:
-            return  # a block of a layout, or a group: not tunable
+            return  # A block of a layout, or a group, is not tunable.
         yield _numbers("factor", line, settings, int(factor))
 
     def _order(self, line: int, loops: list[str]) -> Iterator[Knob]:
-        """Yield orders of loops outside the tile: points among themselves, then the reduction."""
+        """Yield knobs for the loops outside the tile: orders, blocks, and reduction blocks."""
         fixed = self.unrolled | self.vectors | self.lanes
         head = [
             v for v in itertools.takewhile(lambda v: v not in self.reduced, loops) if v not in fixed
@@ -302,7 +303,7 @@ class _Sketch:
 
 
 def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the loops with the wanted ones reordered within their positions."""
+    """Return the loops with the `wanted` loops permuted among their positions."""
     order = iter(wanted)
     return [next(order) if v in wanted else v for v in loops]
 

@@ -1,4 +1,4 @@
-"""The tunable parts of a program: its distinct computations, by their share of a run's time."""
+"""Tuning tasks: the distinct computations of a program, by their share of the time of a run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compiler.runtime.works.kernels import KernelInfo
 class Task:
     """A computation, its constants, the policy's schedule, and the kernels that run it.
 
-    `seconds` is the total time of its launches in a run, `share` the fraction of the run, and
-    `room` the possible gain: the time above the roofline, but at least a small part. Units:
+    `seconds` is the total time of the launches in a run, `share` the fraction of the run. `room` is
+    the possible gain: the time above the roofline bound, but at least a small fraction. Units:
     seconds.
     """
 
@@ -31,11 +31,11 @@ class Task:
 
 
 ALWAYS_ROOM = 0.02
-"""Possible gain of a kernel at its roofline, as a fraction: the roofline is measured, too."""
+"""Smallest possible gain of a kernel, as a fraction of its time, since the roofline is measured."""
 
 
 def tasks_of(program: Program, profile: Profile) -> list[Task]:
-    """Return the tunable computations of a program, the longest first."""
+    """Return the tunable computations of a program, in order of decreasing time."""
     total = max(profile.seconds, 1e-12)
     groups: dict[str, list[KernelInfo]] = {}
     for k in program.kernels:
@@ -64,9 +64,9 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
 
 
 def can_be_tuned(k: KernelInfo) -> bool:
-    """Return whether moves alone made a kernel, for known sizes, without computed indices.
+    """Return whether schedule moves built a kernel, for known sizes, without computed indices.
 
-    On random operands, computed indices would be out of bounds.
+    With random operands, computed indices would be out of bounds.
     """
     c = k.computation
     if c is None or k.loops is None or k.inside or k.loops.sizes or not k.moves:
@@ -75,5 +75,5 @@ def can_be_tuned(k: KernelInfo) -> bool:
 
 
 def reads_computed_places(c: Computation) -> bool:
-    """Return whether the locations of reads depend on the operands' values."""
+    """Return whether values of operands determine the locations of reads."""
     return any(isinstance(s, Routine) or bool(fetches(s.value)) for s in c.stages)

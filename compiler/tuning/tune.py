@@ -1,8 +1,9 @@
-"""Tuning a model: search for a schedule of each computation, then verify the whole model.
+"""Tuning of a model: search for a schedule of each computation, then verification of the model.
 
-A schedule is kept only if it is correct, faster than the policy's by more than noise when timed
-interleaved, and still faster inside runs of the whole model: a kernel that is faster alone may
-evict its neighbours' data from the caches. So tuning does not make a program slower.
+A schedule is kept only if it is correct, and faster than the policy's schedule by more than noise
+in interleaved timing. It must also be faster inside runs of the model: a kernel that is faster
+alone may evict other kernels' data from the caches. Tuning therefore does not make a program
+slower.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
 }
 
 NOISE = 0.02
-"""The least relative speedup of a kept schedule."""
+"""Smallest relative speedup of a kept schedule."""
 
 CANDIDATE_SECONDS = 0.02
 CONFIRM_SECONDS = 0.25
 N_CONFIRMED = 3
-"""Number of the best candidates that are timed longer; the best of them is taken."""
+"""Number of candidates that are timed longer; the best of them is used."""
 
 CONFIRMING, VERIFYING = 0.15, 0.15
-"""Fractions of the budget for timing the best candidates longer, and the whole model."""
+"""Fractions of the time budget for timing the best candidates longer, and for timing the model."""
 
 MOST_SEEDS = 1 << 31
 
 MOST_BYTES = 1 << 29
-"""Memory limit in bytes for operands of kernels while others are searched."""
+"""Memory limit in bytes for operands of kernels whose search is suspended."""
 
 LEAST_VERIFYING_SECONDS = 0.5
 
@@ -62,9 +63,9 @@ Tell = Callable[[str], None]
 class Watch:
     """An observer of tuning that may stop it.
 
-    `began` gets the computations before the first candidate, `tried` each batch of candidates;
-    `stopped`, called between batches, tells whether to stop and keep the results. `only` restricts
-    tuning to the named kernels; by default, all are tuned.
+    `began` receives the computations before the first candidate, `tried` each batch of candidates.
+    `stopped` is called between batches and tells whether to stop and keep the results. `only`
+    restricts tuning to the named kernels; by default all kernels are tuned.
     """
 
     began: Callable[[Sequence[Task]], None] = lambda tasks: None
@@ -86,9 +87,9 @@ def tune(
 ) -> TuningReport:
     """Tune a model's kernels on this machine and keep faster schedules in a database.
 
-    `options` are those of `compile`; later programs with these options use the database (by default
-    the user's own). An interrupted search keeps its results and can be continued. Errors: those of
-    `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
+    `options` are those of `compile`; later programs with these options use the database, by default
+    the one in the user's cache. An interrupted search keeps its results and can be continued.
+    Errors: those of `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
     """
     if search not in SEARCHES:
         raise CompileError("E-OPTION-VALUE", f"{search!r:.40} is not one of {', '.join(SEARCHES)}")
@@ -146,7 +147,7 @@ class _Tuning:
         self.report = TuningReport([], search, seed, str(database.path))
 
     def run(self, budget_seconds: float) -> TuningReport:
-        """Run all steps."""
+        """Run all steps of tuning and return the report."""
         start = perf_counter()
         profile = self.untuned.profile(self.inputs, 10)
         tasks = [t for t in tasks_of(self.untuned, profile) if self._is_wanted(t)]
@@ -172,14 +173,14 @@ class _Tuning:
         return not self.watch.only or any(k.name in self.watch.only for k in task.kernels)
 
     def _is_known(self, task: Task) -> bool:
-        """Return whether an earlier run searched a computation until it converged."""
+        """Return whether an earlier run searched a computation until convergence."""
         before = self.known.get(task.key)
         return before is not None and before.why_stopped in ("converged", "exhausted")
 
-    # The computations
+    # Single computations
 
     def _walk(self, task: Task) -> Walk:
-        """Create a search for the best schedule of a computation."""
+        """Create the search for the best schedule of a computation."""
         name = task.kernels[0].name
         space = space_of(task.computation, task.constants, task.schedule, self.code)
         before = self.known.get(task.key)
@@ -212,7 +213,7 @@ class _Tuning:
         return SEARCHES[self.search](space, seed, describe)
 
     def _confirm(self, walks: Sequence[tuple[Task, Walk]], seconds: float) -> None:
-        """Time the best candidates longer, and take those that beat the noise."""
+        """Time the best candidates longer, and select those that are faster by more than noise."""
         texts = {task.key: self._promising(task, walk) for task, walk in walks}
         each = min(seconds / max(sum(map(len, texts.values())), 1), CONFIRM_SECONDS)
         for task, walk in walks:
@@ -240,10 +241,10 @@ class _Tuning:
     # The whole model
 
     def _verify(self, tasks: Sequence[Task], seconds: float) -> None:
-        """Time the model with the new schedules, and drop those that do not pay there."""
+        """Time the model with the new schedules, and discard schedules that do not pay there."""
         by_key = {t.key: t for t in tasks}
         if self._kept():
-            self.tell("timing the whole model, kernel by kernel")
+            self.tell("timing the model, kernel by kernel")
             tuned = self._compiled(self._kept())
             before, after = _profiles(self.untuned, tuned, self.inputs, seconds / 2)
             for k in self._kept_reports():
@@ -251,13 +252,13 @@ class _Tuning:
                 own, theirs = (sum(p[n] for n in names) for p in (after, before))
                 if own >= theirs:
                     k.kept, k.because = False, "not faster inside the model"
-        self.tell("timing the whole model")
+        self.tell("timing the model")
         tuned = self._compiled(self._kept())
         turns = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)
         least = min(a for a, _ in turns), min(b for _, b in turns)
         if least[1] > least[0]:
             for k in self._kept_reports():
-                k.kept, k.because = False, "the whole model is not faster"
+                k.kept, k.because = False, "the model is not faster"
             least = (least[0], least[0])
         elif self._kept():
             self.report.ratios = tuple(a / b for a, b in turns)
@@ -275,7 +276,7 @@ class _Tuning:
         return compile(self.graph, **asked)
 
     def _keep(self) -> None:
-        """Write the results; known entries that still hold stay unchanged."""
+        """Write the results to the database; entries that are still valid stay unchanged."""
         for k in self.report.kernels:
             before = self.known.get(k.key)
             if before is not None and not k.n_tried and k.kept == bool(before.schedule):
@@ -301,7 +302,7 @@ def _reported(task: Task) -> KernelReport:
 
 
 def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
-    """Report a known entry without measuring again."""
+    """Report an entry of the database without measuring again."""
     report.schedule, report.kept = entry.schedule, bool(entry.schedule)
     report.seconds, report.untuned_seconds = entry.seconds, entry.untuned_seconds
     report.why_stopped, report.because = entry.why_stopped, "known from the database"
@@ -311,7 +312,7 @@ def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
 def _profiles(
     a: Program, b: Program, inputs: Mapping[str, Any], seconds: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the least seconds of each kernel of two programs, run interleaved."""
+    """Return the minimum seconds of each kernel of two programs, from interleaved runs."""
     least: tuple[dict[str, float], dict[str, float]] = ({}, {})
     end, rounds = perf_counter() + seconds, 0
     while rounds < 3 or perf_counter() < end:
@@ -325,13 +326,13 @@ def _profiles(
 def _in_turns(
     programs: tuple[Program, Program], inputs: Mapping[str, Any], seconds: float
 ) -> list[tuple[float, float]]:
-    """Return the seconds of whole runs of two programs, interleaved."""
+    """Return the seconds of interleaved runs of two programs."""
     turns: list[tuple[float, float]] = []
     end = perf_counter() + seconds
     while len(turns) < 3 or perf_counter() < end:
         found: list[float] = []
         for program in programs:
-            program.run(inputs)  # untimed: brings its own data into the caches
+            program.run(inputs)  # An untimed run loads the program's own data into the caches.
             start = perf_counter()
             program.run(inputs)
             found.append(perf_counter() - start)

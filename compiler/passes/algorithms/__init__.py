@@ -1,1 +1,1 @@
-"""Convolution algorithms: fewer multiplications where faster, within an error budget."""
+"""Choice of convolution algorithms: fewer multiplications within an error budget."""

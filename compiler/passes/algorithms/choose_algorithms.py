@@ -1,8 +1,8 @@
 """The choice between direct and Winograd convolution.
 
-The choice is visible as the attribute `algorithm` of the convolution, whose semantics stay the
-direct sum. `budget` is the error that a choice may add, relative to the scale of its results; with
-0 every convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
+The attribute `algorithm` of a convolution records the choice; its semantics stay the direct sum.
+`budget` limits the added error relative to the scale of the results. With 0 every convolution stays
+direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ graph g(x: f32[1,3,56,54]) {
 """
 
 LEAST_GAIN = 1.05
-"""Least estimated speed-up for a choice, to allow for errors of the model."""
+"""Smallest estimated speed-up that selects Winograd: a margin for errors of the model."""
 
 
 @graph_pass(
@@ -68,14 +68,15 @@ def choose_algorithms(
     budget: float = ROUNDINGS,
     direct: Products = "f32",
 ) -> Graph:
-    """Compute convolutions in tiles where that needs fewer products and is faster.
+    """Select Winograd convolution, which needs fewer multiplications, where it is faster.
 
     A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, a tile of 4x4 takes 36
-    instead of 144. The transforms of image and results cost per channel, the products per pair of
-    channels. The weights grow 1.8 or 4 times, which does not pay for small images. The larger tiles
-    have ten times the rounding error: `budget` limits the error. `direct` is the multiplier of
-    direct sums: vectors of f32 or bf16, matrix tiles of bf16, or three products of matrix tiles,
-    for the bf16 parts of f32. Winograd tiles stay f32 on vectors.
+    instead of 144. The cost of transforms grows with the number of channels, the cost of products
+    with the number of channel pairs. The weights grow 1.8 or 4 times, which does not pay for small
+    images. The larger tiles have ten times the rounding error: `budget` limits the error. `direct`
+    is the hardware that multiplies in direct sums: vectors of f32 or bf16, or matrix tiles of bf16.
+    With "parts" each f32 product is three tile products of bf16 parts. Winograd tiles are always
+    multiplied as f32 vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:
@@ -93,7 +94,7 @@ def choose_algorithms(
 
 
 def _convolution(node: Node, graph: Graph) -> Unit | None:
-    """Return the kernel of a node when its anchor is a direct convolution."""
+    """Return the kernel of a node if its anchor is a direct convolution, else None."""
     if node.op not in ("conv", "fusion"):
         return None
     unit = unit_of(node, graph)
@@ -145,7 +146,7 @@ def _candidates(shape: Shape, before: float) -> Iterator[_Candidate]:
 
 
 def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
-    """Return why a convolution cannot be computed in tiles; "" when it can."""
+    """Return the reason that Winograd does not apply to a convolution, or "" if it does."""
     x, w = graph.types[unit.data], graph.types[unit.weights]
     y = unit.node.types[0]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in (x, w, y)):
@@ -186,7 +187,7 @@ def _window(conv: Node, x: TensorType, w: TensorType) -> Window:
 
 
 def _is_plain(unit: Unit, graph: Graph) -> bool:
-    """Whether the image is in plain order and is copied into blocks of channels."""
+    """Whether the image is in plain order, so that Winograd first copies it into channel blocks."""
     x = graph.types[unit.data]
     return isinstance(x, TensorType) and x.layout.block == 1
 
@@ -241,7 +242,7 @@ def _why_not(shape: Shape, tiling: Tiling) -> str:
 
 
 def _computed_by(node: Node, unit: Unit, algorithm: str) -> Node:
-    """Return the node with this algorithm for its convolution."""
+    """Return the node with `algorithm` set on its convolution."""
     conv = unit.anchor
     assert conv is not None, "a convolution has an anchor"
     made = replace(conv, attrs={**conv.attrs, "algorithm": algorithm})

@@ -2,7 +2,7 @@
 
 The model counts products at the rate of the register tiles, weights streamed from beyond the L2
 cache, and tile transforms. Only the ratio of two costs matters. Shorter vectors increase the share
-of products, so a choice made here is no worse there.
+of products in the time, so a choice for 512 bits pays there too.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from compiler.dataclass import dataclass
 from compiler.ops.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
-"""Two vectors of sixteen lanes, minus the overhead of loads, short tiles and loop tails."""
+"""Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles, loop tails."""
 
 Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
-"""The multiplier of a direct sum: vectors, matrix tiles, or three tile products of f32 parts."""
+"""Hardware for a direct sum: vectors, matrix tiles, or three tile products of bf16 parts of f32."""
 
 DIRECT: dict[Products, tuple[float, int]] = {
     "f32": (PRODUCTS_PER_CYCLE, 4),
@@ -26,30 +26,31 @@ DIRECT: dict[Products, tuple[float, int]] = {
 }
 """Products per cycle, and bytes per weight.
 
-The rate of tiles is for rows three quarters full, slightly below the rate measured with full rows.
+Tile rates assume rows that are three quarters full, slightly below the rate measured with full
+rows.
 """
 
 LEAST_OUTPUTS = 64
-"""Least number of output channels that amortises the splitting of numbers into parts."""
+"""Smallest number of output channels that amortises splitting f32 numbers into bf16 parts."""
 
 FAR_BYTES_PER_CYCLE = 8
-"""The near caches have evicted a layer's weights since the last run (measured: 7 to 15)."""
+"""Bytes of weights per cycle, evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""Cycles per tile of sixteen channels, of image and results, by the size of result tiles."""
+"""Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
 
 LEAST_TILES = 7
-"""Least number of tiles: fewer take as long, since too few accumulators are in flight."""
+"""Number of tiles below which the time stays constant: too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""Rate of copying an image from plain order into blocks: it gathers distant channels."""
+"""Copy rate from plain order into channel blocks, which gathers distant elements."""
 
 LANES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A 3x3 convolution: images, input and output channels, and the size of its results."""
+    """A 3x3 convolution: images, input and output channels, height and width of the result."""
 
     images: int
     channels: int
@@ -81,6 +82,6 @@ class Shape:
 
     @property
     def copy(self) -> float:
-        """Cycles to copy the image into blocks of channels first."""
+        """Cycles to copy the image into blocks of channels before the convolution."""
         n_bytes = 4 * self.images * self.channels * (self.height + 2) * (self.width + 2)
         return 2 * n_bytes / COPY_BYTES_PER_CYCLE

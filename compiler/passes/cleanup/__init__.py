@@ -1,1 +1,1 @@
-"""Passes that shrink whole graphs, and the analysis of their cost."""
+"""Passes that remove or fold nodes and constants, and the analysis of a graph's cost."""

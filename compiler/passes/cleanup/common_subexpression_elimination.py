@@ -47,9 +47,9 @@ def common_subexpression_elimination(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same value.
 
     Readers of the duplicates read the kept node, which inherits their origins. Equal constants
-    merge first, since that makes their readers equal. Constants are equal when their bits are,
-    whether stored in the model file, in memory or as a splat. Operators with non-deterministic
-    results are left alone. Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
+    merge first, since that makes their readers equal. Constants are equal if their bits are equal,
+    whether stored in the model file, in memory or as a splat. Non-deterministic operators are never
+    merged. Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
     """
     while (merged := _merged(graph, log)) is not graph:
         # Data-dependent sizes are named after values: merging two values makes their sizes equal.
@@ -65,7 +65,7 @@ def _has_sizes_of_data(graph: Graph) -> bool:
 
 
 def _merged(graph: Graph, log: Log) -> Graph:
-    """Return the graph after one walk; the same object when nothing merged."""
+    """Merge equal nodes in one walk; return the same graph object if none are equal."""
     ed = Editor(graph)
     n_merged = _merge_constants(ed, log)
     seen: dict[Any, str] = {}
@@ -148,7 +148,7 @@ _CHUNK = 1 << 18
 
 
 def _sample(c: Constant) -> bytes:
-    """Return a cheap hash key: equal constants share it, most others differ."""
+    """Return a cheap hash key: equal for equal constants, different for most others."""
     if c.type.dtype is DType.string:
         return b""
     n = c.type.n_elements

@@ -1,4 +1,4 @@
-"""An analysis: work and memory traffic of a graph."""
+"""Cost analysis: operations and memory traffic of a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work of a graph. `n_open` nodes with open sizes or without a cost facet are not counted."""
+    """Cost of a graph. It excludes `n_open` nodes that have open sizes or no cost facet."""
 
     n_nodes: int
     n_kernels: int
@@ -38,7 +38,7 @@ class Work:
     """,
 )
 def cost_analysis(graph: Graph, log: Log) -> Work:
-    """Count nodes, operations and bytes moved; the graph stays as it is.
+    """Count nodes, operations and bytes moved; leave the graph unchanged.
 
     Each node counts as a kernel that reads its operands from memory and writes its results; nodes
     inside a fused group cause no memory traffic.

@@ -1,4 +1,4 @@
-"""Dead code: nodes and constants without effect on any result."""
+"""Dead code elimination: removal of nodes and constants that affect no result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compiler.trace import Log
 def dead_code_elimination(graph: Graph, log: Log) -> Graph:
     """Remove nodes and constants that no result depends on.
 
-    Each node left in the graph costs run time, even without readers. A single walk backwards from
+    A node without readers still costs run time. A single walk backwards from
     the results marks the live nodes.
     """
     needed = {r.value for r in graph.results}

@@ -1,7 +1,7 @@
 """Constant folding with a budget.
 
-Splats stay a single number, however large; shape arithmetic becomes constants. Other nodes are
-computed as long as the model stays within the growth that the options allow.
+Splats of any size stay a single number; shape arithmetic becomes constants. Other nodes are folded
+while the stored constants stay within the growth that the options allow.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 SLACK_BYTES = 1 << 16
-"""Growth that is always allowed: small parameters of models with hardly any weights."""
+"""Growth in bytes that is always allowed, for small parameters of models with few weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Limit on the operations of a fold: the references favour clarity over speed."""
+"""Limit on the operations of a fold, since reference implementations favour clarity over speed."""
 
 UNIFORM_LIMIT = 1 << 20
-"""Limit on elements of results that are examined for being a splat."""
+"""Largest number of elements of a result that is tested for equality of all elements."""
 
 
 @graph_pass(
@@ -74,8 +74,8 @@ def fold_constants(
     A folded node costs nothing at run time, but its result is stored. The stored constants may grow
     to `max_growth` times their size, and a single fold may store at most `max_bytes`. A splat stays
     a single number. With `keep_codes` the quantized weights of products stay integer codes, which a
-    later pass may multiply directly. With `keep_quantized` all codes stay, for runtimes that match
-    them at a dequantize.
+    later pass may multiply directly. With `keep_quantized` all integer codes stay, for runtimes
+    whose patterns match a dequantize of codes.
     """
     folder = _Folder(graph, log, max_growth, max_bytes, keep_codes, keep_quantized)
     for node in graph.nodes:
@@ -84,17 +84,17 @@ def fold_constants(
 
 
 def held_bytes(c: Constant) -> int:
-    """Return the bytes of a constant in a model: one element for a splat, else all of them."""
+    """Return the bytes that a model stores for a constant; a splat stores one element."""
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
 
 
 MOVED = ("transpose", "squeeze", "slice", "split")
-"""Operators between weights and their product: the weights of one direction are a slice."""
+"""Operators between weights and their product; the weights of one direction are a slice."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """Bytes of constants now, and the limit."""
+    """The current bytes of constants, and their limit."""
 
     now: int
     limit: int
@@ -140,7 +140,7 @@ class _Folder:
             self.settle_known(node)
 
     def settle_known(self, node: Node) -> None:
-        """Fold shape arithmetic, whose elements follow from types."""
+        """Fold shape arithmetic, whose elements follow from the operand types."""
         values: list[Constant | None] = []
         for name, t in zip(node.outputs, node.types, strict=True):
             known = self.ed.known(name) if name else None
@@ -203,7 +203,7 @@ class _Folder:
         )
 
     def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:
-        """Return why the result may not be stored or computed; empty when it may."""
+        """Return the reason against storing or computing a result, or "" if there is none."""
         if new > self.max_bytes:
             return f"would store {new:,} bytes; a fold may store {self.max_bytes:,}"
         objection = self.budget.objection(new - self.freed(node), self.max_growth)
@@ -217,14 +217,14 @@ class _Folder:
     def freed(self, node: Node) -> int:
         """Return the bytes of operands that become dead when the node is folded.
 
-        A constant whose readers all take slices is freed slice by slice.
+        If all readers of a constant take slices of it, each fold frees its own slice.
         """
         return sum(
             self.piece(i, node) for i in dict.fromkeys(node.inputs) if i in self.ed.constants
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """Return the part of an operand for which a node is the last reader."""
+        """Return the bytes of an operand of which a node is the last reader."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results if it folds; else more than the operand's."""
+        """Return the bytes of a reader's results if it folds, else more bytes than the operand."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]
@@ -243,7 +243,7 @@ class _Folder:
     def compute(
         self, node: Node, operands: Sequence[Constant | None]
     ) -> list[Constant | None] | str:
-        """Evaluate a node by its reference; return the results, or why not."""
+        """Evaluate a node by its reference; return the results, or the reason for a failure."""
         arrays = [None if c is None else c.array() for c in operands]
         operator = OPERATORS.get(node.op)
         try:
@@ -256,7 +256,7 @@ class _Folder:
                     result = operator.reference_fn(*arrays, **node.attrs)
         except CompileError as e:
             return f"its reference rejected the operands: {e.message}"
-        except Exception as e:  # The operands are the user's, so the failure recurs at run time.
+        except Exception as e:  # The user chose the operands: the failure recurs at run time.
             return f"its reference rejected the operands: {type(e).__name__}: {e}"
         results = list(result) if isinstance(result, tuple | list) else [result]
         values: list[Constant | None] = []

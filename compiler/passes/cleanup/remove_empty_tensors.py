@@ -20,7 +20,7 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 LARGEST = 1 << 16
-"""Limit in bytes for storing a result of empty operands."""
+"""Limit in bytes of a constant that replaces the result of empty operands."""
 
 
 @graph_pass(
@@ -46,9 +46,9 @@ LARGEST = 1 << 16
 def remove_empty_tensors(graph: Graph, log: Log) -> Graph:
     """Remove tensors without elements.
 
-    A node with empty results computes nothing, so empty constants replace them. A node with only
-    empty operands has a constant result, such as 0 for a product with no terms. An empty operand of
-    a concatenation has no effect. Source: ZeroSizedHloElimination of XLA.
+    A node with empty results computes nothing, so empty constants replace them. A node whose
+    operands are all empty has a constant result, such as 0 for a sum of no products. An empty
+    operand of a concatenation has no effect. Source: ZeroSizedHloElimination of XLA.
     """
     types = [t for n in graph.nodes for t in n.types] + [v.type for v in graph.inputs]
     types += [c.type for c in graph.constants.values()]
@@ -64,7 +64,7 @@ def remove_empty_tensors(graph: Graph, log: Log) -> Graph:
 
 
 def _is_empty(t: Type | None) -> bool:
-    """Whether a tensor has no elements, whatever its open sizes are."""
+    """Whether a tensor has no elements for all values of its open sizes."""
     return isinstance(t, TensorType) and t.shape is not None and any(d == 0 for d in t.shape)
 
 
@@ -116,7 +116,7 @@ def _constant(values: Any, t: TensorType, node: Node) -> Constant:
 
 
 def _of_nothing(ed: Editor, node: Node) -> Sequence[Any] | None:
-    """Evaluate a node on empty tensors and constants; None when it has other operands."""
+    """Evaluate a node on empty tensors and constants; return None if it has other operands."""
     given = [i for i in node.inputs if i]
     empty = [i for i in given if _is_empty(ed.type(i))]
     known = all(i in ed.constants or _is_plain(ed.type(i)) for i in given)

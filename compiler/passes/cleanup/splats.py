@@ -1,4 +1,4 @@
-"""Splat results, computed from a single element instead of all of them."""
+"""Splat results of nodes, computed from one element of each operand."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", 
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:
-    """Return the results as splats, when all elements of each are equal.
+    """Return the results of a node as splats if all elements of each are equal.
 
-    None when that requires computing the results. Shapes: the types of the results must be static.
+    Return None if only the full results could show that. Shapes: the types of the results must be
+    static.
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None
     if all(isinstance(t, TensorType) and t.n_elements == 1 for t in node.types):
-        # A single number is a literal already.
+        # A single number is a literal, not a splat.
         return None
     value = _value(node, operands)
     if value is None:
@@ -81,7 +82,7 @@ def _padded(node: Node, operands: Sequence[Constant | None]) -> object:
 
 
 def _gives_one(operator: Operator, node: Node, arrays: Sequence[Array | None]) -> bool:
-    """Whether the type rule gives a single element for these operands, some of which list sizes."""
+    """Whether the result has one element for these operands, which may include lists of sizes."""
     tensors = [
         None if a is None else Tensor(name, TensorType(DType.from_numpy(a.dtype), a.shape), a)
         for name, a in zip(node.inputs, arrays, strict=True)

@@ -1,1 +1,1 @@
-"""Code motion between operators: strides move up, elementwise operators down."""
+"""Code motion across operators: strides move to inputs, elementwise operators to results."""

@@ -1,4 +1,4 @@
-"""Motion of per-channel scales and shifts up to weights that absorb them."""
+"""Motion of per-channel scales and shifts towards inputs, into weights that absorb them."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from compiler.trace import Log
     """,
 )
 def absorb_affine(graph: Graph, log: Log) -> Graph:
-    """Fold a scale or shift behind sums, concatenations, pools and activations into weights.
+    """Fold a scale or shift into weights across sums, concatenations, pools and activations.
 
-    A scale passes a sum if both operands absorb it, and a concatenation if all do. Positive scales
-    also pass a relu and a maximum. The pass rewrites only if every path up ends in weights or
-    constants without other readers; then the multiplication vanishes.
+    A scale commutes with a sum if both operands absorb it, and with a concatenation if all do.
+    Positive scales also commute with a relu and a maximum. The pass rewrites only if every path
+    ends in weights or constants without other readers; then the multiplication vanishes.
     """
     ed = Editor(graph)
     n_done = 0
@@ -84,7 +84,7 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
     if maker is None or maker.op not in WAYS or not isinstance(node.type, TensorType):
         return False
     if not node.tensor.dtype.is_float or (maker.op == "matmul" and node.op == "add"):
-        return False  # The only bias of a product is the addition behind it.
+        return False  # The following addition is the only bias of a product.
     edits = Edits(ed)
     try:
         absorb(edits, value, node, _affine(ed, root))
@@ -98,7 +98,7 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
 
 
 def _affine(ed: Editor, root: _Root) -> Affine:
-    """Return a root's effect: a single number, or a number for each index along an axis."""
+    """Return the factor or summand of a root: one number, or one for each index along an axis."""
     t, c = ed.type(root.value), ed.constants[root.constant]
     if not isinstance(t, TensorType) or not t.is_ranked or not t.layout.is_plain:
         raise Objection(f"the rank of {root.value} is not known")

@@ -1,4 +1,4 @@
-"""How scales and shifts pass each operator on their way up, and which operators absorb them."""
+"""Rules by operator for moving a scale or shift from result to operands, or absorbing it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from compiler.passes.rules.arithmetic import combined, is_finite, objection_to, 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """A scale or a shift: one number, or a vector with a number for each index along an axis."""
+    """A scale or a shift by one number, or by one number for each index along an axis."""
 
     kind: Literal["scale", "shift"]
     axis: int | None
     values: Constant
 
     def vector(self, n: int) -> Constant:
-        """Return a number for each of n channels."""
+        """Return one number for each of n channels."""
         if self.values.type.n_elements == n:
             return reshaped(self.values, (n,))
         return Constant.splat(self.values.array().reshape(-1)[0], TensorType(self.dtype, (n,)))
@@ -66,7 +66,7 @@ class Edits:
     found: list[tuple[Node, dict[int, tuple[str, Constant]]]] = field(default_factory=list)
 
     def constant(self, node: Node, at: int, *, alone: bool = True) -> ConstTensor:
-        """Return a constant operand; Objection when it is not constant, or has other readers."""
+        """Return a constant operand. Raise Objection if it is not constant or has other readers."""
         name = node.inputs[at]
         c = self.ed.constants.get(name)
         if c is None:
@@ -77,7 +77,7 @@ class Edits:
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find the nodes that absorb a scale or shift of a value; Objection when a path ends before."""
+    """Find the nodes that absorb a scale or shift; raise Objection if a path has none."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
         raise Objection(f"{value} is not computed from weights")
@@ -96,7 +96,7 @@ def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
     passes(edits, maker, a)
 
 
-# Operators that absorb it
+# Operators that absorb a scale or shift
 
 
 def _conv(edits: Edits, node: Node, a: Affine) -> None:
@@ -136,7 +136,7 @@ def _matmul(edits: Edits, node: Node, a: Affine) -> None:
 
 
 def _either_operand(edits: Edits, node: Node, a: Affine) -> None:
-    """Scale an operand of a product instead of the result, by a single number of at most 1."""
+    """Scale an operand of a product instead of the result, by a number of magnitude at most 1."""
     if a.axis is not None or float(np.abs(a.values.array()).max()) > 1:
         raise Objection(f"{node.inputs[1]}, an operand of {node.output}, is not constant")
     first = len(edits.found)
@@ -182,7 +182,7 @@ def _add(edits: Edits, node: Node, a: Affine) -> None:
 
 
 def _whole(edits: Edits, node: Node, k: int) -> str:
-    """Return an operand with the shape of the result; Objection when it is broadcast."""
+    """Return an operand that has the shape of the result; raise Objection if it is broadcast."""
     t = edits.ed.type(node.inputs[k])
     if not isinstance(t, TensorType) or t.shape != node.tensor.shape:
         raise Objection(f"{node.inputs[k]} is {t}, and is broadcast to {node.tensor}")
@@ -199,7 +199,7 @@ def _mul(edits: Edits, node: Node, a: Affine) -> None:
     edits.found.append((node, {k: ("b", _product(c, beside))}))
 
 
-# Operators that let it pass
+# Operators with which a scale or shift commutes
 
 
 def _concat(edits: Edits, node: Node, a: Affine) -> None:
@@ -297,4 +297,4 @@ WAYS: dict[str, Callable[[Edits, Node, Affine], None]] = {
     "gather": _move,
     "expand": _move,
 }
-"""The handler of each operator for a scale or shift behind it."""
+"""The handler of each operator for a scale or shift of its result."""

@@ -1,4 +1,4 @@
-"""Code motion of elementwise operators across data movement: shared functions."""
+"""Shared functions for moving elementwise operators across data movement."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOVES = with_trait("aliasing") | {
     *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
     *("concat", "max_pool"),
 }
-"""Data movement: each result element is an element of the first operand (of any, for a concat)."""
+"""Data movement: each result element is one of the first operand (for concat, of any operand)."""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
 """The operators of `MOVES` that drop elements."""
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""A function that tries to exchange a move with a neighbour, and returns whether it did."""
+"""A function that exchanges a move with a neighbour if possible, and returns whether it did."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
@@ -36,12 +36,12 @@ def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
 
 
 def data_of(node: Node) -> tuple[str, ...]:
-    """Return the operands whose elements a move moves."""
+    """Return the operands whose elements a data movement copies."""
     return node.inputs if node.op == "concat" else node.inputs[:1]
 
 
 def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
-    """Return the producers of a move's data, when all have the same operator."""
+    """Return the producers of a move's data operands if all are an `op`, else None."""
     found = [ed.producer(i) for i in data_of(node)]
     made = [n for n in found if n is not None and n.op == op]
     if node.op not in MOVES or len(made) != len(found):
@@ -88,7 +88,7 @@ def later(
     error: float = 0.0,
     **attrs: object,
 ) -> None:
-    """Apply a move to the operands of elementwise nodes, and a single such node to its result.
+    """Replace elementwise nodes before a move with one node of the same kind behind it.
 
     `attrs` are the attributes of the elementwise node that change.
     """
@@ -116,7 +116,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Apply an elementwise node to the operand of a move, and the move to its result."""
+    """Exchange a move and the elementwise node behind it: the elementwise node becomes first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

@@ -1,4 +1,4 @@
-"""Motion of strides up from 1x1 windows, which avoids computing the skipped elements."""
+"""Motion of strides from 1x1 windows to their producers, which then skip unused elements."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ Steps = tuple[int, ...]
 def propagate_strides(graph: Graph, log: Log) -> Graph:
     """Apply the strides of 1x1 convolutions before the nodes that compute their input.
 
-    The strides become those of the convolution or pool before, through elementwise operators and
-    concatenations. If another reader needs an operand of these in full, a slice selects every n-th
-    element, when that costs less than it saves. Source: StridesOptimization of OpenVINO.
+    The strides move to the preceding convolution or pool, through elementwise operators and
+    concatenations. If another reader needs all elements of an intermediate value, a slice selects
+    every n-th element, provided that the slice costs less than it saves. Source:
+    StridesOptimization of OpenVINO.
     """
     ed = Editor(graph)
     n_done = 0
@@ -68,7 +69,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
 
 def _steps(ed: Editor, value: str) -> Steps | None:
-    """Return the steps along each image axis by which all readers of a value skip elements."""
+    """Return the step along each image axis with which all readers of a value skip elements."""
     readers, t = ed.users(value), ed.type(value)
     if not readers or ed.is_result(value) or not isinstance(t, TensorType) or not t.is_static:
         return None
@@ -80,7 +81,7 @@ def _steps(ed: Editor, value: str) -> Steps | None:
 
 
 def _free_steps(ed: Editor, reader: Node, value: str) -> Steps:
-    """Return the strides of a window along the axes where it has a single element; 1 elsewhere."""
+    """Return the strides of a window along axes where its size is 1, and 1 along other axes."""
     if reader.op not in WINDOWS or reader.inputs.count(value) != 1 or reader.inputs[0] != value:
         return ()
     kernel = _kernel(ed, reader)
@@ -99,7 +100,7 @@ def _kernel(ed: Editor, node: Node) -> Steps | None:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether strides and pads alone determine a window's positions."""
+    """Whether only strides and pads determine the positions of a window."""
     return node.attrs["auto_pad"] in ("notset", "valid") and not node.attrs.get("ceil_mode")
 
 
@@ -109,7 +110,7 @@ def _pads(node: Node) -> Steps:
 
 
 def _is_moved(node: Node) -> bool:
-    """Whether each element of the result depends only on the elements at its position."""
+    """Whether each element of the result depends only on operand elements at the same position."""
     operator = OPERATORS.get(node.op)
     if operator is None or len(node.outputs) != 1 or not is_deterministic(node):
         return False
@@ -132,7 +133,7 @@ class _Cone:
     picked: list[str] = field(default_factory=list)
 
     def grow(self) -> str:
-        """Find the nodes; return why they stay as they are, else nothing."""
+        """Find the nodes; return the reason against the change, or "" if there is none."""
         place = {n.output: i for i, n in enumerate(self.ed.nodes())}
         inside = {r.output for r in self.ed.users(self.value)}
         pending = {self.value}
@@ -153,7 +154,7 @@ class _Cone:
         return self.objection()
 
     def wanted(self, node: Node) -> list[str] | None:
-        """Return the operands that shrink with a node; None when the node cannot shrink."""
+        """Return the operands that shrink with a node, or None if the node cannot shrink."""
         t = node.types[0]
         if not isinstance(t, TensorType) or not t.is_static or not t.layout.is_plain:
             return None
@@ -178,12 +179,12 @@ class _Cone:
         return found
 
     def is_parameter(self, node: Node, name: str) -> bool:
-        """Whether an operand is a list of scales or zero points along the channels."""
+        """Whether an operand lists scales or zero points per channel."""
         quantizes = node.op in ("quantize", "dequantize") and name in node.inputs[1:]
         return quantizes and node.attrs["axis"] == 1 and not node.attrs["block_size"]
 
     def objection(self) -> str:
-        """Return why nothing is gained; nothing when something is."""
+        """Return the reason that the change does not pay, or "" if it does."""
         if not self.windows:
             return f"no convolution or pool before {self.value} could compute fewer elements"
         before, after = self.costs()
@@ -199,19 +200,19 @@ class _Cone:
         return ""
 
     def costs(self) -> tuple[Cost | None, Cost | None]:
-        """Return the costs of the convolutions and pools before, and with fewer elements."""
+        """Return the total costs of the convolutions and pools before and after the change."""
         smaller = [self.smaller(n) for n in self.windows]
         return cost_of(self.windows, self.ed.type), cost_of(smaller, self.ed.type)
 
     def price(self, value: str) -> float:
-        """Return the seconds that the slices take."""
+        """Return the time in seconds to slice a value."""
         t = self.ed.type(value)
         assert isinstance(t, TensorType)
         kept = t.nbytes // math.prod(self.steps)
         return CORE.seconds(Cost(0, kept, kept))
 
     def smaller(self, node: Node) -> Node:
-        """Return a node with the types of fewer elements; a window takes larger strides."""
+        """Return a node that computes fewer elements; for a window also with larger strides."""
         t = node.tensor
         sizes = tuple(-(-n // s) for n, s in zip(t.static_shape[2:], self.steps, strict=True))
         made = replace(node, types=(TensorType(t.dtype, (*t.static_shape[:2], *sizes)),))
@@ -257,7 +258,7 @@ class _Cone:
         )
 
     def reason(self, before: Cost | None, after: Cost | None) -> str:
-        """Describe the savings in numbers."""
+        """Return the reason for the ledger, with the operations saved."""
         names = ", ".join(n.output for n in self.windows)
         text = f"{names} {'take' if len(self.windows) > 1 else 'takes'} strides of {self.steps}"
         if before is not None and after is not None:

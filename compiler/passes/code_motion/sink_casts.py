@@ -1,4 +1,4 @@
-"""Motion of casts to where data movement copies fewer bytes."""
+"""Motion of casts across data movement, which then copies fewer bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
-"""Moves that copy nothing: a cast before one stays in its kernel."""
+"""Data movement without copies: a cast before a view stays in the kernel before it."""
 
 
 @graph_pass(
@@ -48,10 +48,10 @@ VIEWS = with_trait("aliasing")
     """,
 )
 def sink_casts(graph: Graph, log: Log) -> Graph:
-    """Move casts to where elements are narrow: widening later, narrowing earlier.
+    """Move casts so that data movement copies narrow elements: widening later, narrowing earlier.
 
-    A move copies bytes whatever their meaning, so every element keeps its bits. A cast at the end
-    of a chain of moves often meets another cast, or fuses with its reader. Source: Glow's
+    Data movement never interprets elements, so every element keeps its bits. A cast at the end of a
+    chain of moves often merges with another cast, or fuses with its reader. Source: Glow's
     SinkConversions.
     """
     if not any(n.op == "cast" for n in graph.nodes):
@@ -90,7 +90,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return why a move keeps the casts before it."""
+    """Return the reason that casts stay before a move, or "" if they may follow it."""
     sources = [ed.type(m.inputs[0]) for m in made]
     for t in (*sources, node.type):
         if reason := _unfit(t):
@@ -125,7 +125,7 @@ def _leads_down(ed: Editor, node: Node) -> bool:
 
 
 def _leads_up(ed: Editor, node: Node) -> bool:
-    """Whether a move copies elements, or is the only reader of one, as a view."""
+    """Whether a move copies elements, or is a view and the only reader of a move that does."""
     while node.op in VIEWS:
         maker = ed.producer(node.inputs[0])
         if maker is None or maker.op not in MOVES - SELECTS - {"concat"}:
@@ -137,7 +137,7 @@ def _leads_up(ed: Editor, node: Node) -> bool:
 
 
 def _unfit(t: object) -> str:
-    """Return why elements of a type cannot be moved as plain bytes."""
+    """Return the reason that elements of a type cannot be moved as bytes, or "" if they can."""
     if not isinstance(t, TensorType) or not t.is_ranked:
         return "a rank is not known"
     if not t.layout.is_plain:

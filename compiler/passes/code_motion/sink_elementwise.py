@@ -1,4 +1,4 @@
-"""Motion of elementwise operators behind operators that drop or join elements."""
+"""Motion of elementwise operators behind slices, gathers, maxima and concatenations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
 PICKS = ("slice", "gather")
-"""Operators that drop elements, whatever their values."""
+"""Operators that select elements by position."""
 
 LARGEST = ("max_pool", "reduce_max")
-"""Operators that keep the largest of several elements."""
+"""Operators that select the largest of several elements."""
 
 RISING = frozenset({"relu", "clip", "leaky_relu", "hard_sigmoid", "mul", "add", "identity"})
-"""Operators that may be exactly monotonic, depending on their parameters."""
+"""Operators that are exactly monotonic for some parameters."""
 
 NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
 """Operators that are monotonic up to rounding, and give NaN only for NaN."""
@@ -63,9 +63,10 @@ NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
     """Move elementwise operators behind slices and concatenations.
 
-    Before a slice or gather they also compute elements that it drops. A monotonic operator may
-    follow a maximum. NaN stays NaN in either order. An operator that the store of its operand
-    applies costs nothing, and stays. Source: Glow's SinkCode, TVM's ReorderTakeAfterMatmul.
+    An operator before a slice or gather also computes the elements that are dropped. A monotonic
+    operator may follow a maximum. NaN stays NaN in either order. An operator that is fused into the
+    kernel of its operand costs next to nothing, and stays. Source: Glow's SinkCode, TVM's
+    ReorderTakeAfterMatmul.
     """
     ed = Editor(graph)
     n_done = 0
@@ -97,14 +98,14 @@ def _sink(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _is_unary(ed: Editor, node: Node) -> bool:
-    """Whether each element depends on the element at its position, and on scalars."""
+    """Whether each result element depends only on scalars and one element at its position."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "elementwise" or operator.lower_fn is None:
         return False
     if len(node.outputs) != 1 or not is_deterministic(node) or node.op.startswith("random_"):
         return False
     if node.op in ("quantize", "dequantize", "cast"):
-        return False  # Casts have passes of their own, which weigh bytes.
+        return False  # `sink_casts` moves casts by their bytes.
     types = [ed.type(i) for i in node.inputs if i]
     if not types or not all(isinstance(t, TensorType) and t.is_static for t in types):
         return False
@@ -119,7 +120,7 @@ def _is_unary(ed: Editor, node: Node) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return why elementwise nodes stay before a move or selection of their elements."""
+    """Return the reason that elementwise nodes stay before a move, or "" if they may follow it."""
     first = made[0]
     for m in made:
         if len(ed.users(m.output)) != 1 or ed.is_result(m.output):
@@ -137,7 +138,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """Return the value with which a chain of elementwise nodes becomes a single kernel."""
+    """Return the value whose kernel also computes the elementwise chain behind it, or ""."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)
@@ -152,7 +153,7 @@ def _computed_with(ed: Editor, node: Node) -> str:
 
 
 def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
-    """Return why the maximum of the results is not the result of the maximum."""
+    """Return the reason that an operator does not commute with a maximum, or "" if it does."""
     if node.op == "max_pool":
         if reason := empty_window(node.attrs):
             return reason
@@ -168,7 +169,7 @@ def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
 
 
 def _is_rising(ed: Editor, node: Node) -> bool:
-    """Whether an operator is increasing, and gives NaN only for NaN."""
+    """Whether an operator is increasing, with a NaN result only for a NaN operand."""
     numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
     if any(n is None or math.isnan(n) for n in numbers):
         return False

@@ -1,4 +1,4 @@
-"""Batching of a loop's products: one product of all slices with the weights before the loop."""
+"""Batching of matrix products in a loop: one product before the loop multiplies all slices."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ from compiler.trace import Log
 def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
     """Replace one product per iteration with a single product before the loop.
 
-    The weights are read once instead of once per iteration. In a product of concatenated slices and
-    states, only the columns of the slices are batched. Source: Appleyard et al. 2016
-    (arXiv:1604.01946), section 3.3.
+    The weights are read once instead of once per iteration. If a product concatenates slices and
+    states, only the slices are batched. Source: Appleyard et al. 2016 (arXiv:1604.01946), section
+    3.3.
     """
     if not any(n.op == "onnx.Scan" for n in all_nodes(graph)):
         return graph
@@ -71,7 +71,7 @@ def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
 class _Product:
     """A product in a loop body: its node, and the slices in its left operand.
 
-    `parts` lists the concatenated left operands, or the only one, with their columns.
+    `parts` lists the concatenated left operands (or the only one) with their column ranges.
     """
 
     node: Node
@@ -80,7 +80,7 @@ class _Product:
 
 
 class _Batch:
-    """A Scan whose products of slices move before it."""
+    """A Scan, and the matrix products of slices that move before it."""
 
     def __init__(self, ed: Editor, node: Node, log: Log) -> None:
         self.ed, self.node, self.log = ed, node, log
@@ -136,7 +136,7 @@ class _Batch:
         return True
 
     def _product(self, node: Node) -> _Product | None:
-        """Match a product with slices on the left and weights from outside on the right."""
+        """Match a product of slices with weights that are defined outside the loop."""
         if node.op != "matmul" or node.attrs["transpose_a"]:
             return None
         x, w = node.inputs
@@ -185,10 +185,10 @@ class _Batch:
         product = matmul(x, w, transpose_b=transposed) if plain else rows_product(x, w, transposed)
         return self.ed.build(product, hint=p.node.output, origins=p.node.origins)
 
-    # The remaining body
+    # The loop body without the batched products
 
     def _replace(self, nodes: list[Node], p: _Product, left: list[str]) -> None:
-        """Replace a product with slices of the batched products, plus the products that remain."""
+        """Replace a product with slices of the batched products, plus the product of the states."""
         at = next(i for i, n in enumerate(nodes) if n.output == p.node.output)
         others = [part for part in p.parts if part[0] not in self.slices]
         terms = [*left]

@@ -1,7 +1,7 @@
-"""Declaration of foreign nodes as our operators, once their ranks and parameters are known.
+"""Declaration of foreign nodes as native operators, once their ranks and parameters are known.
 
 Nodes that the importer could not declare (such as `onnx.ReduceSum` with axes from an input) stay
-foreign. Once shapes or values are chosen, the same facets are queried again.
+foreign. Once shapes or values are chosen, the same facets run again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def specialised(
 ) -> Graph:
     """Specialise a graph for these input shapes, and for these values of some inputs.
 
-    The inputs stay; readers of those in `values` read constants instead. Errors: as
-    `compiler.ir.infer.specialize`.
+    The graph keeps all inputs, but readers of the inputs in `values` read constants instead.
+    Errors: as `compiler.ir.infer.specialize`.
     """
     known = with_values(specialize(graph, shapes) if shapes else graph, values)
     return declared(known)
@@ -78,9 +78,9 @@ def _redeclared(editor: Editor, node: Node) -> list[str] | None:
 
 
 def redeclare(editor: Editor, node: Node) -> list[str] | None:
-    """Build a foreign node by its facet; return the values of its outputs under new names.
+    """Declare a foreign node by its facet; return the values of its outputs under new names.
 
-    None when it leaves the node foreign. Errors: as `through_facet`.
+    Return None if the facet leaves the node foreign. Errors: as `through_facet`.
     """
     domain, op_type = protos.split_name(node.op)
     attrs = {k: v for k, v in node.attrs.items() if k != "opset"}

@@ -55,10 +55,10 @@ from compiler.trace import Log
 def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
     """Decompose recurrent layers into one product for all inputs and a loop over the steps.
 
-    The other passes then see the body: gates become a single kernel, weights are split and packed
-    at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the first
-    become plain scans, as do scans over a batch. Without `layers` only scans over a batch, which
-    the ONNX standard removed, are decomposed.
+    Later passes can then optimise the body: gates become a single kernel, weights are split and
+    packed at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the
+    first become plain scans, as do scans over a batch. Without `layers` the pass decomposes only
+    scans over a batch, which the ONNX standard removed.
     """
     is_wanted = _is_layer if layers else _has_batch
     if not any(map(is_wanted, graph.nodes)):
@@ -69,7 +69,7 @@ def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph
         if not is_wanted(layer) or not log.may("decompose_recurrent", layer.output):
             continue
         node = ed.producer(layer.output)
-        # The editor's node may read the replacement of a layer decomposed before.
+        # The editor's node may already read the replacement of another decomposed layer.
         assert node is not None, f"{layer.output} was removed"
         ed.made.clear()
         ed.made_constants.clear()
@@ -97,7 +97,7 @@ def _has_batch(node: Node) -> bool:
 
 
 def _write(ed: Editor, node: Node) -> str:
-    """Replace a layer with its composition; return why not, when sizes are missing."""
+    """Replace a layer with its composition; return the obstacle, such as unknown sizes, or ""."""
     try:
         operands = [ed.tensor(i) if i else None for i in node.inputs]
         parts = _parts(node, operands)

@@ -50,11 +50,11 @@ from compiler.trace import Log
     """,
 )
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
-    """Replace an If of known condition with the nodes of the branch taken.
+    """Replace an If with the nodes of the branch taken if its condition is known.
 
-    Models test sizes and versions that are known once the input shapes are. The results of the
-    branch taken then have known sizes, which may decide the next condition: types and small values
-    are propagated on the way.
+    Models often test sizes, which are known once the input shapes are. The results of the branch
+    taken then have known sizes, which may decide the next condition. The pass therefore propagates
+    types and small values.
     """
     if not any(n.op == "onnx.If" for n in all_nodes(graph)):
         return graph
@@ -101,7 +101,7 @@ class _Branches(Rebuild):
         return True
 
     def _failure(self, region: Graph) -> str:
-        """Return why a branch does not fit the values around it; "" when it does."""
+        """Return the type error of inlining a branch into the graph, or "" if there is none."""
         known = self.ed.facts.known
         closed = close(region, self.ed.facts.types, self.ed.constants).graph
         try:

@@ -56,10 +56,10 @@ BRANCHES = ("then_branch", "else_branch")
     """,
 )
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
-    """Move nodes that both branches of an If compute in front of it.
+    """Hoist nodes that both branches of an If compute before the If.
 
-    Such nodes run whatever the condition. A result with the same value in both branches is taken
-    from outside the If, and results without readers are dropped: an If with equal branches
+    Such nodes run for either condition. Readers of a result that is the same in both branches read
+    its value outside the If. Results without readers are dropped, so an If with equal branches
     vanishes. Source: XLA's ConditionalSimplifier.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
@@ -98,7 +98,7 @@ class _Choice:
         self.common: list[Node] = []
         self.constants: dict[str, Constant] = {}
         self.shared: dict[Any, tuple[str, Constant]] = {}
-        """Constants that are results of a branch, by names usable outside the If."""
+        """Constants that are results of a branch, by their names outside the If."""
         self.is_changed = False
 
     def take_out(self) -> None:
@@ -159,7 +159,7 @@ class _Choice:
         return output in self.graph.users or output in self.graph.result_values
 
     def outside(self, region: Graph, k: int) -> str | None:
-        """Return the outer value that equals a result of a branch; None if computed inside."""
+        """Return the value outside the If that equals a result of a branch, or None."""
         value = region.results[k].value
         if (c := region.constants.get(value)) is not None:
             key = (c.type, c.storage)
@@ -176,7 +176,7 @@ class _Choice:
         return t is not None and logical(t) == logical(self.node.types[k])
 
     def without(self, gone: set[int]) -> Node | None:
-        """Return the If without these results; None when none is left."""
+        """Return the If without these results, or None if no result remains."""
         if len(gone) == len(self.node.outputs):
             return None
         then, other = (
@@ -201,8 +201,7 @@ def _without(region: Graph, names: Mapping[str, str]) -> Graph:
 def _numbered(region: Graph, numbers: dict[Any, int]) -> dict[str, int]:
     """Number the values of a region; equal computations get equal numbers.
 
-    Nodes with regions and non-deterministic nodes have no number, nor have nodes that depend on
-    them.
+    Nodes with regions, non-deterministic nodes, and all nodes that depend on them have no number.
     """
     found: dict[str, int] = {}
 

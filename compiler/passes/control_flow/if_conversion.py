@@ -49,9 +49,8 @@ MAY_TRAP = ("div", "mod")
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select where branching costs more.
 
-    Elementwise operators alone cannot fail, whatever the condition, and they fuse with the nodes
-    around the If. The condition selects results, so their bits stay. Source: XLA's
-    ConditionalToSelect.
+    The branches must consist of elementwise operators, which cannot fail and fuse with nodes around
+    the If. The select copies the bits of the chosen results. Source: XLA's ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -69,7 +68,7 @@ def if_conversion(graph: Graph, log: Log) -> Graph:
 
 
 def _objection(ed: Editor, node: Node) -> str:
-    """Return why an If is kept; nothing when both branches may be computed."""
+    """Return the reason for keeping an If, or "" if both branches may be computed."""
     condition = ed.type(node.inputs[0])
     if not isinstance(condition, TensorType) or condition.shape not in ((), (1,)):
         return f"the condition {node.inputs[0]} is {condition}"
@@ -89,7 +88,7 @@ def _objection(ed: Editor, node: Node) -> str:
 
 
 def _obstacle(node: Node) -> str:
-    """Return why a node may not be computed when its branch is not taken."""
+    """Return the reason against computing a node of the branch not taken, or ""."""
     operator = OPERATORS.get(node.op)
     plain = (
         operator is not None and operator.kind == "elementwise" and operator.lower_fn is not None
@@ -105,7 +104,7 @@ def _obstacle(node: Node) -> str:
 
 
 def _price(ed: Editor, node: Node) -> str:
-    """Return why computing both branches costs more; nothing when it does not."""
+    """Return the reason that computing both branches does not pay, or "" if it does."""
     seconds: list[float] = []
     for region in node.regions.values():
         facts = {**{n: ed.type(n) for n in region.free_names}, **region.types}

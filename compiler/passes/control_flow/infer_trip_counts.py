@@ -125,7 +125,7 @@ class _Counts(Rebuild):
         return True
 
     def _known_inside(self, node: Node, found: Induction) -> dict[str, np.ndarray]:
-        """Return the known values in the body, in which the loop's condition is true."""
+        """Return the known values in the body, where the loop's condition is true."""
         return {**found.known, node.regions["body"].inputs[1].name: np.array(True)}
 
     def _count(self, node: Node, counted: Sequence[Test], left: Sequence[str]) -> None:
@@ -147,7 +147,7 @@ class _Counts(Rebuild):
         if limit is not None and limit.number is not None and limit.number >= ENDLESS:
             limit = None
         first = self._first(start)
-        # If the first test is the body's test for iteration -1, the two are a single test.
+        # If the start test equals the body's test at iteration -1, one test covers both.
         earlier = [_earlier(t) for t in counted]
         is_same = first is not None and set(first) == set(map(_at_rest, earlier))
         tests = earlier if is_same else list(counted)
@@ -160,7 +160,7 @@ class _Counts(Rebuild):
         return self._settled(node, number, n_made)
 
     def _settled(self, node: Node, operand: Operand, n_made: int) -> tuple[str, str]:
-        """Build the trip count as a value, a constant if known; also describe it."""
+        """Build the trip count, as a constant if known; return the value and its description."""
         hint = f"{node.output}.steps"
         value = self.ed.build(operand, hint=hint, origins=node.origins)
         known = self.ed.known(value)
@@ -184,7 +184,7 @@ class _Counts(Rebuild):
     # Arithmetic on trip counts
 
     def _count_of(self, test: Test, node: Node) -> Operand:
-        """Return the number of iterations, from the first on, until a test fails."""
+        """Return the number of iterations before a test fails."""
         match test:
             case AllOf(parts) | AnyOf(parts):
                 either = min_ if isinstance(test, AllOf) else max_
@@ -203,7 +203,7 @@ class _Counts(Rebuild):
                 raise AssertionError(f"{value} has to be computed")
 
     def _value(self, line: Line, node: Node) -> Tensor:
-        """Return a line at the first iteration as an i64."""
+        """Return the value of a line at iteration 0 as an i64."""
         made: Operand = _constant(line.const) if line.const or not line.terms else None
         for name, times in line.terms:
             one: Operand = self.ed.tensor(name)
@@ -219,7 +219,7 @@ class _Counts(Rebuild):
         return self._built(made, node)
 
     def _at_least_none(self, number: Tensor) -> Operand:
-        """Return the maximum of the number and 0; sizes are non-negative already."""
+        """Return the maximum of the number and 0; a size needs no maximum."""
         found = None if number.value is None else only(number.value)
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)
@@ -242,7 +242,7 @@ class _Counts(Rebuild):
 
 
 def _earlier(test: Test) -> Test:
-    """Return the test of an iteration as the test of the iteration before."""
+    """Return the test for the previous iteration."""
     if isinstance(test, Positive | NotZero):
         return replace(test, line=test.line.at(-1))
     if isinstance(test, AllOf | AnyOf):
@@ -251,7 +251,7 @@ def _earlier(test: Test) -> Test:
 
 
 def _at_rest(test: Test) -> Test:
-    """Return a test at the first iteration alone."""
+    """Return the test with its counters fixed at their values of iteration 0."""
     if isinstance(test, Positive | NotZero):
         return replace(test, line=replace(test.line, stride=0))
     if isinstance(test, AllOf | AnyOf):
@@ -287,7 +287,7 @@ def _fresh(body: Graph, hint: str) -> str:
 
 
 def _only_read(body: Graph) -> Graph:
-    """Remove the nodes of a body that only the condition needed."""
+    """Remove the nodes of a body that only the removed condition needed."""
     needed = {r.value for r in body.results}
     kept: list[Node] = []
     for node in reversed(body.nodes):

@@ -84,7 +84,7 @@ def _renamed(body: Graph, taken: set[str]) -> Graph:
 
 
 def _invariant(body: Graph, log: Log, loop: Node) -> list[Node]:
-    """Return the nodes of a body that depend on captured values and constants alone."""
+    """Return the nodes of a body that depend only on captured values and constants."""
     varying = {v.name for v in body.inputs}
     found: list[Node] = []
     for node in body.nodes:
@@ -111,7 +111,7 @@ def _may_move(node: Node) -> bool:
 def _without(
     loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
-    """Split a loop: without its invariant nodes, these nodes, and the constants that they read."""
+    """Return a loop without its invariant nodes, and the nodes; extend `constants`."""
     gone = {id(n) for n in moved}
     kept = tuple(n for n in body.nodes if id(n) not in gone)
     read = {i for n in moved for i in n.reads if i in body.constants}

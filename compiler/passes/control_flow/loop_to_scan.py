@@ -1,4 +1,4 @@
-"""Conversion of loops with a trip count to Scans, with scanned slices in place of gathers."""
+"""Conversion of loops with a known trip count to Scans, whose slices replace gathers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A gather of one row per iteration, with the scanned operand and direction that replace it."""
+    """A gather of one row per iteration; the scanned operand and direction that replace it."""
 
     gather: Node
     is_list: bool
@@ -118,7 +118,7 @@ class _Slices(Rebuild):
         return True
 
     def _objection(self, node: Node) -> str:
-        """Return the reason that the trip count is unknown before the first iteration, else ""."""
+        """Return the reason that a loop cannot become a Scan, or "" if it can."""
         body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
             return "its body does not match its operands"
@@ -130,7 +130,7 @@ class _Slices(Rebuild):
         if start:
             known = self.ed.known(start)
             if known is None or known.dtype == np.object_ or not is_true(known):
-                return f"{start} decides whether it starts"
+                return f"the condition {start} determines whether it starts"
         made = results_of(body, self.ed.facts.types)[1:]
         for k, state in enumerate(node.inputs[2:]):
             given = body.inputs[2 + k].type
@@ -140,7 +140,7 @@ class _Slices(Rebuild):
                 return f"the state initialised with {state} is {given}"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"the body gives {t}"
+                return f"the body returns {t}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
             return f"it has more than {MOST_STEPS:,} iterations"
@@ -217,7 +217,7 @@ class _Slices(Rebuild):
 def _read(
     x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
 ) -> tuple[Operand, bool] | None:
-    """Return the tensor whose rows the iterations read, and whether the Scan runs backwards."""
+    """Return the tensor whose rows the iterations read, and whether they read it backwards."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:
@@ -237,7 +237,7 @@ def _read(
 
 
 def _slice_of(r: _Rows, nodes: list[Node], at: int, fresh: Callable[[str], str]) -> Value:
-    """Replace a gather in the body with a slice; return the slice as an input of the body.
+    """Replace a gather in the body with a scanned slice; return this new input of the body.
 
     A gather with one index in a tensor of rank 1 keeps the gathered axis, with size 1.
     """

@@ -1,9 +1,9 @@
 """Inputs that parametrise a model's computation: axes, pads, sizes, counts.
 
 ONNX passes such parameters as tensors, and a model may make them inputs. Code for a fixed value is
-much faster than code for all, so a program is compiled for the values that it meets, as for shapes.
-Only inputs without which some node has no code count; data never do. Source: XLA's compile-time
-constant operands, TensorRT's shape tensors.
+much faster than code for all values, so a program is compiled for the values that it is called
+with, as for shapes. An input is a parameter only if some node has no code without its value; data
+are never parameters. Source: XLA's compile-time constant operands, TensorRT's shape tensors.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MAX_PARAMETER_ELEMENTS = 64
 
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
-    """Return the inputs that nodes without code depend on, directly or by shape arithmetic.
+    """Return the inputs on which nodes without code depend, directly or by shape arithmetic.
 
-    Some may turn out to be data: see `needed_parameters`.
+    `needed_parameters` removes those that prove to be data.
     """
     small = {v.name for v in graph.inputs if _is_small(v.type)}
     if not small:
@@ -47,7 +47,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the given values without which fewer nodes have code."""
+    """Return a minimal subset of the values with which as many nodes have code as with all."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:
@@ -61,7 +61,7 @@ def _is_enough(graph: Graph, values: Mapping[str, Array], best: int) -> bool:
     try:
         return _n_without_code(graph, values) <= best
     except CompileError:
-        return False  # The missing values decide a rank, without which types cannot be inferred.
+        return False  # Without these values a rank is unknown, so type inference fails.
 
 
 def _is_small(t: Type) -> bool:
@@ -71,14 +71,14 @@ def _is_small(t: Type) -> bool:
 
 
 def _deciding(node: Node) -> tuple[str, ...]:
-    """Return the operands that decide a branch or a trip count."""
+    """Return the operands that determine the branch taken or the trip count."""
     return node.inputs[:1] if node.op == "onnx.If" else node.inputs[:2]
 
 
 def _behind(
     graph: Graph, small: set[str], follows: Callable[[Node], bool]
 ) -> dict[str, frozenset[str]]:
-    """Return the small inputs from which each value is computed by nodes that can be evaluated."""
+    """Map each value to the small inputs from which nodes that `follows` accepts compute it."""
     behind = {name: frozenset({name}) for name in small}
     for node in graph.nodes:
         sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))
@@ -97,7 +97,7 @@ def _is_tiny(node: Node) -> bool:
 
 
 def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
-    # Operands computed from the values are parameters of lowerings only as constants.
+    # A lowering accepts operands as parameters only if they are constants.
     known = fold_constants.run(declared(with_values(graph, values)))
     if any(n.op in CONTROL_FLOW for n in known.nodes):
         known = unroll_loops.run(fold_constant_branches.run(known))
@@ -105,7 +105,7 @@ def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
 
 
 def _has_code(node: Node, graph: Graph) -> bool:
-    """Whether a node can be lowered, as far as its parameters are concerned."""
+    """Whether the known parameters of a node suffice to lower it."""
     if is_declarable(node):
         return False
     operator = OPERATORS.get(node.op)
@@ -113,7 +113,7 @@ def _has_code(node: Node, graph: Graph) -> bool:
         types = [*_operand_types(node, graph), *node.types]
         return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
     if operator is None or (operator.kind == "scan" and operator.lower_fn is None):
-        return True  # It is foreign or a loop, whatever is known.
+        return True  # It is foreign or a loop, independent of known values.
     operands = tuple(_operand_types(node, graph))
     if not all(map(_is_ranked, node.types)):
         return False
@@ -129,7 +129,7 @@ def _has_code(node: Node, graph: Graph) -> bool:
         return False
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
         if open_symbols([*operands, *node.types]):
-            return False  # A facet written for numbers failed on symbols.
+            return False  # The facet accepts only numbers, not symbols.
         raise
 
 

@@ -1,4 +1,4 @@
-"""Rebuilding of a graph node by node, with everything before a node known when it is visited."""
+"""Rebuilding of a graph node by node: facts about all earlier nodes are known at each node."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from compiler.trace import Log
 class Rebuild(ABC):
     """A rebuilder of graphs; a subclass replaces nodes with regions.
 
-    Types and small values are propagated on the way, and foreign nodes are resolved as soon as
-    their operands are known.
+    The rebuilder propagates types and small values, and resolves foreign nodes as soon as their
+    operands are known.
     """
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
@@ -78,9 +78,10 @@ class Rebuild(ABC):
         given: Sequence[str] = (),
         wanted: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Inline a region with these values for its inputs; return the values of its results.
+        """Inline a region with the values `given` for its inputs; return the values of its results.
 
-        `wanted` names values computed inside; others keep their names where these are free.
+        `wanted` maps values of the region to new names; other values keep their names if these are
+        free.
         """
         rename = dict(zip((v.name for v in region.inputs), given, strict=True))
         rename.update(wanted or {})
@@ -118,7 +119,7 @@ class Rebuild(ABC):
         self.n_replaced += 1
 
     def _declare(self, node: Node) -> bool:
-        """Resolve a foreign node with operands known by now."""
+        """Resolve a foreign node if its operands are known."""
         domain, op_type = split_name(node.op)
         attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
         outputs = [self.ed.fresh(o) if o else "" for o in node.outputs]
@@ -160,7 +161,7 @@ class Rebuild(ABC):
         return after if inner.n_replaced else region
 
     def _follow(self, node: Node, types: Sequence[object]) -> None:
-        """Evaluate a small node with known operands: conditions are not shape arithmetic."""
+        """Evaluate a small node with known operands, such as the condition of an If."""
         operator, facts = OPERATORS.get(node.op), self.ed.facts
         if operator is None or operator.reference_fn is None or node.output in facts.known:
             return

@@ -1,4 +1,4 @@
-"""Import of foreign nodes as our operators, once their parameters are known."""
+"""Import of foreign nodes as native operators, once their parameters are known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
     """Import operators whose parameters are now known.
 
     Constant folding or the sizes of inputs may reveal axes, sizes or pads that a model computes.
-    The pass then queries the importer's declarations again.
+    The pass then applies the importer's declarations again.
     """
     ed = Editor(graph)
     n_taken = 0
@@ -43,7 +43,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
         if not is_declarable(old) or not log.may("resolve_foreign", old.output):
             continue
         node = ed.producer(old.output)
-        # The editor's node may read the replacement of a node resolved before.
+        # The editor's node may already read the replacement of another resolved node.
         assert node is not None, f"{old.output} was removed"
         objection = _take(ed, node)
         if objection:
@@ -57,7 +57,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
 
 
 def _take(ed: Editor, node: Node) -> str:
-    """Replace a node by its operator's declaration; return why not, otherwise."""
+    """Replace a node by its operator's declaration; return the obstacle, or "" on success."""
     ed.made.clear()
     ed.made_constants.clear()
     try:
@@ -70,7 +70,7 @@ def _take(ed: Editor, node: Node) -> str:
 
 
 def _put(ed: Editor, node: Node, values: Sequence[str]) -> str:
-    """Replace the node's outputs with the values; return why not, when types differ."""
+    """Replace the outputs of a node; return the obstacle if types differ, else ""."""
     pairs = [(o, v) for o, v in zip(node.outputs, values, strict=True) if o]
     for old, new in pairs:
         a, b = logical(ed.type(old)), logical(ed.type(new))

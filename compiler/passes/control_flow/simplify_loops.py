@@ -53,9 +53,9 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
 def simplify_loops(graph: Graph, log: Log) -> Graph:
     """Remove loop states that never change and loop results that nothing reads.
 
-    A state that every iteration returns unchanged equals its initial value: the body captures that
-    value, and nodes that depend only on it can move before the loop. A state read only by itself,
-    and a scan output without readers, need no computation. Source: XLA's WhileLoopSimplifier and
+    A state that every iteration returns unchanged equals its initial value. The body then captures
+    that value, and nodes that depend only on it can move before the loop. A state that only its own
+    update reads is dead, as is a scan output without readers. Source: XLA's WhileLoopSimplifier and
     WhileLoopConstantSinking.
     """
     if not any(_is_loop(n) for n in graph.nodes):
@@ -83,14 +83,14 @@ def _is_loop(node: Node) -> bool:
 
 
 class _Loop:
-    """A Loop or Scan with its removed states and scan outputs, both counted by result."""
+    """A Loop or Scan, and the result numbers of its removed states and scan outputs."""
 
     def __init__(self, graph: Graph, node: Node, log: Log) -> None:
         self.graph, self.node, self.log = graph, node, log
         self.body = node.regions["body"]
         is_scan = node.op == "onnx.Scan"
         self.first = 0 if is_scan else 2
-        """The position of the first state among operands, and among the inputs of the body."""
+        """The number of the first state among operands of the loop, and inputs of the body."""
         self.first_result = 0 if is_scan else 1
         n_others = n_scanned(node) if is_scan else 2
         self.n_states = max(len(node.inputs) - n_others, 0)
@@ -102,11 +102,11 @@ class _Loop:
         return bool(self.gone)
 
     def output(self, k: int) -> str:
-        """Return the output of a state or scan output; "" where there is none."""
+        """Return the loop's output for a state or scan output, or "" if it is omitted."""
         return self.node.outputs[k] if k < len(self.node.outputs) else ""
 
     def label(self, k: int) -> str:
-        """Return a state's or scan output's name for the ledger: its output, or the body's name."""
+        """Return a name for the ledger: the loop's output, or the body's value if it is omitted."""
         return self.output(k) or self.body.results[self.first_result + k].name
 
     def is_read(self, k: int) -> bool:
@@ -117,7 +117,7 @@ class _Loop:
     # Unchanged states
 
     def capture(self, names: dict[str, str]) -> None:
-        """Replace each unchanged state with its initial value, in the body and behind the loop."""
+        """Replace each unchanged state with its initial value, in the body and after the loop."""
         for k in range(self.n_states):
             given = self.body.inputs[self.first + k].name
             if self.handed_on(self.body.results[self.first_result + k].value) != given:
@@ -158,7 +158,7 @@ class _Loop:
         n = len(self.body.results) - self.first_result
         live = [k for k in range(n) if k not in self.gone and self.is_read(k)]
         if not live:
-            return  # The whole loop is dead, or kept for its side effects.
+            return  # Either the entire loop is dead, or it has side effects.
         refused: set[int] = set()
         asked: set[int] = set()
         while True:
@@ -179,7 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """Return the states and scan outputs on which neither these nor the condition depend."""
+        """Return the states and scan outputs that neither live ones nor the condition depend on."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)
@@ -208,10 +208,10 @@ class _Loop:
                 pending += node.reads
         return found
 
-    # The remaining loop
+    # The loop without removed states and scan outputs
 
     def finished(self) -> Node:
-        """Return the loop without the removed states, and without nodes only they needed."""
+        """Return the loop without the removed states and the nodes that only they needed."""
         if not self.gone:
             return self.node
         node, body = self.node, self.body
@@ -239,7 +239,7 @@ class _Loop:
 
 
 def _but(values: tuple[T, ...], places: set[int]) -> tuple[T, ...]:
-    """Return the values except those at these positions."""
+    """Return the values without those at some positions."""
     return tuple(v for i, v in enumerate(values) if i not in places)
 
 

@@ -52,7 +52,7 @@ from compiler.trace import Log
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
     """Move nodes that only one branch reads into that branch.
 
-    Their work is skipped when the other branch is taken. Constants that only a branch reads move
+    The nodes then do not run if the other branch is taken. Constants that only a branch reads move
     with it. Source: XLA's ConditionalSimplifier and conditional code motion.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
@@ -100,7 +100,7 @@ def _place(
     choices: dict[str, Node],
     log: Log,
 ) -> tuple[str, str] | None:
-    """Return the If and the branch into which a node moves; None when it stays."""
+    """Return the If and the branch into which a node moves, or None if it stays."""
     places = {p for o in node.outputs if o for p in reader.get(o, ())}
     if len(places) != 1 or "" in places:
         return None
@@ -119,7 +119,7 @@ def _place(
 
 
 def _objection(graph: Graph, node: Node, choice: Node) -> str:
-    """Return why a node stays before an If with a branch that alone reads it."""
+    """Return the reason against moving a node into the only branch that reads it, or ""."""
     operator = OPERATORS.get(node.op)
     if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
         return f"{node.op} has no code of its own: the branch would need a run-time call"

@@ -1,7 +1,7 @@
-"""Trip counts of loops that count: induction variables and their bounds.
+"""Trip counts of loops with counters: induction variables and their bounds.
 
-A state with a constant integer increment per iteration is an induction variable. The comparison of
-such a variable with a loop-invariant value holds for a number of iterations that arithmetic gives.
+A state with a constant integer increment per iteration is an induction variable. The number of
+iterations for which its comparison with a loop-invariant value holds follows by arithmetic.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -24,10 +24,10 @@ COUNTERS = (DType.i64, DType.i32, DType.i16, DType.i8)
 """Element types of induction variables."""
 
 VIEWS = with_trait("aliasing") | {"onnx.Identity"}
-"""Operators that return their single element unchanged."""
+"""Operators that return a single-element operand unchanged."""
 
 KEEPS = VIEWS | {"cast"}
-"""Operators that return it unchanged as long as it stays an integer."""
+"""Operators that preserve the value of a single-element operand if the result is an integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Line:
         return Line(self.const + times * other.const, kept, self.stride + times * other.stride)
 
     def at(self, step: int) -> Line:
-        """Return the same line counted from another iteration."""
+        """Return the line with iteration `step` as its origin."""
         return replace(self, const=self.const + step * self.stride)
 
     @property
@@ -75,14 +75,14 @@ class NotZero:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Holds while all parts hold."""
+    """Holds while all of several tests hold."""
 
     parts: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Holds while some part holds; each part holds for some iterations and then never again."""
+    """Holds while any of several tests holds; a test that fails once never holds again."""
 
     parts: tuple[Test, ...]
 
@@ -96,7 +96,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A condition that has to be computed, by its name in the body."""
+    """A condition that the body must compute, by its name there."""
 
     value: str
     because: str
@@ -105,17 +105,17 @@ class Opaque:
 Test = Positive | NotZero | AllOf | AnyOf | Fixed | Opaque
 
 Numbers = Callable[[str], "Line | None"]
-"""Returns a value as a line; None for a value that is none."""
+"""Function that returns a value as a line, or None for a value that is not affine."""
 
 
 class Tests:
-    """A reader of the conditions of a graph, whose values `number` gives as lines."""
+    """An analysis of conditions in a graph; `number` returns integer values as lines."""
 
     def __init__(self, graph: Graph, number: Numbers, known: Mapping[str, Array]) -> None:
         self.graph, self.number, self.known = graph, number, known
 
     def read(self, value: str, holds: bool = True) -> Test:
-        """Return when a condition holds, or, with `holds` false, when it does not."""
+        """Return a condition as a test; with `holds=False` its negation."""
         found = self.known.get(value)
         if found is not None and found.dtype != np.object_ and found.size == 1:
             return Fixed(bool(found.reshape(-1)[0]) == holds)
@@ -134,7 +134,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; one that has to be computed keeps its outermost name."""
+        """Return the test; if the body must compute it, under the name of the outermost value."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test
@@ -179,7 +179,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""By comparison: whether it requires a > b, and the number to add if a = b also holds."""
+"""For each comparison: whether it requires a > b, and the addend that admits a = b."""
 
 
 def _ends_once(test: Test) -> bool:
@@ -200,15 +200,15 @@ def is_number(t: Type | None) -> bool:
 
 
 class Around:
-    """The integers of a graph under construction, as seen by the loops in it."""
+    """The integers around the loops of a graph under construction, as lines."""
 
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
         self._sizes: dict[Expr, str] = {}
-        """A value for each size already visited."""
+        """For each open size visited so far: a value that holds it."""
 
     def number(self, value: str) -> Line | None:
-        """Return a value as a line; None for other than integers."""
+        """Return a value as a line, or None if it is not an integer."""
         if not is_number(self.ed.facts.types.get(value)):
             return None
         known = self.ed.known(value)
@@ -222,7 +222,7 @@ class Around:
         return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
 
     def of_size(self, size: Expr) -> Line | None:
-        """Return a size already visited as a value."""
+        """Return an open size as a line, or None if no visited value holds it."""
         name = self._sizes.get(size)
         return None if name is None else Line(0, ((name, 1),))
 
@@ -254,7 +254,7 @@ class Induction:
                 self._lines[state] = replace(first, stride=change.number)
 
     def line(self, value: str) -> Line | None:
-        """Return a value of the body as a line; None if it is none."""
+        """Return a value of the body as a line, or None if it is not affine."""
         if value in self._lines:
             return self._lines[value]
         if not is_number(self.types.get(value)):
@@ -275,7 +275,7 @@ def _own(state: str) -> str:
 
 
 def combined(node: Node, number: Numbers) -> Line | None:
-    """Combine integers by a node, if the result is a line again."""
+    """Return the result of a node on lines if it is a line again, else None."""
     if node.op in KEEPS:
         return number(node.inputs[0])
     if node.op == "neg":

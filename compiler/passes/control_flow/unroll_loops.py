@@ -16,10 +16,10 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 SMALL = 24
-"""Limit on the nodes of an unrolled loop if its iterations have code already."""
+"""Largest number of nodes after unrolling, if the iterations have code without it."""
 
 LARGE = 512
-"""Limit on the nodes of an unrolled loop if its iterations differ in size, and so have no code."""
+"""Largest number of nodes after unrolling, if iterations with different sizes have no code."""
 
 
 @graph_pass(
@@ -52,11 +52,11 @@ LARGE = 512
     """,
 )
 def unroll_loops(graph: Graph, log: Log) -> Graph:
-    """Replace a short loop with its iterations, one after the other.
+    """Replace a short loop with a copy of its body for each iteration.
 
-    The iteration number is then a constant: slices that grow get their sizes, and have code. A loop
-    whose iterations have code already is unrolled only while that adds few nodes. Unrolling saves
-    calls and lets adjacent iterations share a kernel, but increases code size.
+    The iteration number is then a constant, so slices that grow have known sizes and can be
+    compiled. If the body can be compiled without unrolling, the limit on nodes is lower. Unrolling
+    saves calls and lets adjacent iterations share a kernel, but increases code size.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -120,14 +120,14 @@ def _size(node: Node) -> int:
 
 
 def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
-    """Return why a loop is not unrolled; empty when it is."""
+    """Return the reason against unrolling a loop, or "" if there is none."""
     if n is None:
         return "the trip count is known only at run time"
     if n == 0:
         return "the trip count is 0"
     types = [t for m in all_nodes(node.regions["body"]) for t in m.types]
     if any(not isinstance(t, TensorType) for t in types):
-        return "an iteration computes a value that is no tensor"
+        return "an iteration computes a value that is not a tensor"
     body = node.regions["body"]
     collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
     if any(isinstance(t, TensorType) and not t.is_ranked for t in collected):
@@ -137,6 +137,6 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
-        what = "with different sizes" if is_open else "that have code already"
-        return f"{n} iterations of {_size(node)} nodes, {what}: more than {limit} nodes"
+        what = "of different sizes" if is_open else "that compile without unrolling"
+        return f"{n} iterations of {_size(node)} nodes, {what}, exceed {limit} nodes"
     return ""

@@ -1,4 +1,4 @@
-"""Folding of shape computations: each list of sizes is read once, from its source."""
+"""Folding of shape computations: one node reads each list of sizes from its source."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on iterations over all nodes: lists that are read anew may become equal."""
+"""Limit on walks over all nodes: a rewrite may make further lists equal."""
 
 PLACES = 16
-"""Limit on axes examined per size; those of inputs come first."""
+"""Largest number of axes examined per size, input axes first."""
 
 
 @graph_pass(
@@ -54,11 +54,11 @@ PLACES = 16
     """,
 )
 def fold_shapes(graph: Graph, log: Log) -> Graph:
-    """Fold shape computations: those with known inputs become constants.
+    """Fold shape computations: compute each list of sizes in the fewest nodes.
 
     Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
-    of such lists as expressions of the input sizes, so the pass can compute each list in the fewest
-    nodes.
+    of such lists as expressions of the input sizes. The pass therefore reads runs of sizes directly
+    from the tensors that have them.
     """
     for _ in range(ROUNDS):
         settler = _Settler(graph, log)
@@ -72,7 +72,7 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The sizes `start` to `end` of a value."""
+    """Sizes `start` to `end` of the shape of a value."""
 
     source: str
     start: int
@@ -87,12 +87,12 @@ class _Settler:
     log: Log
     ed: Editor = field(init=False)
     seen: dict[tuple[object, ...], str] = field(default_factory=dict)
-    """The first value with these sizes as elements."""
+    """For each list of sizes: the first value that holds it."""
     reads: dict[_Read, str] = field(default_factory=dict)
-    """The nodes that read sizes already."""
+    """The outputs of existing nodes that read sizes."""
     sources: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
     places: dict[Dim, list[tuple[str, int]]] = field(default_factory=dict)
-    """By size: the axes of sources with that size."""
+    """For each size: the values and axes that have it."""
     n_done: int = 0
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class _Settler:
         self.note(value, sizes)
 
     def sizes(self, node: Node) -> tuple[Dim, ...] | None:
-        """Return the elements of a list of sizes, at least one of them open."""
+        """Return the elements of a list of sizes, or None if none of them is open."""
         t = node.types[0]
         if len(node.outputs) > 1 or not isinstance(t, TensorType) or t.dtype is not DType.i64:
             return None
@@ -140,7 +140,7 @@ class _Settler:
             self.reads.setdefault(_Read(node.inputs[0], start, end), value)
 
     def same(self, node: Node, sizes: tuple[Dim, ...]) -> bool:
-        """Replace a list with an earlier list of the same elements."""
+        """Replace a list with an earlier list that has the same elements."""
         first = self.seen.get((node.type, *sizes))
         kept = None if first is None else self.ed.producer(first)
         if first is None or kept is None or not self.log.may("same_sizes", node.output):
@@ -155,7 +155,7 @@ class _Settler:
         return True
 
     def shorter(self, node: Node, sizes: tuple[Dim, ...]) -> bool:
-        """Read the sizes anew if that takes fewer nodes."""
+        """Read a list of sizes from its sources if that takes fewer nodes."""
         pieces = self.pieces(sizes)
         if pieces is None:
             return False
@@ -210,7 +210,7 @@ class _Settler:
         return o.shape(self.ed.tensor(piece.source), start=piece.start, end=piece.end)
 
     def pieces(self, sizes: tuple[Dim, ...]) -> list[_Read | list[int]] | None:
-        """Split the list into runs of sizes of a value, and numbers; None where that fails."""
+        """Split the list into runs of sizes of a value, and numbers; return None if that fails."""
         found: list[_Read | list[int]] = []
         i = 0
         while i < len(sizes):
@@ -231,7 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest run of sizes of a value that begins here with an open size."""
+        """Return the longest run of one value's sizes, some open, that begins the list."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

@@ -1,4 +1,4 @@
-"""Folding of splits and concatenations: each part is read from its source."""
+"""Folding of splits and concatenations: readers read each slice from its source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on iterations over all nodes: a rewrite may enable another before it."""
+"""Limit on walks over all nodes: a rewrite may enable another of an earlier node."""
 
 
 @graph_pass(
@@ -100,7 +100,7 @@ class _Joiner:
         self.put("part_of_part", node, node.output, part.operand(self.ed), because)
 
     def split(self, node: Node) -> None:
-        """Replace outputs of a split of a concatenation with its operands, or slices of these."""
+        """Replace outputs of a split with operands of the concatenation before it, or slices."""
         for value in [v for v in node.outputs if v and self.ed.n_uses(v)]:
             direct = taken_by(self.ed, value)
             assert direct is not None, f"{value} is an output of a split"
@@ -143,12 +143,12 @@ class _Joiner:
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
-        """Return the operator of the only reader; empty for several readers, or a result."""
+        """Return the operator of a node's only reader; "" for several readers or a graph result."""
         users = self.ed.users(node.output)
         return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 
     def repeat(self, node: Node, values: list[str], axis: int) -> None:
-        """Replace a concatenation of the same tensor with a tile, which reads it once."""
+        """Replace a concatenation of one tensor with itself by a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
         because = f"{x.name} {len(values)} times along axis {axis}"
@@ -173,7 +173,7 @@ class _Joiner:
         return found or list(node.inputs[:1])
 
     def groups(self, node: Node, values: list[str], axis: int) -> list[list[str]]:
-        """Group operands into runs of adjacent slices of a tensor; split runs that save nothing."""
+        """Group operands into runs of adjacent slices of a tensor, where a run saves copies."""
         parts = [self.part(v, axis) for v in values]
         runs: list[list[int]] = []
         for i in range(len(values)):
@@ -206,7 +206,7 @@ class _Joiner:
         return alone > 1
 
     def joined(self, members: list[str], axis: int) -> str | Part:
-        """Return the tensor that a run of slices is, or the larger slice."""
+        """Return the tensor that equals a run of slices, or the larger slice that does."""
         first, last = self.part(members[0], axis), self.part(members[-1], axis)
         assert first is not None
         assert last is not None

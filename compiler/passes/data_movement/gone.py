@@ -1,4 +1,4 @@
-"""Nodes that become dead together with another."""
+"""Nodes that become dead when a node is removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GONE_LIMIT = 64
 
 
 def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:
-    """Return a node and the nodes before it that become dead without its readers, it first.
+    """Return a node and the producers that die with it when its readers are redirected, node first.
 
     Producers of the `needed` values stay.
     """

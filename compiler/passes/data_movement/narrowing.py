@@ -1,4 +1,4 @@
-"""Slice propagation: the operands of a node to slice instead of its result."""
+"""Slice propagation: slicing operands of a node instead of its result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.ir.types import Dim, TensorType
 from compiler.passes.data_movement.orders import POSITIONAL, REDUCTIONS
 
 Needs = Mapping[int, int]
-"""For each operand to slice, by position: the axis of the slice."""
+"""The axis of the slice for each operand to slice, by operand number."""
 
 
 def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Return the operands to slice instead of the result; None if no operand can be sliced."""
+    """Return the operands to slice instead of the result; None if that is not equivalent."""
     operator = OPERATORS.get(node.op)
     if operator is None or node.regions or len(node.outputs) != 1:
         return None
@@ -26,7 +26,7 @@ def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def adds_up(node: Node) -> bool:
-    """Whether a node's sums may round differently when it computes fewer of them."""
+    """Whether a node computes sums, which may round differently if it computes fewer of them."""
     return node.op in ("matmul", "layer_norm", "softmax", "log_softmax", *REDUCTIONS)
 
 

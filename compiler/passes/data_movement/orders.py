@@ -1,7 +1,7 @@
-"""Operators on transposed operands: the facets that change with the order of axes.
+"""Operators on transposed operands: changes of axes and attributes.
 
-A value `v` is read in another order as `v'` with `v = transpose(v', perm)`; `perm` is the order of
-the value. A reorderable operator computes a result in its order from operands in theirs.
+The order `perm` of a value `v` means that nodes read `v'` instead, with `v = transpose(v', perm)`.
+A reorderable operator computes its result in one order from operands in other orders.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Perm = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """A node in another order: the orders of its operands (None: unchanged) and results."""
+    """A node with reordered axes: the orders of its reordered operands, and of its results."""
 
     reads: Mapping[int, Perm]
     gives: Perm
     attrs: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[int, Array] = field(default_factory=dict)
-    """Operands to replace with other numbers, by position."""
+    """New numbers for constant operands, by operand number."""
     exact: bool = True
     """Whether results are bit-identical: reordered sums are not."""
 
@@ -41,7 +41,7 @@ def inverse(perm: Perm) -> Perm:
 
 
 def composed(first: Perm, second: Perm) -> Perm:
-    """Compose two permutations: the order of a transpose of a transpose."""
+    """Return the permutation of two successive transposes."""
     return tuple(first[i] for i in second)
 
 
@@ -61,9 +61,9 @@ def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
 
 
 def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return how a node runs when its main operand has an order; or why it cannot."""
+    """Return a node for this order of its main operand, or the reason that it requires another."""
     if len(perm) < 2:
-        return f"{len(perm)} axes have a single order"
+        return f"a tensor of {len(perm)} axes has only one order"
     types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in types):
         return f"{node.output} or one of its operands is not a tensor of known rank"
@@ -78,15 +78,15 @@ def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return how a node runs to give its results in an order; or why it cannot."""
+    """Return a node for this order of its results, or the reason that it cannot produce it."""
     if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
-        return f"{node.op} gives no tensors"
+        return f"the results of {node.op} are not tensors"
     main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
     if not main:
         return f"no operand of {node.output} has {len(perm)} axes"
     found = reorder(ed, node, perm)
     if isinstance(found, Reordered) and found.gives != perm:
-        return f"{node.op} gives its results in a fixed order"
+        return f"the axes of the results of {node.op} have a fixed order"
     return found
 
 
@@ -96,7 +96,7 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
 
 
 POSITIONAL = with_trait("positional")
-"""Elementwise operators that depend on positions, or change sizes."""
+"""Elementwise operators whose elements depend on positions, or that change sizes."""
 
 
 def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
@@ -128,7 +128,7 @@ def _softmax(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     last = len(perm) - 1
     axis = node.attrs["axis"] % len(perm)
     if axis == last and perm[axis] != last:
-        return f"{node.op} along the last axis, which is contiguous, would move to another axis"
+        return f"{node.op} would move from the last axis, which is contiguous, to another axis"
     return replace(_only_first(perm, {"axis": perm[axis]}), exact=False)
 
 
@@ -151,7 +151,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """Return the axes that a slice or pad names, or its first n; None when unknown."""
+    """Return the axes of a slice or pad: those given, else the first n; None if unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))
@@ -200,7 +200,7 @@ def _gather(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def without(perm: Perm, axes: Iterable[int]) -> Perm:
-    """Return the permutation of the remaining axes when some are removed."""
+    """Return the permutation of the axes that remain after some are removed."""
     gone = set(axes)
     left = [perm[a] for a in range(len(perm)) if a not in gone]
     rank_of = {a: i for i, a in enumerate(sorted(left))}
@@ -219,7 +219,7 @@ REDUCTIONS = (
     "reduce_log_sum",
     "reduce_log_sum_exp",
 )
-"""Reductions along any axes, kept or dropped."""
+"""Reductions over any axes, with or without `keepdims`."""
 
 _HOW: dict[str, Callable[[Editor, Node, Perm], Reordered | str]] = {
     **dict.fromkeys(REDUCTIONS, _reduction),

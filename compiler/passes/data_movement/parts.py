@@ -1,4 +1,4 @@
-"""Slices as values: the positions, along one axis, of a tensor that a value consists of."""
+"""Parts: values that equal a slice of another tensor along one axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Part:
     end: int
 
     def operand(self, ed: Editor) -> Operand:
-        """Build the part as a slice; return the tensor itself for all of it."""
+        """Build the part as a slice, or return the tensor itself if the part covers it."""
         x = ed.tensor(self.source)
         if self.is_whole(x):
             return x
@@ -31,7 +31,7 @@ class Part:
         return o.slice(x, *(np.array(n, np.int64) for n in lists))
 
     def is_whole(self, x: Tensor) -> bool:
-        """Whether the part is the whole tensor."""
+        """Whether the part covers the entire tensor."""
         return self.start == 0 and self.end == x.shape[self.axis]
 
 
@@ -42,12 +42,12 @@ def is_plain(ed: Editor, value: str) -> bool:
 
 
 def all_plain(ed: Editor, node: Node) -> bool:
-    """Whether all operands and results of a node are such tensors."""
+    """Whether all operands and results of a node are tensors of known rank in row-major order."""
     return all(is_plain(ed, v) for v in (*node.inputs, *node.outputs) if v)
 
 
 def size_along(ed: Editor, value: str, axis: int) -> int | None:
-    """Return the size of an axis; None where it is open."""
+    """Return the size of an axis, or None if it is open."""
     t = ed.type(value)
     assert isinstance(t, TensorType)
     size = t.dims[axis]
@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return the part one node further up; None where there is no such node."""
+    """Return the part of the operand of its source's producer, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None
@@ -110,7 +110,7 @@ def _behind(ed: Editor, part: Part) -> Part | None:
 
 
 def _of_operand(ed: Editor, node: Node, part: Part) -> Part | None:
-    """Return the part within the operand of a concatenation that holds it; None across several."""
+    """Return the part of the concatenated operand that contains it, or None if it spans several."""
     if node.attrs["axis"] % ed.tensor(node.output).rank != part.axis or part.start == part.end:
         return None
     begin = 0

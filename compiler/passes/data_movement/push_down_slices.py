@@ -1,4 +1,4 @@
-"""Motion of slices toward the inputs: elements that a slice drops are not computed."""
+"""Motion of slices toward the inputs, so that no node computes elements that a slice drops."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ DEPTH = 24
 def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move slices toward the inputs, where fewer elements are computed.
 
-    A model may read only the class token of the last layer, or the last step of a sequence; the
-    nodes before need not compute the others. A slice moves up through nodes without other readers,
-    as far as the roofline model of a core predicts a gain. With `inexact=false` it does not move
+    A model may read only the class token of the last layer, or the last step of a sequence. Earlier
+    nodes then need not compute the other elements. A slice moves up through nodes without other
+    readers if the roofline model of a core predicts a gain. With `inexact=false` it does not move
     through sums, since sums of other sizes may round differently.
     """
     if not any(n.op in ("slice", "gather") for n in graph.nodes):
@@ -69,7 +69,7 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
-    """Move a slice up if that pays."""
+    """Move a slice toward the inputs if that pays; return whether it moved."""
     found = _cut(ed, node)
     if found is None or not ed.n_uses(node.output):
         return False
@@ -133,12 +133,12 @@ class _Plan:
     cut: Cut
     inexact: bool
     nodes: dict[str, tuple[Node, Needs, int]] = field(default_factory=dict)
-    """By value: its node, the operand slices that it needs, and the sliced axis."""
+    """For each value: its node, the operands to slice, and the sliced axis."""
     leaves: dict[tuple[str, int], None] = field(default_factory=dict)
     made: dict[tuple[str, int], Operand] = field(default_factory=dict)
 
     def add(self, value: str, axis: int, reader: Node, depth: int) -> bool:
-        """Plan a value; return False where the slice should stay behind its reader."""
+        """Plan the slice of a value; return False if the slice should stay behind the reader."""
         node = self.ed.producer(value)
         inner = None
         if node is not None and self.ed.n_uses(value) == 1 and all_plain(self.ed, node):
@@ -159,7 +159,7 @@ class _Plan:
         return OPERATORS[node.op].kind in ("elementwise", "contraction", "reduction")
 
     def seconds(self, node: Node) -> tuple[float, float]:
-        """Return the time of the nodes as they are, and for the slice only."""
+        """Return the time of all nodes in seconds, before the change and after it."""
         before = self.time(node, node.types, {})
         after = sum(self.copying(v, a) for v, a in self.leaves)
         for inner, wanted, axis in self.nodes.values():
@@ -168,7 +168,7 @@ class _Plan:
         return before, after
 
     def time(self, node: Node, types: Sequence[Type], wanted: Needs) -> float:
-        """Return the time of a node with these types that reads slices of the wanted operands."""
+        """Return the time of a node in seconds, with `wanted` operands sliced."""
         names = tuple(str(i) if v else "" for i, v in enumerate(node.inputs))
         read: dict[str, TensorType] = {}
         for i, v in enumerate(node.inputs):
@@ -180,20 +180,20 @@ class _Plan:
         return 0.0 if cost is None else CORE.seconds(cost)
 
     def part(self, t: TensorType, axis: int) -> TensorType:
-        """Return a type with assumed sizes, sliced."""
+        """Return the type of a sliced tensor."""
         sizes = list(t.assumed.static_shape)
         sizes[axis] = len(self.cut.of(sizes[axis]))
         return TensorType(t.dtype, tuple(sizes))
 
     def copying(self, value: str, axis: int) -> float:
-        """Return the time of slicing a value; constants are sliced at compile time."""
+        """Return the time to slice a value in seconds; 0 for constants, sliced at compile time."""
         if value in self.ed.constants:
             return 0.0
         t = self.part(self.ed.tensor(value).type, axis)
         return 2 * t.nbytes / CORE.bytes_per_second + CORE.seconds_per_kernel
 
     def build(self, value: str, axis: int, hint: str) -> Operand:
-        """Build the slice of a value as calls; a value that is needed twice is sliced once."""
+        """Build the slice of a value from its sliced operands, once per value and axis."""
         if (value, axis) in self.made:
             return self.made[value, axis]
         if value not in self.nodes:

@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could all run in its order, and the copies of each choice."""
+"""Nodes around a transpose that could run in its axis order, and the copies of each choice."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ REGION_LIMIT = 200
 """Limit on the nodes examined around a transpose."""
 
 KERNEL_BYTES = 20_000
-"""Cost of an additional kernel, in bytes that could be copied in its time."""
+"""Launch overhead of a kernel, as the number of bytes that could be copied in that time."""
 
 NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""The two kernels before all others: outside nodes in the original order, and reordered."""
+"""Numbers of the first two kernels: outside nodes in the original order, and reordered."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""
@@ -40,7 +40,7 @@ INJECTIVE = with_trait("injective")
 
 @dataclass(slots=True)
 class Region:
-    """Nodes that could run in another order, and the orders of all values between them."""
+    """Nodes that could run in another order, and the order of each value between them."""
 
     ed: Editor
     orders: dict[str, Perm] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """Return the region that a transpose begins or ends."""
+        """Return the region behind a transpose, or the region before it if there is none behind."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -57,7 +57,7 @@ class Region:
         return region
 
     def grow(self, value: str, perm: Perm) -> None:
-        """Add the nodes that can follow when a value has an order."""
+        """Add the nodes that can run in the order of a value, transitively."""
         self.orders[value] = perm
         pending = deque([value])
         while pending and len(self.nodes) < REGION_LIMIT:
@@ -99,24 +99,24 @@ class Region:
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """Return the operand of the transpose into the region's order that makes a value, or ""."""
+        """Return the operand of the transpose that gives a value in the region's order, or ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
         return node.inputs[0] if tuple(node.attrs["perm"]) == self.orders[value] else ""
 
     def returned(self, value: str, user: Node) -> bool:
-        """Whether a reader is the transpose into the region's order."""
+        """Whether a reader is the transpose that gives a value in the region's order."""
         return user.op == "transpose" and tuple(user.attrs["perm"]) == inverse(self.orders[value])
 
     def transposes(self) -> list[str]:
-        """Return the outputs of the transposes into the region's order, and back."""
+        """Return the outputs of the transposes into the region and out of it."""
         into = [v for v in self.orders if self.source(v)]
         users = [(v, u) for v in self.orders for u in self.ed.users(v)]
         return [*into, *(u.output for v, u in users if self.returned(v, u))]
 
     def energy(self) -> tuple[Energy, list[Node]]:
-        """Return the choices as an energy, and the nodes; two kernels represent outside nodes."""
+        """Return the energy of the choices, and the nodes; two kernels represent outside nodes."""
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])
         number: dict[str, int] = {}
         for key, (node, how) in self.nodes.items():
@@ -128,7 +128,7 @@ class Region:
         return energy, [n for n, _ in self.nodes.values()]
 
     def lifts(self, node: Node, how: Reordered) -> int:
-        """Return the cost of copies of lower-rank operands that only this node reads reordered."""
+        """Return the cost of copying lower-rank operands that a reordered node reads reordered."""
         total = 0
         for i, perm in how.reads.items():
             value = node.inputs[i]
@@ -161,7 +161,7 @@ class Region:
         return [Copy(maker, frozenset({k}), cost, who) for k, cost in costs.items() if cost]
 
     def joins_before(self, value: str) -> bool:
-        """Whether the transpose that makes a value fuses with data movement before it."""
+        """Whether the transpose that computes a value fuses with data movement before it."""
         made = self.ed.producer(value)
         while made is not None and self.ed.n_uses(made.inputs[0]) == 1:
             made = self.ed.producer(made.inputs[0])

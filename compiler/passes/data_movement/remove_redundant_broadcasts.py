@@ -1,4 +1,4 @@
-"""Removal of expands and fills whose readers broadcast by themselves."""
+"""Removal of expands and fills whose readers broadcast their operands."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from compiler.trace import Log
 def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
     """Remove broadcasts whose readers broadcast themselves.
 
-    An expand or a fill stores many copies of few elements. If a reader broadcasts its operands
-    anyway and another operand determines the shape, it reads the original elements. An operator on
-    only repeated elements runs before they are repeated.
+    An expand or a fill stores many copies of few elements. If a reader broadcasts its operands and
+    another operand determines the shape, it reads the original elements. An operator whose operands
+    are all repeated runs before the repetition.
     """
     if not any(n.op in ("expand", "fill") for n in graph.nodes):
         return graph
@@ -67,7 +67,7 @@ def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
 
 
 def _into_readers(ed: Editor, node: Node, log: Log) -> int:
-    """Let each reader with an unchanged type read the unrepeated elements."""
+    """Redirect readers to the unrepeated elements, where their types stay the same."""
     n_done = 0
     for user in ed.users(node.output):
         changed = _reading_few(ed, node, user)
@@ -89,7 +89,7 @@ def _into_readers(ed: Editor, node: Node, log: Log) -> int:
 
 
 def _few(ed: Editor, node: Node) -> str:
-    """Return the value whose elements a node repeats; created for a fill."""
+    """Return the value whose elements a node repeats; for a fill, a new constant."""
     if node.op == "expand":
         return node.inputs[0]
     number = np.array(node.attrs["value"]).astype(node.attrs["dtype"].numpy)
@@ -105,7 +105,7 @@ def _few(ed: Editor, node: Node) -> str:
 
 
 def _reading_few(ed: Editor, node: Node, user: Node) -> str | None:
-    """Return why a reader needs the repeated elements; None when it does not."""
+    """Return the reason that a reader needs the repeated elements, or None if it does not."""
     if not _broadcasts(user) or not all_plain(ed, user):
         return f"{user.op} depends on the positions of elements"
     found = _types_with_few(ed, node, user)
@@ -117,14 +117,14 @@ def _reading_few(ed: Editor, node: Node, user: Node) -> str | None:
 
 
 def _broadcasts(node: Node) -> bool:
-    """Whether a node broadcasts its operands together, element by element."""
+    """Whether a node is elementwise and broadcasts its operands."""
     if node.regions or node.op not in OPERATORS or node.op in POSITIONAL or "axis" in node.attrs:
         return False
     return node.op == "matmul" or OPERATORS[node.op].kind == "elementwise"
 
 
 def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | str:
-    """Return the types of a reader on unrepeated elements; or why it cannot read them."""
+    """Return the result types of a reader of unrepeated elements, or why it rejects them."""
     few = ed.tensor(node.inputs[0])
     if node.op == "fill":
         few = Tensor("few", TensorType(node.tensor.dtype, ()))
@@ -132,11 +132,11 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
     try:
         return tuple(map(logical, OPERATORS[user.op].infer(operands, user.attrs)))
     except CompileError as e:
-        return f"{user.op} rejects {few.type} there: {e.message}"
+        return f"{user.op} rejects {few.type} as operand: {e.message}"
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the result of the only reader instead, if it has no other operand as large."""
+    """Repeat the result of the only reader instead, if its other operands are smaller."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""

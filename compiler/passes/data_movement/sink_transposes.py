@@ -1,4 +1,4 @@
-"""Code motion of transposes: fewer bytes are copied, and pairs of transposes cancel."""
+"""Code motion of transposes to copy fewer bytes and cancel pairs."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
     Most operators accept any order of axes. A minimum cut selects the nodes around a transpose that
     should run in the other order: each value needed in both orders costs a copy. With
-    `inexact=false` no sum is reordered. Source: the cost-based pushing of ONNX Runtime's transpose
-    optimizer, as a cut instead.
+    `inexact=false` no sum is reordered. Source: ONNX Runtime's transpose optimizer, whose
+    cost-based pushing the cut replaces.
     """
     if not any(n.op == "transpose" for n in graph.nodes):
         return graph
@@ -76,7 +76,7 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Permute the region around a transpose if copies get cheaper, else mark its transposes."""
+    """Permute the region around a transpose if copies get cheaper, else add it to `seen`."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)
@@ -116,7 +116,7 @@ class _Rewrite:
     region: Region
     picked: Sequence[Node]
     primes: dict[str, str] = field(default_factory=dict)
-    """The values with permuted axes, by their old names."""
+    """The name of the permuted value for each old name."""
 
     def run(self, seed: Node, costs: str, log: Log) -> None:
         ed = self.ed
@@ -199,12 +199,12 @@ class _Rewrite:
         return made
 
     def returned(self, value: str) -> str:
-        """Return the output of an existing transpose to these axes, else an empty string."""
+        """Return the output of an existing transpose to these axes, or ""."""
         users = self.ed.users(value)
         return next((u.output for u in users if self.region.returned(value, u)), "")
 
     def hand_over(self, value: str, old: dict[str, Node]) -> list[Node]:
-        """Redirect readers outside the region to a transpose back; return removed transposes."""
+        """Redirect outside readers to the inverse transpose; return removed transposes."""
         ed, perm, prime = self.ed, self.region.orders[value], self.primes[value]
         went: list[Node] = []
         for user in [u for u in ed.users(value) if u.op == "transpose" and u.output not in old]:

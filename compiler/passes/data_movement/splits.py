@@ -1,4 +1,4 @@
-"""Conversion of slices that together cover a tensor to a split."""
+"""Conversion of slices that together cover a tensor into a split."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
 
 
 _INJECTIVE = with_trait("injective")
-"""Operators that fuse with a slice before them."""
+"""Data movement operators, which fuse with a slice before them."""
 
 
 def _mover_behind(ed: Editor, node: Node) -> Node | None:
-    """Return the only reader that copies the slice, possibly behind a view."""
+    """Return the data movement that is the only reader of a slice or of a view of it, or None."""
     while ed.n_uses(node.output) == 1 and (users := ed.users(node.output)):
         node = users[0]
         if node.op in _INJECTIVE:
@@ -74,7 +74,7 @@ def _mover_behind(ed: Editor, node: Node) -> Node | None:
 
 
 def _gap(parts: list[tuple[int, int]], size: int) -> str:
-    """Return why slices do not cover an axis exactly; empty when they do."""
+    """Return the gap or overlap of slices along an axis, or "" if they cover it exactly."""
     reached = 0
     for start, end in parts:
         if start < reached:

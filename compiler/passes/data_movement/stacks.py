@@ -1,4 +1,4 @@
-"""Conversion of a concatenation of views to a view of a concatenation."""
+"""Conversion of a concatenation of views into a view of a concatenation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _View:
 
 
 def concat_of_views(ed: Editor, node: Node, axis: int) -> Operand | None:
-    """Return a view of a concatenation for a concatenation of views; None for other operands."""
+    """Return the equivalent view of a concatenation, or None if the operands are not views."""
     views = [_view(ed, v, axis) for v in node.inputs]
     known = [v for v in views if v is not None]
     if len(known) < len(views) or len(views) < 2 or len({v.axes for v in known}) > 1:
@@ -42,7 +42,7 @@ def concat_of_views(ed: Editor, node: Node, axis: int) -> Operand | None:
 
 
 def _view(ed: Editor, value: str, axis: int) -> _View | None:
-    """Return the viewed tensor, preferably the given one, and the positions of inserted axes."""
+    """Return the tensor of which a value is a view with axes of size 1, and these axes."""
     node = ed.producer(value)
     if node is None or node.op not in ("unsqueeze", "reshape") or not is_plain(ed, node.inputs[0]):
         return None

@@ -1,1 +1,1 @@
-"""The machinery of passes: patterns, rules, the rewrite engine, declarations, costs."""
+"""The infrastructure of passes: patterns, rules, the rewrite engine, declarations, costs."""

@@ -1,4 +1,4 @@
-"""Accounting of a pass: costs of its steps, and constants that became dead with its nodes."""
+"""Completion of a pass's ledger: costs of its steps, and constants that became dead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def complete(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> t
 
 
 def _priced(step: Step, before: Graph, after: Graph) -> Step:
-    """Return a step with costs, if its nodes are in the graphs before and after the pass."""
+    """Return a step with costs, if the graphs before and after the pass contain its nodes."""
     if step.cost_before is not None or step.cost_after is not None:
         return step
     cost_before = _cost(step.took, before)
@@ -47,4 +47,4 @@ def _unread(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> It
     told = {v for s in steps if s.outcome == "applied" for v in s.took}
     for c in gone:
         if c not in told:
-            yield Step(name, "applied", "this constant has no readers any more", c, (c,))
+            yield Step(name, "applied", "this constant no longer has readers", c, (c,))

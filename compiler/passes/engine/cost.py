@@ -1,4 +1,4 @@
-"""Costs of nodes: operations and bytes as their operators declare, and seconds from these.
+"""Costs of nodes: the operations and bytes that operators declare, and estimated seconds.
 
 The seconds are an estimate by the roofline model of one core (Williams et al. 2009): the time of a
 kernel is the larger of its compute time and its memory time, plus a launch overhead.
@@ -25,17 +25,17 @@ class Roofline:
     seconds_per_kernel: float = 1e-6
 
     def seconds(self, cost: Cost, n_kernels: int = 1) -> float:
-        """Estimate the time of a piece of work."""
+        """Estimate the time of a cost in `n_kernels` kernels."""
         busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
         return busy + n_kernels * self.seconds_per_kernel
 
 
 CORE = Roofline()
-"""A typical core with 256-bit vectors, sufficient to compare two graphs."""
+"""A typical core with 256-bit vectors; accurate enough to compare two graphs."""
 
 
 def cost_of(nodes: Iterable[Node], type_of: TypeOf) -> Cost | None:
-    """Return the total cost of nodes; None where sizes are open or a cost is not declared."""
+    """Return the total cost of nodes, or None if a size is open or a cost is not declared."""
     total = Cost()
     for node in nodes:
         cost = node_cost(node, type_of)
@@ -46,7 +46,7 @@ def cost_of(nodes: Iterable[Node], type_of: TypeOf) -> Cost | None:
 
 
 def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Return the cost of a node; None where sizes are open or no cost is declared."""
+    """Return the cost of a node, or None if a size is open or the cost is not declared."""
     operator = OPERATORS.get(node.op)
     types = [type_of(i) if i else None for i in node.inputs]
     for t in (*types, *node.types):
@@ -61,10 +61,10 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 
 
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
-    """Return the work of a node for reports: its known part where `node_cost` is None.
+    """Return the cost of a node for reports; where `node_cost` returns None, a lower bound.
 
-    Nodes inside a fusion without a declared cost add nothing. A node with open sizes, or without a
-    declared cost, still moves the bytes of known size at its border.
+    Nodes inside a fusion without a declared cost add nothing. For a node with open sizes or without
+    a declared cost, only operands and results of known size count, as bytes moved.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
     found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None
@@ -78,7 +78,7 @@ def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
 
 
 def _is_sized(t: Type) -> bool:
-    """Whether the size of a value in bytes is known now."""
+    """Whether the size of a value in bytes is known at compile time."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
@@ -87,7 +87,7 @@ def _nbytes(t: Type) -> int:
 
 
 def graph_cost(graph: Graph) -> tuple[Cost, int]:
-    """Return the total cost of all nodes with a cost, and the number of nodes without."""
+    """Return the total cost of all nodes with a known cost, and the number of other nodes."""
     total, n_open = Cost(), 0
     for node in graph.nodes:
         cost = node_cost(node, graph.types.__getitem__)
@@ -99,7 +99,7 @@ def graph_cost(graph: Graph) -> tuple[Cost, int]:
 
 
 def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Return the operations of the nodes inside, and the bytes of inputs and outputs only."""
+    """Return the operations of the nodes inside, and the bytes of operands and results."""
     flops = 0
     for region in node.regions.values():
         inner = cost_of(region.nodes, region.types.__getitem__)

@@ -1,4 +1,4 @@
-"""The declaration of a pass, with words, options and an executed example; and the registry.
+"""Declarations of passes, with description, options and an executed example; and their registry.
 
 Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
 graph, an `analysis` computes facts. A pass without changes returns the same graph object.
@@ -25,7 +25,7 @@ PassKind = Literal["rules", "graph", "analysis"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a pass: its type, default, and allowed values where they are few."""
+    """An option of a pass: its type, its default, and its allowed values if they are enumerated."""
 
     name: str
     kind: type
@@ -51,21 +51,22 @@ class Option:
         return value
 
 
-_KINDS = {int: "a count", float: "a non-negative number", bool: "true or false", str: "a word"}
+_KINDS = {int: "a count", float: "a non-negative number", bool: "true or false", str: "a name"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass:
-    """A pass: call `run` to apply it.
+    """A pass; `run` applies it.
 
-    `needs` and `gives` name the facts from which a pass profits and that it provides; any order
-    gives a correct program, a good order a fast one. `idempotent` says that a second run right
-    after the first changes nothing. `error` is the error budget of each of its rewrites, relative
-    to the scale of results: such a pass runs only where a precision mode, or the user, requests it.
-    `aliases` are short forms and former names: pipelines as text may use them, nothing prints them.
-    `known_as` has the names of the closest passes of other compilers, by compiler. `for_code` marks
-    a pass that pays only with our code generation: other runtimes have a kernel for the operator
-    that it decomposes. `elsewhere` has options for graphs that run in other runtimes.
+    `needs` names facts that make a pass more effective, `gives` facts that it establishes. Any
+    order of passes gives a correct program, but only a good order a fast one. `idempotent` says
+    that a second run directly after the first changes nothing. `error` is the error budget of each
+    rewrite, relative to the scale of results; if it is not 0, the pass runs only if a precision
+    mode or the user requests it. `aliases` are short forms and former names: the text of a pipeline
+    may use them, but they are never printed. `known_as` maps other compilers to the names of their
+    closest passes. `for_code` marks a pass that pays only with the code generation of this
+    compiler: other runtimes have a kernel for the operator that it decomposes. `elsewhere` has
+    options for graphs that run in other runtimes.
     """
 
     name: str
@@ -105,7 +106,7 @@ class Pass:
         }
 
     def run(self, graph: Graph, log: Log | None = None, **options: Any) -> Graph:
-        """Run the pass on a graph and its regions; return the same object when nothing changed.
+        """Run the pass on a graph and its regions; return the same object if nothing changed.
 
         Errors: E-PIPELINE-OPTION.
         """
@@ -180,7 +181,7 @@ def graph_pass(
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
-    `choices` lists the values of an option that a registry knows, instead of the signature.
+    `choices` lists the allowed values of options whose values come from a registry.
     """
 
     def declare(fn: Callable[..., Graph]) -> Pass:
@@ -246,7 +247,7 @@ def rules_pass(
     aliases: Sequence[str] = (),
     known_as: Mapping[str, str] = {},
 ) -> Pass:
-    """Declare a set of rules as a pass; its example defaults to the first rule's."""
+    """Declare a set of rules as a pass; the default example is that of the first rule."""
 
     def run(
         graph: Graph,

@@ -18,13 +18,13 @@ _RANDOM = frozenset(
 
 
 def is_deterministic(node: Node) -> bool:
-    """Whether a node, including its regions, computes a function of its operands alone.
+    """Whether a node, including its regions, depends only on its operands.
 
-    Foreign operators of domains other than ONNX's count as non-deterministic: they may keep state.
+    Foreign operators of domains other than ONNX count as non-deterministic: they may have state.
     """
     if node.op in _RANDOM or node.op.count(".") > 1:
         return False
     if node.op == "onnx.Dropout":
-        # In training mode it draws a random mask.
+        # In training mode dropout draws a random mask.
         return len(node.inputs) < 3 or not node.inputs[2]
     return all(is_deterministic(n) for region in node.regions.values() for n in region.nodes)

@@ -1,4 +1,4 @@
-"""Excerpts: a few nodes of a graph as a separate graph, before and after a rewrite."""
+"""Excerpts: the nodes of a rewrite as a separate graph, before and after it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RESULT = "result"
 def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
     """Build the graph that computes a value with some of an editor's nodes.
 
-    Other values that these nodes read become inputs. Constants stay constants, as do small values
-    with known elements; values that follow from open sizes are computed from them. Nodes that the
-    value does not need are dropped.
+    Other values that these nodes read become inputs. Constants stay constants, and small values
+    with known elements become constants. The excerpt computes values that depend on open sizes. It
+    omits nodes that the value does not need.
     """
     makers = {o: n for n in nodes for o in n.outputs if o}
     order: dict[str, Node] = {}
@@ -42,7 +42,7 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
 
 
 def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
-    """Return the node that computes elements known as expressions over open sizes."""
+    """Return the producer of a value with elements known as expressions of open sizes."""
     known = ed.known(value)
     return ed.producer(value) if known is not None and known.dtype == object else None
 
@@ -50,7 +50,8 @@ def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
 def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
     """Return the nodes from which the facts of a pattern follow; an excerpt includes them.
 
-    The search goes up `ranges.DEPTH` nodes and stops at sums of products, as facts do.
+    Like the analysis of facts, the search visits `ranges.DEPTH` producers and stops at
+    contractions.
     """
     found: dict[str, Node] = {}
     frontier = [str(bound[name]) for name in _names_of_facts(pattern) if bound.get(name)]

@@ -1,4 +1,4 @@
-"""Rules that a compilation disables, with a check of their names."""
+"""The rules that a compilation disables, and a check of their names."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from compiler.trace import AllBut
 
 
 def all_but(rules: Iterable[str]) -> AllBut:
-    """A gate that declines the rewrites of some rules, or of a pass, by its name or alias."""
+    """Return a gate that declines rewrites of some rules or passes, given by name or alias."""
     return AllBut({ALIASES.get(rule, rule) for rule in rules})
 
 
 def require_known_rules(gate: AllBut) -> None:
-    """Check the names of disabled rules. Errors: E-OPTION-VALUE for an unknown one."""
+    """Check the names of disabled rules. Errors: E-OPTION-VALUE for an unknown name."""
     known = gate.asked | RULES.keys()
     for name in sorted(gate.rules - known):
         close = get_close_matches(name, sorted(known), 1)
         raise CompileError(
             "E-OPTION-VALUE",
-            f"--without: no rewrite belongs to a rule {name!r:.60}",
+            f"--without: no rule or pass is named {name!r:.60}",
             hint=f"did you mean {close[0]}?"
             if close
-            else "the trace of a compilation names its rules",
+            else "the trace of a compilation lists its rules",
         )

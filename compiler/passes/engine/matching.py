@@ -33,19 +33,19 @@ from compiler.passes.engine.pattern import (
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Bindings of placeholders, and the nodes matched, root first."""
+    """A match: bindings of placeholders, and the matched nodes, root first."""
 
     bound: Mapping[str, object]
     nodes: tuple[Node, ...] = ()
 
     def bind(self, name: str, value: object) -> Match | None:
-        """Add a binding; return None when the name is bound to something else."""
+        """Add a binding; return None if the name is bound to another value."""
         if name in self.bound:
             return self if _same(self.bound[name], value) else None
         return Match({**self.bound, name: value}, self.nodes)
 
     def with_nodes(self, *nodes: Node) -> Match:
-        """Add nodes; each counts once, however often the pattern meets it."""
+        """Add nodes, without duplicates."""
         return Match(self.bound, tuple(dict.fromkeys((*self.nodes, *nodes))))
 
 
@@ -67,8 +67,9 @@ def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
 class _Glance:
     """A precomputed filter for a pattern, which rejects most nodes cheaply.
 
-    `below` lists for each operand the operators that may produce it, `_CONSTANT` when it must be a
-    constant, None when anything is allowed. It is empty where the pattern's root has several forms.
+    For each operand, `below` lists the operators that may produce it: `_CONSTANT` if it must be a
+    constant, None if any value is allowed. It is empty if the root of the pattern has several
+    forms.
     """
 
     roots: frozenset[str]
@@ -76,7 +77,7 @@ class _Glance:
     below: tuple[frozenset[str] | None, ...]
 
     def may_fit(self, ed: Editor, node: Node) -> bool:
-        """Whether the operators that produce a node's operands suit the pattern."""
+        """Whether the pattern allows the operators that produce a node's operands."""
         below = self.below
         if node.op in COMMUTATIVE and len(below) == 2 and len(node.inputs) == 2:
             first, second = node.inputs
@@ -93,7 +94,7 @@ _glances: dict[int, tuple[Root, _Glance]] = {}
 
 
 def _glance(pattern: Root) -> _Glance:
-    """Return the filter of a pattern, computed once: patterns live as long as their rules."""
+    """Return the filter of a pattern, computed once per pattern."""
     found = _glances.get(id(pattern))
     if found is None or found[0] is not pattern:
         below = tuple(map(_asked, pattern.args)) if isinstance(pattern, Call) else ()
@@ -103,7 +104,7 @@ def _glance(pattern: Root) -> _Glance:
 
 
 def _asked(p: object) -> frozenset[str] | None:
-    """Return the operators that may produce an operand; None when anything is allowed."""
+    """Return the operators that may produce an operand, or None if any value is allowed."""
     match p:
         case Call() | Product():
             return frozenset(roots(p))
@@ -229,7 +230,7 @@ def _match_number(p: Pattern, number: float, c: Constant, m: Match) -> Match | N
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A factor of a product, or the reciprocal of one."""
+    """A factor of a product: a value, or its reciprocal."""
 
     value: str
     inverted: bool = False
@@ -242,7 +243,7 @@ def _match_product(ed: Editor, p: Product, node: Node, m: Match) -> Iterator[Mat
 
 
 def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
-    """Return the two factors of a product, or of a division by a number; none for other nodes."""
+    """Return the two factors of a product or of a division by a constant; () for other nodes."""
     if node.op == "mul":
         return tuple(map(_Factor, node.inputs))
     if node.op == "div" and node.inputs[1] in ed.constants:
@@ -255,7 +256,7 @@ def _cuts(
 ) -> Iterator[tuple[tuple[_Factor, ...], tuple[Node, ...]]]:
     """Yield every expansion of products among the factors into n factors.
 
-    Those before `start` stay whole, so that each expansion appears once.
+    Factors before `start` are not expanded, so each expansion appears once.
     """
     if len(factors) == n:
         yield factors, nodes

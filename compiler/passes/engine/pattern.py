@@ -4,8 +4,8 @@
 
 The vocabulary is the same as for building: an operator called with placeholders is a pattern. An
 attribute that a pattern does not mention must have its default; an operand that it does not mention
-must be omitted. Operands of commutative operators match in both orders. `OneOf` and `Product` cover
-in a single pattern the forms that exporters write.
+must be omitted. Operands of commutative operators match in both orders. With `OneOf` and `Product`
+a single pattern covers all forms that exporters write.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from compiler.ir.editor import Editor
 
 COMMUTATIVE = with_trait("commutative")
-"""Binary operators whose result does not depend on the order of operands."""
+"""Binary operators whose operands may be exchanged."""
 
 NEAR = 1e-6
-"""Relative tolerance of a number matched by `Near`."""
+"""Relative tolerance with which `Near` matches a number."""
 
 
 def is_near(number: float, value: float, dtype: DType) -> bool:
     """Whether a number equals this value up to one or two roundings in its type.
 
-    In f64 it must be equal, since results keep the precision of that type.
+    In f64 the two must be equal, since results keep the precision of that type.
     """
     step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
     return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))
 
 
 UNIFORM_LIMIT = 256
-"""Limit on the elements of stored constants that are examined for uniformity."""
+"""Largest number of elements of a stored constant that is tested for uniformity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class AnyAttr:
-    """Any value of an attribute; the replacement receives it as it is."""
+    """Any value of an attribute; the replacement receives it unchanged."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property of a value that follows from its producers; `{}` in the text is the value."""
+    """A property of a value that follows from its producers; in its text `{}` is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]
@@ -127,13 +127,13 @@ class ConstTensor(Tensor):
 
     @property
     def stored(self) -> Constant:
-        """The constant, which always exists."""
+        """The constant; unlike `constant` it is never None."""
         assert self.constant is not None, f"{self.name} has no constant"
         return self.constant
 
 
 class OneOf:
-    """Any of several patterns, tried in order; placeholders of the others are None."""
+    """Any of several patterns, tried in order; placeholders of the other patterns are None."""
 
     __slots__ = ("alternatives",)
 
@@ -155,7 +155,7 @@ Root = Call | OneOf | Product
 """The possible roots of a rule's pattern."""
 
 Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
-"""A number matches a constant whose elements all equal it; None matches an omitted operand."""
+"""A pattern; a number matches a constant whose elements all equal it, None an omitted operand."""
 
 
 def roots(p: Pattern) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def roots(p: Pattern) -> tuple[str, ...]:
 
 
 def uniform(c: Constant) -> int | float | bool | None:
-    """Return the number that all elements of a constant equal, bit for bit; None without one."""
+    """Return the number to which all elements of a constant are bit-identical, or None."""
     match c.storage:
         case Splat(value):
             number = value
@@ -231,8 +231,9 @@ def depth(p: Pattern | object) -> int:
 def pattern_text(p: Pattern | object) -> str:
     """Format a pattern for display: `transpose(transpose(x, perm=p), perm=q)`.
 
-    Constants are written `const c`, uniform ones `number n`, optional operands `x?`, a choice
-    `a | b`, a product in any order as a `mul` of all its factors, a named call `y = relu(x)`.
+    The notation is `const c` for constants, `number n` for uniform constants, `x?` for optional
+    operands, and `a | b` for alternatives. A product in any order is a `mul` of all its factors, a
+    named call `y = relu(x)`.
     """
     match p:
         case Call():

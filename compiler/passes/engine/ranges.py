@@ -1,7 +1,7 @@
 """Facts about elements that follow from their producers: value ranges, and integrality.
 
-A range says nothing about NaN: an element is NaN or lies in the range. The analysis examines only a
-few nodes, so a fact is cheap; a fact that it does not find is unknown.
+A range excludes NaN: each element is NaN or within the range. The analysis examines only a few
+nodes to stay cheap. A fact that it does not find is unknown, not false.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import UNIFORM_LIMIT, Fact, uniform
 
 DEPTH = 6
-"""Limit on the nodes that the analysis follows upwards."""
+"""Largest number of successive producers that the analysis visits."""
 
 Range = tuple[float, float]
 
@@ -27,11 +27,11 @@ ANY: Range = (-math.inf, math.inf)
 POSITIVE: Range = (0.0, math.inf)
 
 _PICK = {"gather", "slice", "split", "tile", "expand", "transpose"}
-"""Operators that select elements of their first operand, as views do."""
+"""Operators other than views whose results contain only elements of the first operand."""
 
 
 def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
-    """Return a range that contains the elements of a tensor, as far as the analysis finds one."""
+    """Return a range that contains all elements of a tensor; ANY if nothing is known."""
     c = ed.constant(value)
     if c is not None:
         return _range_of_constant(c)
@@ -143,7 +143,7 @@ def _where(ed: Editor, node: Node, depth: int) -> Range:
 
 
 def _cast(ed: Editor, node: Node, depth: int) -> Range:
-    """Return the range after a cast, which keeps signs but may increase floats by rounding."""
+    """Return the range after a cast, which preserves signs but may increase floats by rounding."""
     low, high = _operand(ed, node, 0, depth)
     return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
 
@@ -187,7 +187,7 @@ NOT_NEGATIVE = Fact("{} >= 0", lambda ed, value: range_of(ed, value)[0] >= 0)
 ABOVE_ZERO = Fact("{} > 0", lambda ed, value: range_of(ed, value)[0] > 0)
 WHOLE = Fact("whole {}", is_whole)
 MODEST = Fact("|{}| <= 40", lambda ed, value: max(map(abs, range_of(ed, value))) <= 40)
-"""Far below the overflow of exponentials: exp(40) is about 2e17."""
+"""Magnitudes far below the overflow of exponentials: exp(40) is about 2e17."""
 
 
 SQUARABLE = Fact("|{}| <= 1e18", lambda ed, value: max(map(abs, range_of(ed, value))) <= 1e18)
@@ -207,4 +207,4 @@ NO_PRODUCT = Fact("plain {}", _is_no_product)
 """Not a scaled or shifted result of a product or convolution, whose weights can absorb factors."""
 
 COMPUTED = Fact("computed {}", lambda ed, value: value not in ed.constants)
-"""Not a constant: values computed from constants alone are folded anyway."""
+"""Not a constant: `fold_constants` folds values computed only from constants."""

@@ -1,7 +1,7 @@
 """Passes inside control flow: every pass also runs on the regions of a graph's nodes.
 
-A pass sees a region as a graph: captured values are inputs of known types, captured constants are
-constants. The result replaces the region, and each step names the region.
+To a pass, a region is a graph: captured values are inputs of known types, captured constants are
+constants. The resulting graph replaces the region, and each step in the ledger names the region.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Step = Callable[[Graph, Log], Graph]
 def in_regions(step: Step, graph: Graph, log: Log, taken: Collection[str] = ()) -> Graph:
     """Apply a pass to the regions of a graph's nodes, and to regions nested in them.
 
-    `taken` holds the names of the enclosing graphs. Returns the same object when nothing changed.
+    `taken` holds the names of the enclosing graphs. Return the same graph object if nothing
+    changed.
     """
     if not any(n.op in CONTROL_FLOW for n in graph.nodes):
         return graph
@@ -54,7 +55,7 @@ def _changed(
     try:
         verify(closed)
     except CompileError:
-        return region  # The region fails at run time, if it runs at all.
+        return region  # The region fails at run time if it runs.
     inner = log.inside()
     after = in_regions(step, step(closed, inner), inner, taken)
     steps = complete(inner.steps, closed, after, log.pass_name)

@@ -1,6 +1,6 @@
 """The rewrite engine: applies rules until nothing changes.
 
-Every rewrite, and every match that was declined, becomes a step of the log.
+Every rewrite and every declined match becomes a step in the log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
 
 REQUEUE_LIMIT = 256
-"""Limit on the values around a rewrite that are visited again: keeps the total near-linear."""
+"""Limit on values revisited around a rewrite, which keeps the total time near-linear."""
 
 
 def apply_rules(
@@ -40,7 +40,7 @@ def apply_rules(
 ) -> Graph:
     """Apply rules wherever they match; `until="once"` does not revisit the results of rewrites.
 
-    Stops after `at_most` rewrites per node of the graph, and records that in the log.
+    Stop after `at_most` rewrites per node of the graph, and record that in the log.
     """
     engine = _Engine(graph, rules, log, inexact)
     engine.run(until == "fixpoint", at_most * max(len(graph.nodes), 1))
@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"the limit of {budget:,} rewrites is reached; the rest is left as it is",
+                    f"the limit of {budget:,} rewrites is reached; remaining matches stay",
                     [node],
                 )
                 return
@@ -102,7 +102,7 @@ class _Engine:
         return []
 
     def requeue(self, values: Iterable[str]) -> None:
-        """Enqueue the new nodes, and nodes whose patterns reach up to them."""
+        """Enqueue the producers of new values, and nodes whose patterns reach these values."""
         frontier, seen = dict.fromkeys(values), 0
         for _ in range(self.reach + 1):
             following: dict[str, None] = {}
@@ -118,7 +118,7 @@ class _Engine:
             frontier = following
 
     def attempt(self, r: Rule, root: Node, m: Match) -> list[str]:
-        """Apply a rule to a match; return nothing when it was declined."""
+        """Apply a rule to a match; return the changed values, or [] if the rewrite was declined."""
         reason = self.objection(r, root, m)
         if reason:
             return self.decline(r, root, m, reason)
@@ -136,7 +136,7 @@ class _Engine:
         return self.apply(r, root, m, result, because)
 
     def objection(self, r: Rule, root: Node, m: Match) -> str:
-        """Return why a match may not be rewritten, whatever the rule says; empty when it may."""
+        """Return the engine's reason against rewriting a match, or "" if there is none."""
         if not r.exact and not self.inexact:
             return "results would round differently, and inexact rules are disabled"
         for node in m.nodes:
@@ -215,7 +215,7 @@ class _Engine:
     def put(
         self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
     ) -> tuple[str, str]:
-        """Replace the root with a value or call; return the replacement, or why it failed."""
+        """Replace the root with a value or call; return the replacement, or the objection."""
         ed = self.ed
         value = ed.build(result, hint=root.output, origins=origins)
         node = ed.producer(value)
@@ -251,7 +251,7 @@ class _Engine:
 
 
 def _closes(recorded: Type, inferred: Type) -> bool:
-    """Whether the recorded type states sizes that the replacement's type rule leaves open."""
+    """Whether the recorded type states sizes that the type rule leaves open."""
     both = isinstance(recorded, TensorType) and isinstance(inferred, TensorType)
     return both and refines(logical(recorded), logical(inferred))
 

@@ -1,11 +1,11 @@
-"""Declarative rules: a pattern, its replacement, words, an example and a near miss.
+"""Declarative rules: a pattern, its replacement, a description, an example and a near miss.
 
     @rule(neg(neg(Any("x"))), example="...", near_miss="...")
     def drop_double_negation(x):
         ...
 
 The replacement receives exactly the placeholders and returns a value, a call, an array, or `Skip`
-with the reason why the rule does not apply here.
+with the reason that the rule does not apply.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from compiler.ir.verify import verify
 from compiler.passes.engine.pattern import Root, pattern_text, placeholders, roots
 
 ROUNDINGS = 2e-6
-"""Error budget of a rule that rounds differently a few times: f32 rounds by 6e-8, relatively."""
+"""Error budget of a rule that changes a few roundings; a rounding error of f32 is 6e-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The result of a replacement when the pattern matches but the rule does not apply, and why."""
+    """The result of a replacement for a match to which the rule does not apply, with the reason."""
 
     because: str
 
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """A replacement with a reason that has the numbers of this match."""
+    """A replacement, with a reason that contains the numbers of this match."""
 
     value: Operand
     because: str
@@ -45,11 +45,11 @@ class Because:
 class Rule:
     """A pattern, its replacement, an example and a near miss, which tests run and the page shows.
 
-    `near_miss` is a graph that resembles the pattern and must stay as it is. `error` is the change
-    of results that the rule may cause, relative to their scale; 0 if every bit stays. `single_use`
-    requires that no other node reads the inner values of the pattern, for replacements that would
-    otherwise repeat expensive work. `result` names the argument of the replacement that receives
-    the required type.
+    `near_miss` is a graph that resembles the pattern but must not change. `error` limits the change
+    of results, relative to their scale; 0 means bit-identical results. `single_use` requires that
+    no other node reads the inner values of the pattern, since the replacement would repeat
+    expensive work. `result` names the argument of the replacement that receives the type of the
+    root.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Rule:
 
     @property
     def exact(self) -> bool:
-        """Whether results keep every bit."""
+        """Whether results are bit-identical."""
         return self.error == 0
 
     @property
@@ -73,7 +73,7 @@ class Rule:
 
     @property
     def near_miss(self) -> str:
-        """The text of a graph that stays as it is."""
+        """The text of the graph that must not change."""
         return textwrap.dedent(self.written_near_miss)
 
     @property
@@ -102,7 +102,7 @@ class Rule:
         return example_graphs(self.example)
 
     def near_miss_graph(self) -> Graph:
-        """The graph that the rule must leave as it is, verified."""
+        """The verified graph that the rule must not change."""
         graph = parse_graph(self.near_miss)
         verify(graph)
         return graph
@@ -132,7 +132,7 @@ def rule(
     single_use: bool = False,
     result: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
-    """Declare a rule named after a function, with its docstring as words."""
+    """Declare a function as the replacement of a rule; its name and docstring become the rule's."""
 
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"

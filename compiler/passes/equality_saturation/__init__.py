@@ -1,1 +1,1 @@
-"""Equality saturation: all forms of an expression at once, and extraction of the cheapest."""
+"""Equality saturation: an e-graph of all forms of an expression, and extraction of the cheapest."""

@@ -1,8 +1,8 @@
 """Equations for saturation: written here, or derived from the declared rules.
 
-An equation is written `(add a (add b c)) = (add (add a b) c)`; `f` and `g` match any elementwise
-operator, `p` and `q` attributes. An equation applies where both sides have the same type and its
-conditions hold: `same a b` (one type), `rank2 a`.
+An equation is written `(add a (add b c)) = (add (add a b) c)`. The letters `f` and `g` match any
+elementwise operator, `p` and `q` any attributes. An equation applies where both sides have the same
+type and its conditions hold: `same a b` (one type), `rank2 a`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from compiler.passes.engine.rule import RULES, Because, Rule
 from compiler.passes.equality_saturation.terms import MAX_OPERANDS, call, is_pointwise
 
 Kind = Literal["exact", "ring", "real"]
-"""`exact`: bit-identical. `ring`: exact on integers, rounded differently on floats. `real`: for
-floats only, rounded differently.
+"""`exact`: bit-identical results. `ring`: exact on integers, other rounding on floats. `real`: for
+floats only, other rounding.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Two equivalent sides; one direction only where `both` is false."""
+    """Two equivalent sides; with `both=False` only matches of the left side apply."""
 
     name: str
     left: str
@@ -124,9 +124,9 @@ AXIOMS = (
 
 @cache
 def derived() -> tuple[Equation, ...]:
-    """Return the declared rules that apply without Python: only values, calls and uniform numbers.
+    """Return the declared rules that are equations of calls, values and uniform numbers.
 
-    The replacement results from applying the rule's body to symbols.
+    The replacement side is the result of the rule's Python body for symbolic operands.
     """
     return tuple(_derived())
 
@@ -142,7 +142,7 @@ def _derived() -> Iterator[Equation]:
 
 
 class _Symbol(Tensor):
-    """An operand without a type: rules with bodies that read a type cannot be derived."""
+    """A symbolic operand without a type; rules that read a type cannot become equations."""
 
     __slots__ = ()
 
@@ -252,7 +252,7 @@ def read(text: str) -> Tree:
 
 
 def _term(tree: Tree, facts: list[str]) -> str:
-    """Return an egglog term; constraints on its variables become facts."""
+    """Return a term in egglog's syntax; append constraints on its variables to `facts`."""
     if isinstance(tree, str):
         if tree.startswith("#"):
             name = f"n{len(facts)}"

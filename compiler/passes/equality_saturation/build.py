@@ -1,4 +1,4 @@
-"""Conversion of extracted terms to nodes of a graph, under the names of the replaced values."""
+"""Conversion of extracted terms into nodes of a graph, under the names of the replaced values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Builder:
     region: Region
     egraph: EGraph
     values: dict[str, str] = field(default_factory=dict)
-    """The value of each class."""
+    """The value that holds each class."""
 
     def put(self) -> None:
         """Build the results of the region, redirect readers to them, and remove dead nodes."""
@@ -33,7 +33,7 @@ class Builder:
             self._rename(name, value)
 
     def _rename(self, name: str, value: str) -> None:
-        """Give a new value the name of an equal old value, if that is free now."""
+        """Give a new value the name of the old value that it replaces, if the name is free."""
         ed = self.editor
         node = ed.producer(value)
         if node is None or all(n is not node for n in ed.made) or ed.is_result(value):

@@ -1,4 +1,4 @@
-"""An e-graph as data, text and drawing: classes of equal terms, their nodes, the extraction."""
+"""E-graphs as data, text and drawing: classes of equal terms, their nodes, the extracted terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.types import TensorType
 
 @dataclass(frozen=True, slots=True)
 class ENode:
-    """An operator call over classes; with an empty operator, the value named `attrs`."""
+    """A call of an operator on classes; if `op` is empty, the value named `attrs`."""
 
     op: str
     attrs: str
@@ -30,7 +30,7 @@ class ENode:
 
 @dataclass(slots=True)
 class EClass:
-    """Equal terms: each of these nodes computes the value."""
+    """A class of equal terms: each of its nodes computes the same value."""
 
     name: str
     nodes: list[ENode] = field(default_factory=list)
@@ -41,8 +41,8 @@ class EClass:
 class EGraph:
     """The classes by name, the class of each value of the graph, and statistics of the growth.
 
-    `attrs` maps texts to attributes, `picked` classes to the extracted nodes, and `matches`
-    equations to their numbers of matches.
+    `attrs` maps the text of attributes to their values. `picked` maps classes to extracted nodes,
+    and `matches` maps equations to their numbers of matches.
     """
 
     attrs: Mapping[str, Mapping[str, Any]]
@@ -60,7 +60,7 @@ class EGraph:
 
     @property
     def summary(self) -> str:
-        """The size of the e-graph, and the reason why it stopped growing."""
+        """The size of the e-graph, and the reason that its growth ended."""
         end = "saturated" if self.saturated else "a limit was reached"
         return (
             f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} "
@@ -68,14 +68,14 @@ class EGraph:
         )
 
     def names(self) -> dict[str, str]:
-        """Name classes after the values of the graph that they hold, else by their own names."""
+        """Map each class to the name of its value in the graph, else to its own name."""
         found: dict[str, list[str]] = {}
         for value, name in self.of_value.items():
             found.setdefault(name, []).append(value)
         return {c: "=".join(found[c]) if c in found else c for c in self.classes}
 
     def text(self) -> str:
-        """Format a class per line, followed by its nodes; a star marks the extracted one."""
+        """Format each class and its nodes as one line; a star marks the extracted node."""
         names, lines = self.names(), [self.summary]
         for c in self.classes.values():
             nodes = [
@@ -85,7 +85,7 @@ class EGraph:
         return "\n".join(lines)
 
     def dot(self) -> str:
-        """Format for Graphviz: a box per class with its nodes, the extracted ones filled."""
+        """Format for Graphviz: a box for each class and its nodes; extracted nodes are filled."""
         names = self.names()
         lines = ["digraph egraph {", "  compound=true; rankdir=BT; node [shape=box];"]
         at: dict[str, str] = {}

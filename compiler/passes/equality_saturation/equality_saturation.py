@@ -1,4 +1,4 @@
-"""Equality saturation: all rules apply at once, so their order does not matter.
+"""Equality saturation: all rules apply simultaneously, so their order does not matter.
 
 Source: Tate et al. 2009; egg, Willsey et al. 2021; for tensor programs TENSAT, Yang et al. 2021
 (arXiv:2101.01332), with the equations of TASO, Jia et al. 2019.
@@ -56,7 +56,7 @@ class Found:
 
     @property
     def seconds(self) -> str:
-        """Both costs in words."""
+        """The costs after and before, as text."""
         return f"{self.extraction.cost * 1e-6:,.2f} us instead of {self.before * 1e-6:,.2f} us"
 
 
@@ -78,8 +78,8 @@ def equality_saturation(
 ) -> Graph:
     """Replace expressions with the cheapest of all equal forms.
 
-    A rule applied early can prevent a better one later. An e-graph holds every form at once:
-    equations only add forms, and extraction selects the cheapest at the end. Forms with other
+    An early rewrite can prevent a better later one. An e-graph instead stores all equal forms:
+    equations only add forms, and extraction finally selects the cheapest. Equations that change
     rounding require `inexact`. Growth ends after `rounds` iterations or beyond `max_nodes`, and
     regions have at most `max_region` nodes.
     """
@@ -134,7 +134,7 @@ def egraphs(
 
 
 def look(graph: Graph, region: Region, inexact: bool, limits: Limits) -> Found | None:
-    """Grow a region's e-graph and extract the cheapest terms; None where a result has none."""
+    """Grow the e-graph of a region and extract the cheapest terms; None if a result has no term."""
     egraph = grow(graph, region, inexact, limits)
     costs = Costs(egraph, graph.constants)
     roots = [egraph.of_value[v] for v in region.outputs]
@@ -174,7 +174,7 @@ def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
 
 
 def _at_run_time(nodes: Iterable[Node], graph: Graph) -> list[Node]:
-    """Return the nodes that depend on more than constants."""
+    """Return the nodes that depend on a value other than constants."""
     known = set(graph.constants)
     found: list[Node] = []
     for n in nodes:

@@ -1,9 +1,9 @@
 """Extraction of the cheapest terms of an e-graph, counting shared terms once.
 
-Bottom up, each class takes the node with the least cost of itself and its operands, counted over
-the set of required classes instead of a tree. Then single choices change as long as that lowers the
-total cost of all results. Optimal extraction is NP-hard (Stepp 2011; see also He, Haghighat et al.
-2023 on extraction); this heuristic finds a good solution quickly.
+Bottom up, each class selects the node with the least cost of itself and its operands. The cost
+counts each required class once, as a set instead of a tree. Then local search changes single
+choices while that lowers the total cost of all results. Optimal extraction is NP-hard (Stepp 2011;
+see also He, Haghighat et al. 2023 on extraction); this heuristic finds a good solution quickly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.passes.equality_saturation.egraph import EGraph, ENode
 from compiler.passes.equality_saturation.terms import Region, Vocabulary, operands_of, result_type
 
 MAX_IMPROVEMENTS = 40
-"""Limit on the single choices changed after the first extraction."""
+"""Largest number of choices that local search changes after the first extraction."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Costs:
     known: dict[ENode, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find the classes that depend on constants alone."""
+        """Find the classes that depend only on constants."""
         changed = True
         while changed:
             changed = False
@@ -48,7 +48,7 @@ class Costs:
         return all(self.constant.get(i) for i in n.operands)
 
     def of(self, n: ENode, made: TensorType | None) -> int | None:
-        """Return the cost of a node; None where its operands have illegal types."""
+        """Return the cost of a node in picoseconds, or None if its operands have illegal types."""
         if n not in self.known:
             self.known[n] = self._cost(n, made)
         return self.known[n]
@@ -74,14 +74,14 @@ class Costs:
 
 @dataclass(slots=True)
 class Extraction:
-    """A node for each class that the results need, and the total cost."""
+    """The selected node of each class that the results need, and the total cost."""
 
     picked: dict[str, ENode]
     cost: int
 
 
 def extract(egraph: EGraph, costs: Costs, roots: Sequence[str]) -> Extraction | None:
-    """Extract the cheapest terms for some classes together; None where one has no term."""
+    """Extract the cheapest terms for several classes jointly; None if a class has no term."""
     picked = _bottom_up(egraph, costs)
     best = _needed(picked, costs, egraph, roots)
     for _ in range(MAX_IMPROVEMENTS if best is not None else 0):
@@ -94,7 +94,7 @@ def extract(egraph: EGraph, costs: Costs, roots: Sequence[str]) -> Extraction | 
 
 
 def given(region: Region, egraph: EGraph, costs: Costs) -> int:
-    """Return the total cost of the existing nodes of the graph, each once."""
+    """Return the total cost of the nodes of a region, each counted once."""
     total = 0
     for node in region.nodes:
         operands = tuple(egraph.of_value[i] for i in operands_of(node))
@@ -104,7 +104,7 @@ def given(region: Region, egraph: EGraph, costs: Costs) -> int:
 
 
 def _bottom_up(egraph: EGraph, costs: Costs) -> dict[str, ENode]:
-    """Return for each class the node that needs the cheapest set of classes."""
+    """Map each class to the node that requires the cheapest set of classes."""
     sets: dict[str, dict[str, int]] = {}
     totals: dict[str, int] = {}
     picked: dict[str, ENode] = {}
@@ -130,7 +130,7 @@ def _bottom_up(egraph: EGraph, costs: Costs) -> dict[str, ENode]:
 def _needed(
     picked: Mapping[str, ENode], costs: Costs, egraph: EGraph, roots: Iterable[str]
 ) -> Extraction | None:
-    """Return the classes that the roots need and their cost; None for a cycle or a missing node."""
+    """Return the classes that the roots need, and their cost; None for a cycle or missing node."""
     done: dict[str, ENode] = {}
     open_: set[str] = set()
     total = 0

@@ -1,8 +1,8 @@
-"""Growth of an e-graph with egglog, iteration by iteration, and its conversion back.
+"""Growth of an e-graph by iterations of egglog, and its conversion back to data.
 
-An egglog rule only proposes that two terms are equal. They become a single class when both have the
-same type; types of new terms come from the operators' own type rules. Source: egg, Willsey et al.
-2021 (arXiv:2004.03082); egglog, Zhang et al. 2023 (arXiv:2304.04332).
+An egglog rule only proposes that two terms are equal. The two become a single class only if they
+have the same type. The type rules of operators give the types of new terms. Source: egg, Willsey et
+al. 2021 (arXiv:2004.03082); egglog, Zhang et al. 2023 (arXiv:2304.04332).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ PRELUDE = """
 """
 
 MAX_RANK = 4
-"""Permutations are composed up to this rank; there are 24 of them."""
+"""Largest rank up to which permutations are composed; rank 4 has 24 permutations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Growing:
     inexact: bool
     words: Vocabulary = field(default_factory=Vocabulary)
     known: set[tuple[str, ...]] = field(default_factory=set)
-    """Calls with types already inferred: operator, attributes, types of operands."""
+    """Calls whose types are inferred: operator, attributes, operand types."""
     told: set[str] = field(default_factory=set)
     matches: dict[str, int] = field(default_factory=dict)
     engine: Any = None
@@ -113,7 +113,7 @@ class _Growing:
         return found
 
     def _order(self, found: EGraph) -> None:
-        """Put the graph's original nodes first: extraction then prefers them at equal cost."""
+        """Sort the original nodes of the graph first: at equal cost extraction prefers them."""
         stood = {
             ENode(n.op, self.words.attributes(n), tuple(found.of_value[i] for i in operands_of(n)))
             for n in self.region.nodes
@@ -170,7 +170,7 @@ class _Growing:
                 yield f"(uniform {term} {float(number)!r})"
 
     def _type(self, t: TensorType) -> str:
-        """Return the text of a type, and state its properties to egglog once."""
+        """Return the text of a type, and add its properties as facts to egglog once."""
         text = self.words.type_text(t)
         if text not in self.told:
             self.told.add(text)
@@ -181,7 +181,7 @@ class _Growing:
                 self.say(*(f"({w} {quoted(text)})" for w in words))
         return text
 
-    # Types of new terms
+    # Type inference of new terms
 
     def _settle(self) -> None:
         """Infer the types of all new terms, then unite proposed terms of equal types."""
@@ -238,7 +238,7 @@ class _Growing:
 
 @cache
 def _program(inexact: bool) -> tuple[Any, ...]:
-    """Return the prelude and rules of every e-graph, parsed once."""
+    """Return the prelude and rules that all e-graphs share, parsed once."""
     from egglog import bindings
 
     rules = rules_of((*AXIOMS, *derived()), inexact)
@@ -255,6 +255,6 @@ def _enode(kind: str, parts: list[dict[str, Any]]) -> ENode:
 
 
 def _text_in(nodes: dict[str, Any], key: str) -> str:
-    """Return the text that a function has for its result: the primitive of the same class."""
+    """Return the text in the class of a node: its primitive string."""
     eclass = nodes[key]["eclass"]
     return nodes[f"primitive-{eclass}"]["op"]

@@ -1,7 +1,7 @@
-"""Parts of a graph as egglog terms: the operators that take part, and the syntax of calls.
+"""Regions of a graph as egglog terms: the supported operators, and the syntax of calls.
 
-An outside value is `(L "name")`, a call `(N2 "add" "" a b)`: the number of operands, the operator,
-its non-default attributes, the operands.
+A value from outside the region is `(L "name")`. A call such as `(N2 "add" "" a b)` has the number
+of operands, the operator, its non-default attributes, and the operands.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from compiler.ir.text import attribute
 from compiler.ir.types import TensorType, Type
 
 MAX_OPERANDS = 3
-"""Limit on operands: calls with more are outside values."""
+"""Largest number of operands of a term; a call with more is a value from outside."""
 
 STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})
-"""Operators that take part besides elementwise ones without attributes."""
+"""Supported operators besides elementwise operators without attributes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Connected nodes of a graph that become terms, in order, and the outside values they read."""
+    """Connected nodes that become terms, in topological order, and the outside values they read."""
 
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
@@ -44,7 +44,7 @@ def is_pointwise(name: str) -> bool:
 
 
 def takes_part(node: Node, graph: Graph) -> bool:
-    """Whether a node becomes a term: known operator, static tensors, one result."""
+    """Whether a node becomes a term: supported operator, static tensors, one result."""
     if node.op not in STRUCTURED and not is_pointwise(node.op):
         return False
     if len(node.outputs) != 1 or not all(node.inputs) or len(node.inputs) > MAX_OPERANDS:
@@ -53,14 +53,14 @@ def takes_part(node: Node, graph: Graph) -> bool:
 
 
 def is_plain_tensor(t: Type) -> bool:
-    """Whether a value has a type that terms support: numbers, a static shape, plain order."""
+    """Whether terms support a type: numeric elements, static shape, plain order."""
     if not (isinstance(t, TensorType) and t.is_static and t.layout.is_plain):
         return False
     return t.dtype.label != "string" and not t.dtype.label.startswith("c")
 
 
 def regions(graph: Graph, max_region: int) -> Iterator[Region]:
-    """Return the connected parts of a graph whose nodes take part, up to a limit of nodes each."""
+    """Yield connected regions of nodes that become terms; growth ends at `max_region` nodes."""
     group: dict[str, int] = {}
     members: dict[int, list[Node]] = {}
     for node in graph.nodes:
@@ -90,7 +90,7 @@ def _is_read_outside(node: Node, graph: Graph, inside: set[int]) -> bool:
 
 @dataclass(slots=True)
 class Vocabulary:
-    """The meaning of texts in terms: attributes by their text, types by theirs."""
+    """Attributes and types by their texts in terms."""
 
     attrs: dict[str, Mapping[str, Any]] = field(default_factory=lambda: {"": {}})
     types: dict[str, TensorType] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Vocabulary:
         return self.attributes_of(operator, given)
 
     def attributes_of(self, operator: Operator, given: Mapping[str, Any]) -> str:
-        """Return the text of attributes, without defaults."""
+        """Return the text of attributes that differ from their defaults."""
         defaults = {k: p.default for k, p in operator.schema.attributes.items()}
         own = {
             k: v
@@ -120,7 +120,7 @@ class Vocabulary:
         return text
 
     def type_text(self, t: TensorType) -> str:
-        """The text of a type."""
+        """Return the text of a type, and record the type under it."""
         text = str(t)
         self.types.setdefault(text, t)
         return text
@@ -134,7 +134,7 @@ def operands_of(node: Node) -> tuple[str, ...]:
 def result_type(
     op: str, attrs: Mapping[str, Any], operands: Sequence[TensorType]
 ) -> TensorType | None:
-    """Infer the type of a call by the operator's type rule; None where it rejects the operands."""
+    """Infer the type of a call by its type rule; return None if the rule rejects the operands."""
     if op == "reshape":
         made = replace(operands[0], shape=attrs["shape"])
         return made if made.n_elements == operands[0].n_elements else None

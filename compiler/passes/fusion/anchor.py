@@ -43,9 +43,10 @@ from compiler.trace import Log
 def anchor(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Grow groups of elementwise nodes around convolutions, products, pools and reductions.
 
-    An anchor takes the elementwise nodes behind it, up to the node where all readers converge; a
-    pool or reduction also takes those before it. The remaining nodes form elementwise groups. A
-    cheap node with readers in several groups is duplicated into each when that saves bytes, as is a
-    scalar, such as a product of scales, with elementwise readers. Groups have one output.
+    The group of an anchor includes the following elementwise nodes, up to the node where all
+    readers converge. Before a pool or reduction it also includes the preceding elementwise nodes.
+    The remaining elementwise nodes form groups of their own. A cheap node with readers in several
+    groups is duplicated into each if that saves bytes. A scalar with elementwise readers, such as a
+    product of scales, is duplicated too. Groups have one output.
     """
     return grown(graph, limits, log, "anchor")

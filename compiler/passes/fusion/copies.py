@@ -13,10 +13,9 @@ from compiler.trace import Log
 
 
 def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
-    """Find cheap elementwise nodes whose readers are all elementwise, in different kernels.
+    """Find cheap elementwise nodes to duplicate into their elementwise readers in other kernels.
 
-    Duplicating such a node saves its memory traffic, when its operands are smaller than that
-    traffic.
+    Duplication saves the memory traffic of the result, and pays if the operands are smaller.
     """
     found: list[Node] = []
     for node in graph.nodes:
@@ -55,7 +54,7 @@ def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
 def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
     """Copy each node for every reader but the first."""
     ed = Editor(graph)
-    # Readers first: a copied node may itself have a copied reader.
+    # Readers come first, since a reader of a duplicated node may be duplicated too.
     for old in reversed(copies):
         node = ed.producer(old.output)
         if node is None:

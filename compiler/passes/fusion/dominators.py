@@ -1,8 +1,8 @@
 """Immediate post-dominators: the node through which all paths from a node pass.
 
 Source: Cooper, Harvey and Kennedy 2001 (A Simple, Fast Dominance Algorithm): on an acyclic graph a
-single walk from the results backwards suffices. Ancestors in the tree are found through jump
-pointers (Myers 1983), so a value with both near and far readers costs a logarithm.
+single walk from the results backwards suffices. Jump pointers (Myers 1983) find common ancestors in
+logarithmic time, even if readers of a value are far apart.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from compiler.ir.graph import Graph
 class PostDominators:
     """The tree of post-dominators of a graph's nodes, by their outputs; "" is its root.
 
-    Results are children of the root, since their readers are outside the graph. Nodes without
-    readers are children of the root too.
+    Producers of graph results are children of the root, since their readers are outside the graph.
+    Nodes without readers are children of the root too.
     """
 
     def __init__(self, graph: Graph) -> None:

@@ -34,7 +34,7 @@ from compiler.trace import Log
     """,
 )
 def elementwise(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Fuse adjacent elementwise nodes over the same elements, and nothing else.
+    """Fuse only adjacent elementwise nodes of equal shape.
 
     Results are bit-identical, since no sum is reordered. Groups have one output.
     """

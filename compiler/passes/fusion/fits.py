@@ -1,8 +1,8 @@
-"""Limits of lowering to a single kernel: each function returns the reason against, or none.
+"""Conditions for lowering to a single kernel: functions return the reason against it, or "".
 
-A kernel has a single set of loops. It holds elementwise nodes over the same elements; or a
-contraction, pool or reduction with an epilogue; or a reduction with a prologue that has no other
-readers; or sums over the same axes of equal operands.
+A kernel is a single loop nest. It contains one of: elementwise nodes of equal shape; a contraction,
+pool or reduction with an epilogue; a reduction with a prologue that has no other readers;
+reductions over the same axes of operands of equal shape.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 
 
 def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
-    """Return why a unit cannot be fused into a reader, even if its values are stored there.
+    """Return the reason that a unit cannot be fused into a reader, even if its values are stored.
 
-    With `is_copy` the question is about a copy of the unit without other readers.
+    With `is_copy` the fused unit is a copy, which has no other readers.
     """
     reason = _never(a, b, max_nodes)
     if reason:
@@ -33,7 +33,7 @@ def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: boo
 
 
 def why_not_beside(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
-    """Return why two units that read the same value cannot share a kernel."""
+    """Return the reason that two readers of a value cannot share a kernel, or "" if they can."""
     reason = _never(a, b, max_nodes)
     if reason:
         return reason
@@ -72,7 +72,7 @@ def _word(n: Node) -> str:
 
 
 def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Return why two elementwise units cannot share a loop."""
+    """Return the reason that two elementwise units cannot share a loop, or "" if they can."""
     first, second = units.made[a.last], units.made[b.last]
     if first.tensor.shape != second.tensor.shape:
         return _shapes(first, second)
@@ -80,14 +80,14 @@ def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
 
 
 def _stored_by_both(units: Units, a: Unit, b: Unit, is_copy: bool = False) -> list[str]:
-    """Return the values that a kernel for two units has to store."""
+    """Return the values that a kernel of two units must store."""
     both, results = {*a.names, *b.names}, units.graph.result_values
     names = b.names if is_copy else [*a.names, *b.names]
     return [v for v in names if v in results or not units.users.get(v, {}).keys() <= both]
 
 
 def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
-    """Return why elementwise nodes cannot be the epilogue of an anchor."""
+    """Return the reason that elementwise nodes cannot be the epilogue of an anchor, or ""."""
     anchor = units.made[a.anchors[0]]
     for n in units.nodes(b):
         if n.tensor.shape != anchor.tensor.shape:
@@ -96,7 +96,7 @@ def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
 
 
 def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Return why an elementwise unit cannot be fused into an anchor that reads it."""
+    """Return the reason that an elementwise unit cannot be fused into its anchor, or ""."""
     inside, anchor = {*b.anchors, *b.before}, units.made[b.anchors[0]]
     readers = {u for v in a.names for u in units.users.get(v, ()) if units.unit_of[u] is b}
     if not readers & inside:
@@ -112,7 +112,7 @@ def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
 
 
 def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
-    """Return why a unit cannot be the prologue of a reduction."""
+    """Return the reason that a unit cannot be the prologue of a reduction, or "" if it can."""
     anchor = units.made[b.anchors[0]]
     runs_over = units.types[anchor.inputs[0]]
     for n in units.nodes(a):
@@ -133,7 +133,7 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
 
 
 def _sums(units: Units, a: Unit, b: Unit) -> str:
-    """Return why two reductions cannot share a pass over their operands."""
+    """Return the reason that two reductions cannot share a loop over their operands, or ""."""
     first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
     if not (first.op.startswith("reduce_") and second.op.startswith("reduce_")):
         return f"{first.op} and {second.op}: only plain reductions share a pass over an operand"
@@ -155,7 +155,7 @@ def _shapes(a: Node, b: Node) -> str:
 
 
 def _lanes(root: Node, others: Iterable[Node]) -> str:
-    """Return why vectors of some nodes do not hold as many elements as those of another."""
+    """Return the reason that vectors of some nodes differ in lanes from those of another, or ""."""
     for n in others:
         if not share_lanes(n, root):
             return f"the element types differ in size: {root.type} and {n.type}"

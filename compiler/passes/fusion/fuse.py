@@ -1,6 +1,6 @@
 """Fusion: groups of nodes become kernels, which keep intermediate values in registers.
 
-A policy chooses the groups; the pass puts them into the graph and writes the ledger.
+A policy chooses the groups; the pass rewrites the graph and records its steps in the ledger.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ def fuse(
     """Group neighbouring nodes into kernels.
 
     Without fusion each node writes its result to memory and its readers load it again. `policy`
-    names the policy. By default a convolution, product, pool or reduction takes the elementwise
-    nodes behind it, and a pool or reduction also those before it; the remaining elementwise nodes
-    form groups. With `duplicate` a cheap node with readers in several groups is computed in each of
-    them when that saves bytes.
+    names the policy that chooses groups. The default policy fuses a convolution, product, pool or
+    reduction with the following elementwise nodes, and a pool or reduction also with the preceding
+    ones. The remaining elementwise nodes form groups of their own. With `duplicate` each group
+    computes its own copy of a cheap shared node if that saves bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 
 
 def carried_out(plan: Plan, log: Log) -> Graph:
-    """Put the groups of a plan into the graph as kernels, and record the steps."""
+    """Replace the groups of a plan with kernels, and record the steps."""
     groups = [g for g in plan.groups if log.may("fuse", g.last.output)]
     _log_declined(plan, log)
     if not groups:
@@ -83,7 +83,7 @@ def carried_out(plan: Plan, log: Log) -> Graph:
     read = {i for n in nodes for i in n.reads} | plan.graph.result_values
     constants = {k: c for k, c in plan.graph.constants.items() if k in read}
     made = replace(plan.graph, nodes=tuple(nodes), constants=constants)
-    # The reader of an output may precede the producer of another output.
+    # With several outputs, a reader of the first may precede the producer of the last.
     in_order = all(n.outputs == (last,) for last, n in fused.items())
     return made if in_order else Editor(made).graph()
 
@@ -110,7 +110,7 @@ def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> 
 
 
 def _bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
-    """Return the bytes that are neither written nor read again because a kernel keeps them."""
+    """Return the bytes of memory traffic that a kernel saves for its internal values."""
     inside = {n.output for n in nodes}
     saved = 0
     for n in nodes:
@@ -123,7 +123,7 @@ def _bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
 
 
 def _log_declined(plan: Plan, log: Log) -> None:
-    """Record a step for each node and reader in different kernels."""
+    """Record a declined step for each node and reader in different kernels."""
     if not log.keep_declined:
         return
     group_of = {name: number for number, g in enumerate(plan.groups) for name in g.nodes}

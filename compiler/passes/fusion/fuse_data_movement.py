@@ -1,4 +1,4 @@
-"""Fusion of data movement: a chain becomes a single kernel that copies each element once."""
+"""Fusion of data movement: a chain of nodes becomes one kernel that copies each element once."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ INJECTIVE = with_trait("injective")
     """,
 )
 def fuse_data_movement(graph: Graph, log: Log) -> Graph:
-    """Copy data once where several nodes would each copy it.
+    """Replace a chain of copies with a single copy.
 
-    Transposes, reshapes and changes of layout compose to a single index map. A kernel evaluates
-    that map, and the intermediate values are never stored.
+    Transposes, reshapes and changes of layout compose to a single index map. One kernel evaluates
+    that map, so intermediate values are never stored.
     """
     editor, changed = Editor(graph), False
     for last in reversed(graph.nodes):
@@ -89,7 +89,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
-    """Return the nodes up to `last` that each feed only the next, beginning with a copy."""
+    """Return the chain of nodes that ends in `last`: each has one reader, and the first copies."""
     chain = [last]
     while True:
         before = editor.producer(chain[0].inputs[0])
@@ -107,7 +107,7 @@ def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
             )
             break
         chain.insert(0, before)
-    # A view in front costs nothing already.
+    # A leading view costs nothing, so the chain need not include it.
     while _is_view(chain[0]):
         chain.pop(0)
     return chain

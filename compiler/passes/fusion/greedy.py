@@ -9,10 +9,10 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 ROUNDS = 10
-"""Limit on iterations: merged kernels share other bytes than before, with decreasing effect."""
+"""Limit on iterations over all pairs: each has a smaller effect than the one before."""
 
 FARTHEST = 64
-"""Limit on the distance of paired kernels in the order: distant ones share little but inputs."""
+"""Limit on the distance of paired kernels in topological order; distant ones share little."""
 
 
 @policy(
@@ -41,9 +41,9 @@ FARTHEST = 64
 def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Merge the pair of kernels that shares the most bytes first.
 
-    Shared bytes are those that a kernel passes to the other and those that both read. Kernels may
-    have several outputs; merges that would close a cycle through a third kernel are skipped.
-    Nothing is computed twice. Iterations follow until nothing merges.
+    Shared bytes are values that one kernel passes to the other, and values that both read. Kernels
+    may have several outputs; merges that would close a cycle through a third kernel are skipped.
+    No node is computed twice. Iterations continue until no pair merges.
     """
     units = Units(graph)
     for _ in range(ROUNDS):

@@ -20,13 +20,13 @@ from compiler.passes.fusion.kinds import (
 from compiler.passes.fusion.policy import Group
 
 FEW_ROWS = 32
-"""Maximum rows of a product for which recomputing weights is cheaper than storing them."""
+"""Largest number of rows of a product for which dequantizing weights again beats storing them."""
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
-    """Whether recomputing weights for each tile of rows is cheaper than storing them.
+    """Whether dequantizing weights in each tile of rows is cheaper than storing the results.
 
-    Recomputation is cheaper for few rows, or if packing gathers distant columns.
+    It is cheaper for few rows, or if packing would gather distant columns.
     """
     if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
         return weights.tensor.rank == 2
@@ -67,8 +67,8 @@ class Grouping:
     def from_anchors(self) -> None:
         """Grow groups around contractions, then around pools and reductions, the last ones first.
 
-        If an addition reads two anchors, it joins the later one: the earlier result is already in
-        memory. Nodes between a contraction and a reduction go to the contraction.
+        An addition of two anchors joins the later anchor, when the earlier result is already in
+        memory. Nodes between a contraction and a reduction join the contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:
@@ -106,14 +106,14 @@ class Grouping:
         return group
 
     def keep(self, group: Group) -> None:
-        """Assign the nodes of a group to it."""
+        """Confirm a tentative group: its nodes now belong to it."""
         self.group_of.update((name, group) for name in group.nodes)
 
     def add_weights(self, group: Group, anchor: Node) -> None:
         """Add the dequantization of constant weights of a product.
 
-        Each tile of rows dequantizes in vector registers, and loads one byte per weight instead of
-        four.
+        Each tile of rows dequantizes the weights in vector registers, so it loads one byte per
+        weight instead of four.
         """
         made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
         if made is None or anchor.op != "matmul" or made.op != "dequantize":
@@ -151,7 +151,7 @@ class Grouping:
             pending.update((n.output, n) for n in self.users(node))
 
     def fits_epilogue(self, node: Node, anchor: Node) -> bool:
-        """Whether a node can be applied at the store of an anchor."""
+        """Whether a node can be part of the epilogue of an anchor."""
         return (
             self.is_free(node)
             and is_elementwise(node)
@@ -171,7 +171,7 @@ class Grouping:
             pending.extend(filter(None, node.inputs))
 
     def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
-        """Whether a node can be computed where root reads it, and has no other readers."""
+        """Whether a node can be part of the prologue of root, and only the group reads it."""
         expensive = overlap(root) > 1 and node.op in EXPENSIVE
         return (
             self.is_free(node)
@@ -230,6 +230,6 @@ class Grouping:
         )
 
     def groups(self) -> list[Group]:
-        """Return the groups of more than one node, in the order of their outputs."""
+        """Return the groups with more than one node, in the order of their outputs."""
         found = {id(g): g for g in self.group_of.values() if len(g.nodes) > 1}
         return sorted(found.values(), key=lambda g: self.position[g.last.output])

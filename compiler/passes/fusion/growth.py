@@ -1,4 +1,4 @@
-"""Plans of grown groups: profitable copies, groups, and reasons."""
+"""Fusion plans by growth: profitable duplicates, groups, and reasons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.trace import Log
 
 
 def grown(graph: Graph, limits: Limits, log: Log, name: str) -> Plan:
-    """Return the plan of the policy `anchor`, or of `elementwise`, which has no anchors."""
+    """Return the plan of the policy `anchor` or `elementwise`; only the first has anchors."""
     grouping = _grouping(graph, limits, name)
     if limits.duplicate:
         worth = copies_worth_making(graph, grouping)

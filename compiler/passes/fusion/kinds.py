@@ -1,4 +1,4 @@
-"""Predicates of all policies: the nodes that may share a kernel, and their roles."""
+"""Predicates that all policies share: nodes that may share a kernel, and their roles."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 
 EXPENSIVE = with_trait("expensive")
-"""Elementwise operators that cost more than the memory traffic that recomputation saves."""
+"""Elementwise operators whose recomputation costs more than the memory traffic that it saves."""
 
 _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
 
 
 def is_lowerable(node: Node) -> bool:
-    """Whether a node has generated code: declared, known rank, no regions, no strings."""
+    """Whether a node has generated code: declared operator, known ranks, no regions, no strings."""
     operator = OPERATORS.get(node.op)
     return (
         operator is not None
@@ -53,14 +53,14 @@ def is_reduction(node: Node) -> bool:
 def share_lanes(a: Node, b: Node) -> bool:
     """Whether vectors of two nodes hold the same number of elements.
 
-    Elements of less than four bytes are computed in four.
+    Elements of fewer than four bytes are widened to four for computation.
     """
     bytes_ = [n.tensor.dtype.nbytes for n in (a, b)]
     return a.tensor.dtype is b.tensor.dtype or max(bytes_) <= 4
 
 
 def overlap(node: Node) -> float:
-    """Return how often a pool reads an element on average; 1 for other nodes."""
+    """Return the average number of reads of an element by a pool; 1 for other nodes."""
     kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
     if not kernel or not strides:
         return 1.0
@@ -68,7 +68,7 @@ def overlap(node: Node) -> float:
 
 
 def why_alone(n: Node) -> str:
-    """Return why a node cannot share a kernel; "" where it may."""
+    """Return the reason that a node cannot share a kernel, or "" if it may."""
     if n.op == "fusion":
         return f"{n.output} is a fused group already"
     if is_lowerable(n):

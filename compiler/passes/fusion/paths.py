@@ -1,4 +1,4 @@
-"""Conditions along all paths to a post-dominator, and union of groups, as in TVM's FuseOps.
+"""Conditions on all paths to a post-dominator, and the union of groups, as in TVM's FuseOps.
 
 Source: TVM, src/relax/transform/fuse_ops.cc (GraphPartitioner: RunFuse, CheckPath, CommitFuse).
 """
@@ -47,11 +47,11 @@ class Fuser:
         return root
 
     def pattern(self, name: str) -> Pattern:
-        """Return the kind of a node's group: the highest of its members'."""
+        """Return the kind of a node's group: the highest kind of its members."""
         return self._pattern[self.find(name)]
 
     def why_alone(self, node: Node) -> str:
-        """Return why a node is opaque and cannot share a kernel; "" when it is not opaque."""
+        """Return the reason that a node is opaque and cannot share a kernel, or ""."""
         if self.own[node.output] is not Pattern.OPAQUE:
             return ""
         return (
@@ -109,7 +109,7 @@ class Fuser:
         return ""
 
     def _path(self, source: str, sink: str) -> list[str] | None:
-        """Return the nodes on all paths to the post-dominator, without both ends."""
+        """Return the nodes on all paths to the post-dominator, without the two ends."""
         found: dict[str, None] = {}
         pending = [source]
         while pending:
@@ -122,7 +122,7 @@ class Fuser:
         return list(found)
 
     def _unfit(self, node: Node, path: list[str], sink: str) -> str:
-        """Return why the kinds on the paths do not fit."""
+        """Return the reason that the kinds on the paths do not fuse, or "" if they do."""
         kind = self.pattern(node.output)
         anchored = kind is Pattern.OUT_ELEMENTWISE_FUSABLE
         most = Pattern.BROADCAST if anchored else Pattern.INJECTIVE
@@ -149,7 +149,7 @@ class Fuser:
         return f"{a.word} {node.op} into {b.word} {user.op}: these kinds are not fused"
 
     def _shapes(self, node: Node, members: list[Node]) -> str:
-        """Return why nodes cannot be the epilogue of an anchor."""
+        """Return the reason that nodes cannot be the epilogue of an anchor, or "" if they can."""
         anchor = self._anchor[self.find(node.output)]
         for n in members:
             if n.tensor.shape != anchor.tensor.shape:
@@ -159,7 +159,7 @@ class Fuser:
         return ""
 
     def _repeated(self, node: Node, members: list[Node]) -> str:
-        """Return why an expensive node would be computed more often than it has elements."""
+        """Return the reason if fusion would repeat an expensive node for more elements, else ""."""
         size, most = _n_elements(node), max(_n_elements(n) for n in members)
         root = self.find(node.output)
         expensive = [n for n in self._members(root) if n.op in EXPENSIVE] if most > size else []
@@ -193,7 +193,7 @@ class Fuser:
                 self._anchor[into] = self._anchor[r]
 
     def groups(self) -> list[Group]:
-        """Return the groups of more than one node, in the order of their outputs."""
+        """Return the groups with more than one node, in the order of their outputs."""
         found: dict[str, Group] = {}
         for n in self.graph.nodes:
             root = self.find(n.output)

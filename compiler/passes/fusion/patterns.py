@@ -1,4 +1,4 @@
-"""The operator kinds of TVM's FuseOps, by the dependence of results on operands.
+"""The operator kinds of TVM's FuseOps: how result elements depend on operand elements.
 
 Source: TVM, include/tvm/relay/op_attr_types.h (OpPatternKind).
 """
@@ -19,11 +19,11 @@ from compiler.passes.fusion.kinds import (
 )
 
 INJECTIVE = with_trait("injective")
-"""Operators, other than views, each of whose elements is one element of the operand."""
+"""Operators other than views whose result elements are each one element of the operand."""
 
 
 class Pattern(IntEnum):
-    """Kinds in order of decreasing fusibility; the kind of a group is its members' highest."""
+    """Kinds in order of decreasing fusibility; a group has the highest kind of its members."""
 
     ELEMENTWISE = 0
     BROADCAST = 1
@@ -58,7 +58,7 @@ def _has_shape_of(graph: Graph, value: str, node: Node) -> bool:
 
 
 def _is_injective(node: Node, graph: Graph) -> bool:
-    """Whether a node only permutes or selects elements, by an index map known now."""
+    """Whether a node only permutes or selects elements, by an index map known at compile time."""
     if not is_lowerable(node) or not (node.op in INJECTIVE or OPERATORS[node.op].kind == "view"):
         return False
     types = [node.type, *(graph.types[i] for i in node.inputs[:1])]

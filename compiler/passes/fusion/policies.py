@@ -1,4 +1,4 @@
-"""All fusion policies by name, for the option of `fuse`."""
+"""All fusion policies by name: the values of the option `policy` of `fuse`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The declaration of a fusion policy, with words, a source and an executed example.
+"""Declarations of fusion policies, with description, source and an executed example.
 
-A policy chooses the nodes of a graph that share a kernel, and gives the reason for any other pair
-of a node and its reader. `fuse` puts the groups into the graph and writes the ledger.
+A policy chooses the nodes of a graph that share a kernel. For each node and reader in different
+kernels it gives the reason. `fuse` rewrites the graph and records the steps in the ledger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Constraints of every policy: the size of groups in nodes, and permission to duplicate."""
+    """Constraints of every policy: the largest group in nodes, and permission to duplicate."""
 
     max_nodes: int
     duplicate: bool
@@ -26,10 +26,10 @@ class Limits:
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that become one kernel, in no particular order.
+    """Nodes that become one kernel, in any order.
 
-    `first` is the seed of the group, the anchor of a contraction or reduction; `last` computes the
-    output that comes last.
+    `first` is the seed of the group; for a contraction or reduction, its anchor. `last` computes
+    the last output in topological order.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Group:
 class Plan:
     """The decision of a policy: the graph, with cheap nodes duplicated, and its groups.
 
-    `why(node, user)` says why a node and a reader are in different kernels.
+    `why(node, user)` returns the reason that a node and a reader are in different kernels.
     """
 
     graph: Graph
@@ -59,7 +59,7 @@ Planner = Callable[[Graph, Limits, Log], Plan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """A fusion policy: call `plan`. The example is a graph before and after `fuse` with it."""
+    """A fusion policy; `plan` applies it. The example is a graph before and after `fuse`."""
 
     name: str
     words: str

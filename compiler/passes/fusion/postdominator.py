@@ -48,11 +48,11 @@ from compiler.trace import Log
     """,
 )
 def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Fuse a node with its immediate post-dominator if the kinds on all paths between fit.
+    """Fuse a node with its immediate post-dominator if the kinds on all paths between them permit.
 
-    First contractions and pools take their elementwise epilogues, and elementwise and broadcasting
-    nodes fuse into their readers; then data movement joins. Groups have one output, nothing is
-    computed twice, and nothing follows a reduction in its kernel.
+    First contractions and pools fuse with elementwise epilogues, and elementwise and broadcasting
+    nodes fuse into their readers. Then data movement fuses. Groups have one output, no node is
+    computed twice, and a kernel ends with its reduction.
     """
     fuser = Fuser(graph, limits.max_nodes)
     for phase in (0, 1):

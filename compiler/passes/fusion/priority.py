@@ -1,4 +1,4 @@
-"""Fusion of producers into all of their readers, the largest saving of time first.
+"""Fusion of producers into all of their readers, in order of decreasing time saved.
 
 Source: XLA, xla/service/gpu/transforms/priority_fusion.cc: a priority queue of producers by the
 time saved according to the cost model; each fusion updates the priorities of its neighbours.
@@ -20,11 +20,11 @@ MOST_COPIES = 8
 """Limit on the readers into which a node is duplicated."""
 
 MOST_COPIED = 4
-"""Limit on the nodes that are duplicated together."""
+"""Largest number of nodes of a kernel that is duplicated."""
 
 
 class Priorities:
-    """The priority queue, and the reasons against the fusion of the other producers."""
+    """The priority queue of producers, and the reasons against fusing those not in the queue."""
 
     def __init__(self, units: Units, limits: Limits, log: Log) -> None:
         self.units, self.limits, self.log = units, limits, log
@@ -47,7 +47,7 @@ class Priorities:
                 self._fuse(unit, readers)
 
     def _weigh(self, unit: Unit) -> None:
-        """Enqueue a unit with the time that its fusion saves now."""
+        """Enqueue a unit with the time in seconds that its fusion saves in the current graph."""
         self._n += 1
         self._version[unit] = self._n
         readers = self._readers(unit)
@@ -62,7 +62,7 @@ class Priorities:
         return []
 
     def _readers(self, unit: Unit) -> list[Unit]:
-        """Return the readers of a unit if it fits into all of them; record the reason otherwise."""
+        """Return the readers of a unit if it can fuse into all of them, else record the reason."""
         units = self.units
         if unit.alone or unit.kind == "other" or units.has_many_readers(unit):
             return []
@@ -82,7 +82,7 @@ class Priorities:
         return readers
 
     def _why_not_copied(self, unit: Unit, readers: list[Unit]) -> str:
-        """Return why a unit with several readers is not duplicated into them."""
+        """Return the reason against duplicating a unit into several readers, or ""."""
         shown = ", ".join(r.last for r in readers[:3]) + (", ..." if len(readers) > 3 else "")
         if not self.limits.duplicate:
             return f"{unit.last} has several readers ({shown}), and duplication is disabled"
@@ -108,7 +108,7 @@ class Priorities:
         return self._may[unit.last]
 
     def _saved(self, unit: Unit, readers: list[Unit]) -> float:
-        """Return the seconds saved by computing a unit in each of its readers."""
+        """Return the time in seconds saved by computing a unit in each of its readers."""
         units = self.units
         reads, makes = units.operands(unit), set(units.values(unit))
         stored = units.stored(unit)

@@ -1,4 +1,4 @@
-"""Reasons why adjacent nodes are in different groups with one output."""
+"""Reasons that adjacent nodes are in different groups, if groups have one output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.passes.fusion.kinds import (
 
 
 def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
-    """Return the first reason why a node and a reader are different kernels."""
+    """Return the first reason that applies to a node and a reader in different kernels."""
     value = node.output
     for n in (node, user):
         reason = why_alone(n)
@@ -78,7 +78,7 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
 
 
 def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
-    """Return why two nodes that could share a kernel are in different groups."""
+    """Return the reason that two nodes of compatible kinds are in different groups."""
     ours, theirs = grouping.group_of[node.output], grouping.group_of[user.output]
     for group in (theirs, ours):
         if len(group.nodes) >= grouping.max_nodes:

@@ -1,4 +1,4 @@
-"""Merging of units that share a value: a producer and a reader, or readers of a value."""
+"""Merging of units that share a value: a producer and a reader, or two readers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compiler.passes.fusion.units import Unit, Units
 
 
 def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
-    """Merge two units, if the lowering supports the result and no path forbids it."""
+    """Merge two units if lowering supports the result and no path through a third unit exists."""
     if why_not(units, a, b, max_nodes):
         return None
     way = units.way(a, b)
@@ -15,7 +15,7 @@ def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
 
 
 def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
-    """Return why two units cannot be one kernel, apart from paths between them."""
+    """Return the reason that two units cannot be one kernel, regardless of paths between them."""
     first, second = (a, b) if a.order < b.order else (b, a)
     if first in units.sources(second):
         return why_not_into(units, first, second, max_nodes)
@@ -23,7 +23,7 @@ def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
 
 
 def shared_bytes(units: Units, a: Unit, b: Unit) -> int:
-    """Return the bytes that merging saves: values that both read, or that one passes on."""
+    """Return the bytes of shared values: those that both read, or that one passes to the other."""
     known_a = {*units.operands(a), *a.names}
     known_b = {*units.operands(b), *b.names}
     return sum(map(units.nbytes, known_a & known_b))

@@ -1,8 +1,8 @@
 """Kernels under construction: nodes, operands, stored values, and topological order.
 
-Unlike groups grown from anchors, units may have several outputs, so a path may leave a unit and
-return. Each merge updates the topological order incrementally, as by Pearce and Kelly (2006,
-dynamic topological sort). Two units with a path through a third are never merged.
+Unlike groups grown from anchors, units may have several outputs, so a path may leave and re-enter a
+unit. Each merge updates the topological order incrementally, as by Pearce and Kelly (2006, dynamic
+topological sort). Two units with a path through a third are never merged.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from compiler.passes.fusion.kinds import is_contraction, is_elementwise, is_redu
 from compiler.passes.fusion.policy import Group
 
 MOST_READERS = 64
-"""Limit on the readers of a value that are examined; a value with more is stored."""
+"""Largest number of readers of a value that are examined; a value with more readers is stored."""
 
 MOST_VISITED = 128
-"""Limit on the units visited in search of a path; beyond it, a path is assumed."""
+"""Largest number of units visited in search of a path; beyond it a path is assumed to exist."""
 
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """The nodes of a kernel, by their outputs, in order.
+    """The nodes of a kernel, by the names of their outputs, in topological order.
 
-    `anchors` are the contraction or the reductions inside, `before` the nodes on which they depend.
-    `alone` says why a node is never merged.
+    `anchors` are its contraction or its reductions, `before` the nodes on which they depend.
+    `alone` is the reason that a node is never merged, or "".
     """
 
     kind: str
@@ -44,13 +44,13 @@ class Unit:
 
     @property
     def last(self) -> str:
-        """The output that comes last."""
+        """The last output in topological order."""
         return self.names[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The relation of two units: a path through a third, or the reordering that a merge needs."""
+    """The relation of two units: a path through a third, or the reordering for a merge."""
 
     path: tuple[str, ...] = ()
     is_long: bool = False
@@ -59,7 +59,7 @@ class Way:
 
     @property
     def obstacle(self) -> str:
-        """The reason why the two cannot be one kernel; "" when they can."""
+        """The reason that the two units cannot be one kernel, or "" if they can."""
         if self.is_long:
             return f"a cycle is possible: more than {MOST_VISITED} kernels may lie between the two"
         return f"would close a cycle: {' -> '.join(self.path)}" if self.path else ""
@@ -113,7 +113,7 @@ class Units:
             yield from filter(None, self.made[name].outputs)
 
     def nbytes(self, value: str) -> int:
-        """Return the bytes of reading or writing a value; 0 for a broadcast scalar."""
+        """Return the bytes that reading or writing a value moves; 0 for a broadcast scalar."""
         found = self._nbytes.get(value)
         if found is None:
             found = self._nbytes[value] = self._bytes_of(value)
@@ -136,17 +136,17 @@ class Units:
         return dict.fromkeys(u for u in makers if u is not None)
 
     def is_stored(self, value: str, unit: Unit) -> bool:
-        """Whether a value of a unit is needed outside of it."""
+        """Whether a value of a unit is read outside the unit."""
         if value in self.graph.result_values:
             return True
         return any(self.unit_of[u] is not unit for u in self.users.get(value, ()))
 
     def stored(self, unit: Unit) -> list[str]:
-        """Return the values of a unit that are needed outside of it."""
+        """Return the values of a unit that are read outside the unit."""
         return [v for v in self.values(unit) if self.is_stored(v, unit)]
 
     def readers_of(self, value: str) -> list[Unit]:
-        """Return the units that read a value, in order; none where it has too many readers."""
+        """Return the units that read a value, in order; [] if it has too many readers."""
         users = self.users.get(value, {})
         if len(users) > MOST_READERS:
             return []
@@ -162,14 +162,14 @@ class Units:
         return any(len(self.users.get(v, ())) > MOST_READERS for v in self.values(unit))
 
     def seconds(self, flops: int, read: Iterable[str], written: Iterable[str]) -> float:
-        """Estimate the time of a kernel."""
+        """Estimate the time of a kernel in seconds."""
         n_read, n_written = sum(map(self.nbytes, read)), sum(map(self.nbytes, written))
         return CORE.seconds(Cost(flops, n_read, n_written))
 
-    # Order
+    # Topological order
 
     def way(self, a: Unit, b: Unit) -> Way:
-        """Return the relation of two units, apart from values passed directly."""
+        """Return the relation of two units, without regard to values passed directly."""
         a, b = (a, b) if a.order < b.order else (b, a)
         came: dict[Unit, Unit] = {}
         pending, n_seen = [a], 0
@@ -188,7 +188,7 @@ class Units:
         return Way(is_long=True) if in_front is None else Way((), False, tuple(came), in_front)
 
     def _in_front(self, a: Unit, b: Unit) -> tuple[Unit, ...] | None:
-        """Return the units between the two on which the second depends."""
+        """Return the units between two units on which the second depends; None if too many."""
         found: dict[Unit, None] = {}
         pending = [b]
         while pending:
@@ -285,7 +285,7 @@ class Units:
     # Results
 
     def result(self) -> tuple[Graph, list[Group]]:
-        """Return the graph, with copies, and the units of more than one node."""
+        """Return the graph, with duplicates, and the units of more than one node."""
         graph = self.graph
         if self._namer is not None:
             unsorted = replace(graph, nodes=tuple(self.made.values()))
@@ -310,7 +310,7 @@ def _kind(n: Node) -> str:
 
 
 def _trail(came: dict[Unit, Unit], u: Unit, a: Unit, b: Unit) -> tuple[str, ...]:
-    """Return the path from a over u to b, by the last outputs of the kernels on it."""
+    """Return the path from a over u to b, as the last output of each kernel on it."""
     names = [b.last, u.last]
     while came[u] is not a:
         u = came[u]

@@ -10,7 +10,7 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 CANDIDATES = 8
-"""Limit on the readers of a value compared with another reader, the latest first."""
+"""Largest number of earlier readers with which a reader of a value is compared, latest first."""
 
 
 @policy(
@@ -47,9 +47,9 @@ CANDIDATES = 8
 def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Fuse the producer with the largest saving of time into all its readers, repeatedly.
 
-    The cost model estimates the time. A producer fuses into all of its readers or none; several
-    readers require a duplicate in each, which only cheap nodes permit. Then kernels that read the
-    same value, and producers with a reader, merge into kernels with several outputs.
+    The cost model estimates the time. A producer fuses into all of its readers or none. With
+    several readers each gets a duplicate, so the nodes must be cheap. Finally kernels that read the
+    same value merge, as do producers with a reader, into kernels with several outputs.
     """
     units = Units(graph)
     priorities = Priorities(units, limits, log)
@@ -65,7 +65,7 @@ def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
 
 
 def _merge_round(units: Units, value: str, max_nodes: int) -> None:
-    """Merge siblings that read a value, then the value's producer with a reader."""
+    """Merge kernels that read a value, then the producer of the value with its readers."""
     if not units.nbytes(value):
         return
     merged: list[Unit] = []
@@ -84,7 +84,7 @@ def _merge_round(units: Units, value: str, max_nodes: int) -> None:
 
 
 def _why(units: Units, priorities: Priorities, node: Node, user: Node, max_nodes: int) -> str:
-    """Return why a node and its reader are in two kernels at the end."""
+    """Return the reason that a node and its reader are in two kernels of the final plan."""
     a, b = units.unit_of[node.output], units.unit_of[user.output]
     reason = why_not(units, a, b, max_nodes) or units.way(a, b).obstacle
     apart = priorities.kept_apart.get(node.output, "")

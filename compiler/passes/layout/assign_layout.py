@@ -1,7 +1,7 @@
-"""Layout assignment for images: blocked channels or channels last, halos, and few copies.
+"""Layout assignment for images: blocked channels or channels last, halos, and minimal copies.
 
-Every kernel has a cost under each layout, as has every copy between layouts; the pass minimises the
-total. `problem` defines the choices, `labels` finds the minimum; docs/layouts.md explains both.
+Each kernel has a cost for each layout, and each copy between layouts has a cost. The pass minimises
+the total. `problem` defines the choices, `labels` finds the minimum; docs/layouts.md explains both.
 Source: the global layout choice of Liu et al. 2019 (NeoCPU, arXiv:1809.02697), solved by minimum
 cuts as in Boykov, Veksler and Zabih 2001.
 """
@@ -61,13 +61,13 @@ def assign_layout(
     block: int = 16,
     layouts: Literal["plain", "blocked", "last", "all"] = "blocked",
 ) -> Graph:
-    """Choose the memory layouts of images that cost least over the whole graph.
+    """Choose memory layouts of images to minimise the total cost of the graph.
 
-    A convolution with channels in blocks of one vector loads weights as whole vectors and loads
-    each pixel only once; a convolution whose input has a halo of zeros needs no tests at the
-    border. A copy between two layouts costs its bytes. The pass minimises kernels and copies
-    together: with plain order and blocks, or plain order and `layouts=last` (channels last),
-    exactly; with `layouts=all` by moves between the three.
+    A convolution with channels in blocks of one vector loads weights as full vectors, and each
+    pixel only once. A convolution whose input has a halo of zeros needs no border tests. The cost
+    of a copy between two layouts follows from its bytes. The pass minimises the sum for kernels and
+    copies. The minimum is exact for plain order with blocks, and for plain order with channels last
+    (`layouts=last`). With `layouts=all` a local search moves between the three layouts.
     """
     if any(not t.layout.is_plain for t in graph.types.values() if isinstance(t, TensorType)):
         log.declined("assign_layout", graph.name, "layouts are assigned already")
@@ -92,7 +92,7 @@ def assign_layout(
 def _chosen(
     graph: Graph, log: Log, block: int, labels: tuple[int, ...]
 ) -> tuple[Problem, Energy, list[int]]:
-    """Return the choice of least cost that the gate permits."""
+    """Return the layouts of least cost among those that the log's gate permits."""
     allowed: set[str] = set()
     refused: set[str] = set()
     while True:
@@ -113,7 +113,7 @@ def _chosen(
 
 
 def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) -> None:
-    """Record a step for each component of kernels with a choice: the cost of each layout."""
+    """Record a step for each group of connected kernels, with the cost of each layout."""
     touching = by_kernel(energy.copies)
     for kernels in components(energy, chosen):
         label = chosen[kernels[0]]
@@ -139,7 +139,7 @@ def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) 
 
 
 def _explain_borders(problem: Problem, log: Log) -> None:
-    """Record a step for each image that keeps its border tests because a copy would cost more."""
+    """Record a step for each image without a halo, where border tests cost less than a copy."""
     for value, uses in problem.uses.items():
         reach = "x".join(map(str, problem.reach(uses)))
         if reach and value not in problem.refused and not problem.pads_plain(value):

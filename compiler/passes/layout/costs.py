@@ -1,7 +1,7 @@
 """Costs of layouts: seconds of kernels and copies by the roofline model, as integer picoseconds.
 
-Only differences matter, so the cost of a kernel counts what a layout changes: the bytes that it
-moves, including padding of blocks, and the share of vector lanes that a convolution fills.
+Only differences between layouts matter. The cost of a kernel therefore includes only the bytes
+moved, with padding of blocks, and the share of vector lanes that a convolution fills.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from compiler.ir.types import TensorType, Type
 from compiler.passes.engine.cost import CORE, node_cost
 
 ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
-"""Shares of peak throughput of a convolution with lanes along pixels.
+"""Shares of peak throughput of a convolution whose lanes run along pixels.
 
-The first is for scalar loads of weights, the second for windows (unaligned vectors, rows that end
-within vectors), the third for strides, which load every other pixel (measured: 0.84 to 0.98, 0.55
-to 0.75, 0.4 to 0.6).
+The first share accounts for scalar loads of weights (measured: 0.84 to 0.98). The second is for
+windows, with unaligned vectors and rows that end within vectors (0.55 to 0.75). The third is for
+strides, which load every other pixel (0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
-"""The same for depthwise convolutions, with strides, and with rows shorter than a vector.
+"""Shares for depthwise convolutions with strides, and with rows shorter than a vector.
 
-There are few products per assembled vector (measured: 0.1 to 0.15, 0.15 to 0.3).
+Assembling a vector serves few products (measured: 0.1 to 0.15, 0.15 to 0.3).
 """
 
 COPIES = 0.3
 """Time of a copy between layouts, as a share of the roofline time for its bytes.
 
-A copy transposes squares in registers, and much of it stays in caches (measured: 0.2 to 0.35).
+A copy transposes square blocks in registers, and much of its data stays in caches (measured: 0.2 to
+0.35).
 """
 
 STEPS, WITHOUT_STEPS = 4.0, 0.2
-"""Speed of a convolution of bytes relative to floats, with and without dot-product instructions.
+"""Speed of an 8-bit convolution relative to f32, with and without dot-product instructions.
 
 These instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
 """
@@ -45,15 +46,15 @@ These instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
 BORDER_TESTS = 1.0
 """Cost of border tests of a convolution without a halo, as a share of its time.
 
-Measured: 0 to 1.4, most with strides; for depthwise convolutions 0.1 with AVX-512, whose loads take
-masks, and 1.5 to 7 with AVX2.
+Measured: 0 to 1.4, largest with strides. For depthwise convolutions 0.1 with AVX-512, which has
+masked loads, and 1.5 to 7 with AVX2.
 """
 
 PICOSECONDS = 1e12
 
 
 def picoseconds(cost: Cost, n_kernels: int = 1) -> int:
-    """Convert an estimated time to an integer."""
+    """Return the estimated time of a cost in whole picoseconds."""
     return round(CORE.seconds(cost, n_kernels) * PICOSECONDS)
 
 

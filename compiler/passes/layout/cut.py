@@ -1,7 +1,7 @@
 """Minimum cuts by Dinic's algorithm with integer capacities.
 
-Source: E. A. Dinic 1970; the reading of a cut as the minimum of an energy: Kolmogorov and Zabih
-2004, "What energy functions can be minimized via graph cuts?".
+Source: E. A. Dinic 1970. A minimum cut as the minimum of an energy: Kolmogorov and Zabih 2004,
+"What energy functions can be minimized via graph cuts?".
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ class Cut:
 
     def __init__(self) -> None:
         self.arcs: list[list[int]] = [[], []]
-        """The arcs of each vertex; arc `a` and its reverse `a ^ 1` are adjacent."""
+        """The arcs of each vertex; the reverse of arc `a` is arc `a ^ 1`."""
         self.head: list[int] = []
         self.room: list[int] = []
 
     def vertex(self) -> int:
-        """Add a vertex."""
+        """Add a vertex and return its number."""
         self.arcs.append([])
         return len(self.arcs) - 1
 
     def arc(self, a: int, b: int, capacity: int) -> None:
-        """Add an arc that costs its capacity when `a` is on the source's side and `b` is not."""
+        """Add an arc that costs its capacity if only `b` is on the sink's side."""
         if capacity > 0 and a != b:
             self.arcs[a].append(len(self.head))
             self.arcs[b].append(len(self.head) + 1)
@@ -35,9 +35,10 @@ class Cut:
             self.room += (capacity, 0)
 
     def sink_side(self) -> list[bool]:
-        """Return the vertices on the sink's side of a minimum cut; the smallest such set.
+        """Return for each vertex whether it is on the sink's side of a minimum cut.
 
-        A vertex is on that side if it can still reach the sink through arcs with residual capacity.
+        The side is the smallest possible: vertices that arcs with residual capacity connect to the
+        sink.
         """
         while self._augment(self._levels()):
             pass

@@ -1,13 +1,13 @@
-"""Choice of a label for every kernel at the least cost: the energy, and moves by minimum cuts.
+"""Labelling of kernels at least cost: an energy, minimised by moves that are minimum cuts.
 
-The energy has two kinds of terms: the cost of a kernel under each of its labels, and copies. A copy
-is needed, once, when the producer of a value has none of the copy's labels and a reader has one of
-them.
+The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
+copies. A value needs a copy, once, if its producer has none of the copy's labels but a reader has
+one.
 
-With two labels a single minimum cut finds the global minimum. With three, moves towards one label
-after the other follow until none lowers the energy (alpha-expansion); each move is the best among
+With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
+label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
 exponentially many. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
-via graph cuts": the result costs at most twice the optimum where all copies of a value have equal
+via graph cuts": the result costs at most twice the optimum if all copies of a value have equal
 cost.
 """
 
@@ -25,9 +25,10 @@ Labels = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of a value for the readers that have one of these labels.
+    """A copy of a value, which readers with one of these labels need.
 
-    The kernel `maker` avoids the copy when it has such a label itself; None for no kernel.
+    It is not needed if `maker`, the kernel that computes the value, has such a label too. `maker`
+    is None if no kernel computes the value.
     """
 
     maker: int | None
@@ -38,18 +39,18 @@ class Copy:
 
 @dataclass(slots=True)
 class Energy:
-    """Kernels by number, with the cost of each under each of its labels; and the copies."""
+    """The cost of each kernel for each of its labels, and the copies."""
 
     kernels: list[dict[int, int]] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
 
     def of(self, chosen: Sequence[int]) -> int:
-        """Return the cost of a choice."""
+        """Return the total cost of a choice of labels."""
         alone = sum(costs[label] for costs, label in zip(self.kernels, chosen, strict=True))
         return alone + sum(c.cost for c in self.copies if is_needed(c, chosen))
 
     def best(self, labels: Sequence[int]) -> list[int]:
-        """Return the choice of least cost, starting with every kernel at the first label."""
+        """Return the labels of least cost; initially every kernel has the first label."""
         chosen = [labels[0]] * len(self.kernels)
         lowest, in_vain, turn = self.of(chosen), 0, 1
         while in_vain < len(labels) - 1:
@@ -64,19 +65,19 @@ class Energy:
         return chosen
 
     def _move(self, chosen: list[int], label: int) -> list[int]:
-        """Return the best choice in which each kernel keeps its label or takes this one."""
+        """Return the best labels if each kernel either keeps its label or changes to `label`."""
         return _Move(self, chosen, label).best()
 
 
 def is_needed(copy: Copy, chosen: Sequence[int] | Mapping[int, int]) -> bool:
-    """Whether a copy is needed; labels by kernel."""
+    """Whether a choice of labels, given by kernel, needs a copy."""
     if copy.maker is not None and chosen[copy.maker] in copy.labels:
         return False
     return any(chosen[r] in copy.labels for r in copy.readers)
 
 
 class _Move:
-    """A single expansion: a network whose cuts are choices; the sink's side takes the label."""
+    """An expansion move: a network whose cuts are choices; the sink's side takes the label."""
 
     def __init__(self, energy: Energy, chosen: list[int], label: int) -> None:
         self.chosen, self.label = chosen, label
@@ -87,7 +88,7 @@ class _Move:
             if label in costs and chosen[i] != label
         }
         stays: dict[int, int] = {}
-        """The extra cost of staying over moving, by kernel."""
+        """For each kernel: the cost of its current label minus the cost of the new one."""
         for i in self.at:
             stays[i] = energy.kernels[i][chosen[i]] - energy.kernels[i][label]
         for c in energy.copies:
@@ -105,14 +106,14 @@ class _Move:
         return found
 
     def _add(self, c: Copy, stays: dict[int, int]) -> None:
-        """Add a copy to the network; a cost that depends only on its maker goes to `stays`."""
+        """Add a copy to the network; if its cost depends only on its maker, add it to `stays`."""
         spared = c.maker is not None and self.chosen[c.maker] in c.labels
         maker = None if c.maker is None else self.at.get(c.maker)
         wanting = [r for r in c.readers if self.chosen[r] in c.labels]
         if self.label in c.labels:
             if spared:
                 return
-            if wanting:  # Needed already: only a move of the maker avoids it.
+            if wanting:  # The copy exists: only a move of the maker avoids it.
                 if maker is not None and c.maker is not None:
                     stays[c.maker] += c.cost
                 return
@@ -122,14 +123,14 @@ class _Move:
         if not wanting or (spared and maker is None):
             return
         if any(r not in self.at for r in wanting):
-            if spared and c.maker is not None:  # Needed as soon as the maker moves.
+            if spared and c.maker is not None:  # The copy is needed if the maker moves.
                 stays[c.maker] -= c.cost
             return
         leavers = [self.at[r] for r in wanting]
         self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
 
     def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
-        """Add a cost for any moving reader whose maker (0: one that never moves) does not move."""
+        """Add a cost if any reader moves and the maker does not; maker 0 never moves."""
         if len(readers) == 1:
             self.cut.arc(maker, readers[0], cost)
         elif readers:
@@ -139,7 +140,7 @@ class _Move:
                 self.cut.arc(hub, r, ENDLESS)
 
     def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
-        """Add a cost for any staying reader whose maker (1: one that has moved already) moves."""
+        """Add a cost if any reader stays and the maker moves; maker 1 always moves."""
         if len(readers) == 1:
             self.cut.arc(readers[0], maker, cost)
             return
@@ -150,7 +151,7 @@ class _Move:
 
 
 def components(energy: Energy, chosen: Sequence[int]) -> list[list[int]]:
-    """Return connected kernels of equal label, in the order of their first."""
+    """Return groups of connected kernels with equal labels, in the order of their first kernels."""
     parent = list(range(len(energy.kernels)))
 
     def find(i: int) -> int:
@@ -173,7 +174,7 @@ def components(energy: Energy, chosen: Sequence[int]) -> list[list[int]]:
 
 
 def by_kernel(copies: Iterable[Copy]) -> Mapping[int, list[Copy]]:
-    """Return the copies that concern each kernel."""
+    """Map each kernel to the copies of which it is the maker or a reader."""
     found: dict[int, list[Copy]] = {}
     for c in copies:
         for i in {*c.readers, *(() if c.maker is None else (c.maker,))}:

@@ -1,4 +1,4 @@
-"""Copies without cost: `fuse_data_movement` merges them with adjacent data movement."""
+"""Copies without cost, since `fuse_data_movement` merges them with data movement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compiler.passes.layout.units import kind_of
 
 
 def is_moved(graph: Graph, value: str) -> bool:
-    """Whether kernels copy a value into place that can absorb another copy."""
+    """Whether data movement, possibly before views, computes a value."""
     while _has_one_reader(graph, value):
         node = graph.producers.get(value)
         if node is None or len(node.outputs) != 1:
@@ -22,7 +22,7 @@ def is_moved(graph: Graph, value: str) -> bool:
 
 
 def moves_on(graph: Graph, value: str) -> bool:
-    """Whether a value's only reader copies it further, possibly behind views."""
+    """Whether data movement, possibly behind views, is the only reader of a value."""
     while _has_one_reader(graph, value):
         (node,) = graph.users[value]
         if len(node.outputs) != 1 or node.inputs[0] != value:

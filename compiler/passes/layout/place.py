@@ -16,7 +16,7 @@ from compiler.trace import Log
 
 @dataclass(slots=True)
 class Laid:
-    """The layout of a value, and the layout in which each of its readers takes it."""
+    """The layout of a value, and the layout in which each reader reads it."""
 
     own: Layout
     taken: dict[int, Layout] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Laid:
 
 
 def laid(problem: Problem, value: str, chosen: Sequence[int]) -> Laid:
-    """Return a value's layout, and those that its readers take, under a choice of labels."""
+    """Return the layouts of a value and its copies for a choice of labels."""
     t = problem.images[value]
     uses, maker = problem.uses.get(value, []), problem.maker.get(value)
     strict = value in problem.strict
@@ -84,7 +84,7 @@ class Placer:
         self.laid = {v: laid(problem, v, chosen) for v in problem.images}
 
     def apply(self) -> Graph:
-        """Return the graph with layouts; the same object when all of them are plain."""
+        """Return the graph with layouts; the same object if all layouts are plain."""
         if all(x.own.is_plain and not x.copies for x in self.laid.values()):
             return self.graph
         for i, node in enumerate(self.graph.nodes):
@@ -114,7 +114,7 @@ class Placer:
             self.editor.update(current, new)
 
     def _copies(self, i: int, at: Laid) -> bool:
-        """Whether a kernel copies a value anyway, and would be the only reader of another copy."""
+        """Whether a kernel only copies a value, and would be the only reader of a copy of it."""
         alone = sum(x == at.taken[i] for x in at.taken.values()) == 1
         return alone and self.problem.units[i].kind == "pieces"
 
@@ -125,7 +125,7 @@ class Placer:
                 self.log.applied("halo", value, because, [value], [value])
 
     def _now(self, value: str) -> str:
-        """Return the name of a value in its producer's layout; for results, not the plain copy."""
+        """Return the name of a value in its producer's layout, not of a result's plain copy."""
         return self.inner.get(value, value)
 
     def _copy(self, value: str, layout: Layout) -> str:

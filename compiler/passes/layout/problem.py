@@ -1,6 +1,6 @@
 """Layout assignment as a labelling problem: the kernels of a graph, and the cost of each layout.
 
-Every kernel has a label, the layout of its results. Values that no kernel computes (inputs, views,
+The label of a kernel is the layout of its results. Values that no kernel computes (inputs, views,
 results of foreign operators) are in plain order, as are results of the graph.
 """
 
@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Bytes that an instruction multiplies and sums: a smaller block holds a picture's channels."""
+"""Bytes that one instruction sums; also the block of byte images with up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -53,10 +53,10 @@ RULES = ("plain_order", "block_channels", "channels_last")
 class Use:
     """An operand of a kernel.
 
-    `follows`: it must have the layout of the kernel's result; otherwise it must be plain when the
-    result is, and is unconstrained when the result is not. `strict` readers, which have no choice,
-    require plain order without a halo. `reach` is the extent of a window over the borders, `around`
-    the value of the halo.
+    With `follows` the operand must have the layout of the kernel's result. Otherwise it must be
+    plain if the result is plain, and may have any layout if not. With `strict` it must be in plain
+    order without a halo. `reach` is the extent of a window over the borders, `around` the value of
+    the halo.
     """
 
     reader: int
@@ -69,7 +69,7 @@ class Use:
 
 @dataclass(slots=True)
 class Problem:
-    """Kernels, uses and costs of a graph; `refused` kernels and images keep their layouts."""
+    """Kernels, uses and costs of a graph; `refused` names kernels and images that stay plain."""
 
     graph: Graph
     block: int
@@ -82,7 +82,7 @@ class Problem:
     images: dict[str, TensorType] = field(default_factory=dict)
     """The values with channels and pixels, other than constants."""
     strict: set[str] = field(default_factory=set)
-    """Images that are needed in plain order without a halo, whatever the choice."""
+    """Images that are needed in plain order without a halo for every choice of labels."""
     n_bytes: dict[str, int] = field(default_factory=dict)
     flops: dict[int, int] = field(default_factory=dict)
 
@@ -141,15 +141,16 @@ class Problem:
                 yield Use(i, operand, follows=same_channels(t, out) and self._blocks_alike(t, out))
 
     def _blocks_alike(self, t: TensorType, out: Type) -> bool:
-        """Whether two images have equal blocks; otherwise one is read element by element."""
+        """Whether two images have equal channel blocks; if not, a kernel reads single elements."""
         assert isinstance(out, TensorType)
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Return the layouts that a convolution can write: `no`, `output`, or `both` with input.
+        """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`.
 
-        With groups, lanes of the result need as many lanes of the input. Bytes are summed in groups
-        of adjacent channels, which blocks provide.
+        With `output` the input may have any layout; with `both` it has the layout of the result.
+        With `grouped` both are in blocks of channels, which the groups fill. A convolution of bytes
+        sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -188,7 +189,7 @@ class Problem:
     # Costs of layouts
 
     def kernel_cost(self, i: int, label: int) -> int:
-        """Return the layout-dependent cost of a kernel with its result in a layout."""
+        """Return the layout-dependent cost of a kernel for a label, in picoseconds."""
         unit = self.units[i]
         if unit.kind in ("other", "reader"):
             return 0
@@ -226,12 +227,12 @@ class Problem:
     # Halos of images
 
     def reach(self, uses: Sequence[Use]) -> tuple[int, ...]:
-        """Return the smallest halo that serves all of these uses."""
+        """Return the smallest halo that covers the reach of all of these uses."""
         reaches = [u.reach for u in uses if u.reach]
         return tuple(max(r) for r in zip(*reaches, strict=True)) if reaches else ()
 
     def around(self, value: str) -> int:
-        """Return the value of an image's halo: the codes of an image have one zero point."""
+        """Return the value of an image's halo, 0 or the zero point of its codes."""
         return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
@@ -246,8 +247,8 @@ class Problem:
     def pads_plain(self, value: str) -> bool:
         """Whether a halo around a value in plain order pays.
 
-        It is free if a kernel writes it along with the value. It costs a copy if a reader needs the
-        value without it, or no kernel computes the value.
+        The halo is free if a kernel writes it together with the value. It costs a copy if a reader
+        needs the value without a halo, or if no kernel computes the value.
         """
         if value in self.refused:
             return False
@@ -259,7 +260,7 @@ class Problem:
         return self._copy_cost(value, 1)
 
     def _copy_cost(self, value: str, block: int) -> int:
-        """Return the cost of copying a value: 0 where its producer or reader copies anyway."""
+        """Return the picoseconds of copying a value; 0 if data movement absorbs the copy."""
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]
@@ -268,7 +269,7 @@ class Problem:
     # The energy
 
     def energy(self) -> Energy:
-        """Return the kernels and copies as an energy for minimum cuts."""
+        """Return the energy of kernels and copies, for minimum cuts."""
         made = Energy()
         for i in range(len(self.units)):
             made.kernels.append({x: self.kernel_cost(i, x) for x in self.possible(i)})
@@ -290,10 +291,10 @@ class Problem:
                 self._add_plain(energy, value, labels, cost)
 
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
-        """Add plain copies of a value that is needed, or given, in plain order without a halo.
+        """Add plain copies of a value that a reader needs, or no kernel computes, in plain order.
 
-        Windows that require a halo need a separate copy. If some window does so under any label,
-        that copy exists in any case.
+        Windows with a halo need a second copy. If some window reads the value with a halo for every
+        label, that copy always exists.
         """
         maker = self.maker.get(value)
         padded = [u for u in self.uses.get(value, ()) if u.reach] if self.pads_plain(value) else []

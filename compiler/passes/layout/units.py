@@ -1,4 +1,4 @@
-"""Constraints of a kernel on the layouts of its operands and results."""
+"""Kernels and their constraints on the layouts of operands and results."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from compiler.ops.conv_transpose import Spreading, reach_of_phases
 from compiler.ops.window import Window, extent, output_dims, resolve_pads, tap_parts
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
-"""Operators that treat each channel alone, and so accept any layout of channels."""
+"""Operators that compute each channel separately, and so accept any layout of channels."""
 
 REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_prod"}
-"""Reductions that do so if they reduce pixels and keep their axes."""
+"""Reductions that are channelwise if they reduce only pixels, with `keepdims`."""
 
 PIECES = {"concat", "split"}
-"""Operators that copy pieces, and so can read and write different layouts."""
+"""Operators that copy parts of tensors, and so can read and write different layouts."""
 
 READERS = {"quantization_range", "window_sums"}
-"""Operators that read an image in any layout, and return none."""
+"""Operators that read an image in any layout, and return no image."""
 
 CONVOLUTIONS = ("conv", "conv_codes", "conv_transpose")
-"""Operators that sum over channels and taps, of floats or of bytes."""
+"""Operators that sum over channels and taps."""
 
 ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
 """Element types of images with assigned layouts."""
@@ -38,16 +38,17 @@ UnitKind = Literal["flexible", "pieces", "conv", "reader", "other"]
 class Unit:
     """A node as a kernel.
 
-    `flexible` kernels treat every channel alike and follow their operands, `pieces` concatenate or
-    split tensors, `conv` are convolutions with their epilogues, `reader` kernels accept any layout
-    and return no image; `other` kernels read and write plain order.
+    `flexible` kernels are channelwise or elementwise, with equal layouts of operands and results.
+    `pieces` kernels concatenate or split tensors. `conv` kernels are convolutions with epilogues.
+    `reader` kernels accept any layout and return no image. `other` kernels read and write plain
+    order.
     """
 
     node: Node
     kind: UnitKind
     anchor: Node | None
     operand_of: Mapping[str, str]
-    """Operands by the names of the values inside a fusion's body."""
+    """The operand of the node for each input of a fusion's body."""
 
     @property
     def data(self) -> str:
@@ -57,7 +58,7 @@ class Unit:
 
     @property
     def sums_bytes(self) -> bool:
-        """Whether this is a convolution of bytes, which sums four adjacent channels at a time."""
+        """Whether this is a convolution of bytes, whose instructions sum four adjacent channels."""
         return self.anchor is not None and self.anchor.op == "conv_codes"
 
     @property
@@ -125,7 +126,7 @@ def _keeps_channels(pad: Node, graph: Graph) -> bool:
 
 
 def kind_of(node: Node) -> str:
-    """Return the kind of a node's operator; `opaque` for foreign ones."""
+    """Return the kind of a node's operator; `opaque` for foreign operators."""
     return OPERATORS[node.op].kind if node.op in OPERATORS else "opaque"
 
 
@@ -141,7 +142,7 @@ def is_image(t: Type | None) -> bool:
 
 
 def is_kernel(node: Node) -> bool:
-    """Whether a node's code can write its result in any layout, each element at its position.
+    """Whether the generated code of a node can write its result in any layout.
 
     Scattering operators write plain order, as do operators without generated code.
     """
@@ -152,7 +153,7 @@ def is_kernel(node: Node) -> bool:
 
 
 def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
-    """Return the weights of a convolution if they are constant, and so can be packed."""
+    """Return the weights of a convolution if they are constant and so can be packed, else None."""
     w = graph.constants.get(unit.weights)
     if w is None or w.type.rank not in (3, 4, 5) or w.type.dtype not in ELEMENTS:
         return None
@@ -160,7 +161,7 @@ def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
 
 
 def same_channels(a: Type, b: Type) -> bool:
-    """Whether two images have the same channels, and more than one."""
+    """Whether two images have equal numbers of channels, more than one."""
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return False
     if not (is_image(a) and is_image(b)) or a.rank != b.rank:
@@ -178,9 +179,8 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
         return (0,) * (t.rank - 2)
     sizes, kernel = t.dims[2:], [d for d in weights.dims[2:] if isinstance(d, int)]
     if len(kernel) < len(sizes):
-        return (0,) * len(
-            sizes
-        )  # The extent is known only at run time: such a convolution tests every position.
+        # The extent is known only at run time: such a convolution tests every position.
+        return (0,) * len(sizes)
     if conv.op == "conv_transpose":
         made = conv.types[0]
         assert isinstance(made, TensorType)
@@ -191,7 +191,7 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     before, after = resolve_pads(sizes, *window)
     places = output_dims(sizes, *window)
     if tap_parts(sizes, places, Window(tuple(kernel), steps, taps, before, after)):
-        return (0,) * len(sizes)  # No part reads outside.
+        return (0,) * len(sizes)  # No part of the convolution reads outside the image.
     reach: list[int] = []
     for d, size in enumerate(sizes):
         behind = after[d]
@@ -199,6 +199,6 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
             last = (int(places[d]) - 1) * steps[d] + extent(kernel[d], taps[d]) - before[d]
             behind = last - size
         if not (isinstance(before[d], int) and isinstance(behind, int)):
-            return (0,) * len(sizes)  # Size-dependent padding is tested for.
+            return (0,) * len(sizes)  # Padding that depends on open sizes requires border tests.
         reach.append(max(before[d], behind, 0))
     return tuple(reach)

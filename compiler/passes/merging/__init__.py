@@ -1,1 +1,1 @@
-"""Horizontal merging: several operations on one operand become one wider operation."""
+"""Horizontal merging: several products of one operand become one wider product."""

@@ -1,4 +1,4 @@
-"""Parallel products of one operand, and the equal operations behind each of them."""
+"""Parallel products of one operand, and the operations that follow all of them alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.passes.engine.pattern import COMMUTATIVE, uniform
 from compiler.passes.rules.calls import o
 
 SHARED_BYTES = 4096
-"""Limit in bytes for duplicating weights that have other readers."""
+"""Largest size in bytes of weights that are duplicated because they have other readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Form:
     weight_axis: int
     result_axis: int
     column: tuple[int, ...]
-    """The shape behind the column axis of a constant with one number per column."""
+    """The axes of size 1 after the column axis, for a constant with one number per column."""
 
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one operand with columns to concatenate, each with the operations behind it."""
+    """Products of one operand with columns to concatenate, and the operations behind each."""
 
     form: Form
     chains: list[list[Node]]
     stages: list[list[Constant | None]] = field(default_factory=list)
-    """Per node behind the products: one constant per branch, or None of a single operand."""
+    """For each operation behind the products: a constant per branch, None if it is unary."""
 
     @property
     def products(self) -> list[Node]:
@@ -63,7 +63,7 @@ def _size(node: Node, axis: int) -> int:
 
 
 def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
-    """Return the operands of several products with separate weights, and those products."""
+    """Yield each operand of several products with different weights, and these products."""
     readers: dict[tuple[str, str], list[Node]] = {}
     for node in graph.nodes:
         if node.op in ("matmul", "conv") and node.inputs[0] not in graph.constants:
@@ -74,7 +74,7 @@ def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
 
 
 def objection(ed: Editor, node: Node) -> str:
-    """Return why a product cannot be combined with others; empty when it can."""
+    """Return the reason that a product cannot be combined with others, or "" if it can."""
     weights = node.inputs[1:]
     for w in filter(None, weights):
         if w not in ed.constants:
@@ -111,7 +111,7 @@ def form_of(node: Node) -> Form:
 
 
 def grow(ed: Editor, branches: Branches) -> None:
-    """Add operations common to all branches: constants per column, elementwise functions."""
+    """Add operations that follow all branches alike: arithmetic with constants, unary functions."""
     while True:
         following = [_only_reader(ed, n) for n in branches.ends]
         nodes = [n for n in following if n is not None]
@@ -150,7 +150,7 @@ def _side(value: Node, user: Node) -> int:
 
 
 def _operand(ed: Editor, value: Node, user: Node, width: int, form: Form) -> Constant | None:
-    """Return the other operand of a node as one number per column; None when it is none."""
+    """Return the constant operand of a node as one number per column, or None if impossible."""
     others = [i for i in user.inputs if i != value.output]
     c = ed.constants.get(others[0]) if len(others) == 1 else None
     if c is None or not isinstance(value.type, TensorType):
@@ -159,7 +159,7 @@ def _operand(ed: Editor, value: Node, user: Node, width: int, form: Form) -> Con
 
 
 def per_column(c: Constant, width: int, form: Form) -> Constant | None:
-    """Expand a constant that depends only on the column to all columns; None for others."""
+    """Expand a constant that varies only along columns to all columns; None for other constants."""
     shape, behind = c.type.static_shape, len(form.column)
     whole = TensorType(c.type.dtype, (width, *form.column))
     number = uniform(c)
@@ -184,7 +184,7 @@ def concatenated(constants: Sequence[Constant], axis: int) -> Constant:
 
 
 def merged(ed: Editor, branches: Branches) -> Call:
-    """Build the product with all columns, followed by the operations behind each branch."""
+    """Build the product of all columns, followed by the operations common to all branches."""
     first, form = branches.products[0], branches.form
     weights = [ed.constants[n.inputs[1]] for n in branches.products]
     call: Call = _call(first, ed.tensor(first.inputs[0]), concatenated(weights, form.weight_axis))

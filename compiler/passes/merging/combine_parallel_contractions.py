@@ -1,4 +1,4 @@
-"""The pass that combines products of the same operand into one."""
+"""The pass that combines products of the same operand into a single product."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ _RULE = "combine_parallel_contractions"
     """,
 )
 def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05) -> Graph:
-    """Combine products or convolutions of one operand into a single, wider one.
+    """Combine matrix products or convolutions of one operand into a single wider operation.
 
-    Examples are the query, key and value projections of attention. The operand is read once and a
-    single kernel is launched; the biases and activations behind all of them join in. A slice of the
+    Examples are the query, key and value projections of attention. A single kernel reads the
+    operand once. Biases and activations that follow all products are combined too. A slice of the
     combined result costs a copy, unless a transpose reads it in place. The pass therefore requires
     an estimated saving of at least the share `least` of the time.
     """
@@ -83,7 +83,7 @@ def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05
 
 
 def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[Node]]:
-    """Group compatible products; decline the others with their obstacles."""
+    """Group compatible products; record the reasons against the other products."""
     by_geometry: dict[str, list[Node]] = {}
     for node in nodes:
         reason = objection(ed, node)
@@ -105,7 +105,7 @@ def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[
 
 
 def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
-    """Combine a family if that pays; return 1 if it was done."""
+    """Combine compatible products if that pays; return 1 if it did, else 0."""
     branches = Branches(form_of(family[0]), [[n] for n in family])
     at = family[0].output
     old = [n for chain in branches.chains for n in chain]
@@ -146,7 +146,7 @@ def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
 
 
 def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | None:
-    """Return the work of all branches together, which read their operand once."""
+    """Return the cost of all branches in one kernel, which reads their operand once."""
     first = branches.products[0]
     x = ed.type(first.inputs[0])
     if before is None or not isinstance(x, TensorType) or node_cost(first, ed.type) is None:
@@ -156,7 +156,7 @@ def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | N
 
 
 def _is_read_in_place(ed: Editor, end: Node) -> bool:
-    """Whether a slice needs no copy: a transpose behind views reads it from the whole."""
+    """Whether a slice needs no copy, since a transpose behind views reads the combined result."""
     value = end.output
     while not ed.is_result(value) and ed.n_uses(value) == 1:
         user = ed.users(value)[0]

@@ -1,1 +1,1 @@
-"""Pipelines as data: their text, the presets, and running them."""
+"""Pipelines as data: text form, presets, and execution."""

@@ -2,8 +2,8 @@
 
     simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
 
-is the text form. A preset's name stands for its lines, and `-fuse` removes a pass from the lines
-before it: `default,-fuse`. A group repeats passes that create work for each other until an
+is the text form. The name of a preset represents its lines, and `-fuse` removes a pass from the
+preceding lines: `default,-fuse`. A group repeats passes that create matches for each other until an
 iteration changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
 """
 
@@ -23,7 +23,7 @@ MAX_LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A pass of a pipeline, its options other than defaults, and the reason for its position."""
+    """A pass of a pipeline, its non-default options, and the reason for its position."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -45,12 +45,12 @@ UNTIL_STABLE = "until_stable"
 """The name of a group in the text form."""
 
 AT_MOST = 4
-"""Default limit on the iterations of a group; two or three are usual."""
+"""Default limit on the iterations of a group; usually two or three suffice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Passes that repeat, in order, until an iteration changes nothing, at most `at_most` times."""
+    """A group of passes, repeated until an iteration changes nothing, at most `at_most` times."""
 
     lines: tuple[Line, ...]
     at_most: int = AT_MOST
@@ -63,7 +63,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Lines and groups in order; `name` is the preset's, or "" for a user's own pipeline."""
+    """Lines and groups in order; `name` is the name of a preset, or "" for a user's pipeline."""
 
     lines: tuple[Line | Repeat, ...]
     name: str = ""
@@ -79,18 +79,18 @@ class Pipeline:
 
     @property
     def portable(self) -> Pipeline:
-        """The pipeline for graphs that run in other runtimes, without passes for our kernels."""
+        """The pipeline for other runtimes, without passes that only serve code generation."""
         made = self.without(*(x.name for x in self.passes if x.declared.for_code))
         return Pipeline(tuple(map(_elsewhere, made.lines)))
 
     @property
     def passes(self) -> tuple[Line, ...]:
-        """All lines in order, including those of groups once each."""
+        """All lines in order; lines of groups appear once."""
         groups = (x.lines if isinstance(x, Repeat) else (x,) for x in self.lines)
         return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
-        """Warnings for passes that precede a pass from which they would profit."""
+        """Warnings for passes that precede a pass that would make them more effective."""
         found: list[str] = []
         for i, line in enumerate(self.passes):
             given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}
@@ -99,14 +99,14 @@ class Pipeline:
                     continue
                 givers = [p.name for p in PASSES.values() if need in p.gives]
                 found.append(
-                    f"{line.name} has less effect here: it profits from {need}, which "
+                    f"{line.name} is less effective here: it benefits from {need}, which "
                     f"{' or '.join(givers)} would provide before it"
                 )
         return found
 
 
 def _without(x: Line | Repeat, names: Collection[str]) -> Line | Repeat | None:
-    """Remove passes from a line or group; None when nothing is left of it."""
+    """Remove passes from a line or group; return None if no pass remains."""
     if isinstance(x, Line):
         return None if x.name in names else x
     lines = tuple(line for line in x.lines if line.name not in names)

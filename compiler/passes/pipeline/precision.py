@@ -1,7 +1,7 @@
-"""Precision modes: the guarantee of each, and the pipeline lines that implement it.
+"""Precision modes: the guarantee of each mode, and the pipeline lines that implement it.
 
-docs/precision.md describes them for users. A mode changes only lines, so the trace shows its
-effects with reasons and error budgets.
+docs/precision.md describes the modes for users. A mode changes only pipeline lines, so the trace
+shows its effects with reasons and error budgets.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ QUANTIZED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """A mode. `tolerance` is the error of a whole model, relative to the scale of its outputs.
+    """A precision mode; `tolerance` limits the error of a model, relative to its output scale.
 
-    `lines` changes the pipeline. `refused` says why a mode is not yet offered.
+    `lines` changes the pipeline. `refused` is the reason that a mode is not offered yet, or "".
     """
 
     name: str
@@ -36,7 +36,7 @@ class Precision:
     lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
     refused: str = ""
     on_tiles: Products | None = None
-    """The multiplier of direct sums on machines with bf16 matrix tiles; None for the usual one."""
+    """The hardware for direct sums on machines with bf16 matrix tiles; None for the default."""
 
     @property
     def in_parts(self) -> bool:
@@ -45,7 +45,7 @@ class Precision:
 
 
 def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
-    """Append this pass to a pipeline that lacks it."""
+    """Append a pass to a pipeline if it does not contain the pass."""
     if any(x.name == name for x in pipeline.passes):
         return pipeline
     return Pipeline((*pipeline.lines, line(name, because)), pipeline.name, pipeline.words)
@@ -56,7 +56,7 @@ FAST_BUDGET = 2e-5
 
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
-    """Give the choice of algorithms in a pipeline the error budget of fast mode."""
+    """Set the error budget of fast mode in `choose_algorithms`; append the pass if missing."""
     made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 
@@ -77,7 +77,7 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
-    """Append bf16 products to a pipeline; convolutions faster in f32 Winograd tiles keep these."""
+    """Append bf16 products to a pipeline; convolutions for which f32 Winograd is faster keep it."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made
@@ -91,7 +91,7 @@ def _with_bf16(pipeline: Pipeline) -> Pipeline:
 
 
 F32_TOLERANCE = 1e-4
-"""Tolerance of a whole model at f32 accuracy: long sums in another order round differently."""
+"""Tolerance of a model at f32 accuracy: reordered long sums round differently."""
 
 PRECISIONS = {
     p.name: p
@@ -118,7 +118,7 @@ PRECISIONS = {
 
 
 def precision_mode(name: str) -> Precision:
-    """Return the mode of this name. Errors: E-OPTION-VALUE for one unknown or not offered."""
+    """Return the mode of this name. Errors: E-OPTION-VALUE if it is unknown or not offered."""
     found = PRECISIONS.get(name)
     if found is None:
         raise CompileError(
@@ -138,7 +138,7 @@ def precision_mode(name: str) -> Precision:
 def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = False) -> Pipeline:
     """Return the pipeline with the lines of a mode. Errors: E-OPTION-VALUE.
 
-    `has_tiles` says that the machine has matrix tiles for bf16, which changes the costs.
+    `has_tiles` states that the machine has matrix tiles for bf16, which changes the costs.
     """
     mode = precision_mode(precision)
     made = mode.lines(pipeline)
@@ -148,7 +148,7 @@ def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = Fals
 
 
 def check_suits(graph: Graph, precision: str) -> None:
-    """Refuse int8 for a model without integers: quantization needs calibration data.
+    """Reject int8 for a model that is not quantized: quantization would need calibration data.
 
     Errors: E-OPTION-VALUE.
     """

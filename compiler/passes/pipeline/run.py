@@ -1,4 +1,4 @@
-"""Running a pipeline: each pass in order, verified, timed and recorded."""
+"""Execution of a pipeline: each pass in order, verified, timed and recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Progress = Callable[[Event], None]
 
 
 class PassBug(RuntimeError):
-    """A bug of a pass, which failed or broke the graph; names it and the passes before it."""
+    """A bug of a pass that failed or broke the graph; names it and the passes that ran before."""
 
     def __init__(self, message: str, pass_name: str, ran: Sequence[str]) -> None:
         before = f"after {', '.join(ran)}" if ran else "as the first pass"
@@ -39,10 +39,10 @@ def run_pipeline(
 ) -> tuple[Graph, Trace]:
     """Apply the passes of a pipeline; return the final graph, and an event per pass.
 
-    `verify=False` skips the checks after each pass. `keep_declined=False` drops the steps that were
-    considered and declined. `progress` is called after each pass with its event, `gate` before each
-    rewrite, `watch` with each rewrite of a rule. Errors: E-PIPELINE-* for the pipeline, the errors
-    of `verify` for the given graph, PassBug for a bug of ours.
+    `verify=False` skips the checks after each pass. `keep_declined=False` drops declined steps.
+    `progress` is called after each pass with its event, `gate` before each rewrite, and `watch`
+    with each rewrite of a rule. Errors: E-PIPELINE-* for the pipeline, the errors of `verify` for
+    the given graph, PassBug for a bug of a pass.
     """
     lines = as_pipeline(pipeline).lines
     run = _Run(graph, verify, keep_declined, progress, gate, watch)
@@ -75,7 +75,7 @@ class _Run:
     def repeat(self, group: Repeat) -> None:
         """Run the lines of a group until an iteration changes nothing.
 
-        An idempotent pass that would see the very graph it left is skipped.
+        An idempotent pass is skipped if the graph has not changed since its last run.
         """
         left: dict[int, Graph] = {}
         for _ in range(group.at_most):
@@ -120,7 +120,7 @@ def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:
         if isinstance(e, MemoryError) or is_limit(e):
             raise
         if isinstance(e, CompileError) and e.code == "E-MODEL-FILE":
-            # Not a bug of the pass: the weight file was removed in the meantime.
+            # This is no bug of the pass: the weight file was removed after import.
             raise
         raise PassBug(f"{type(e).__name__}: {e}", x.name, ran) from e
 

@@ -1,4 +1,4 @@
-"""The parser of the text form of pipelines."""
+"""Parser of the text form of pipelines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_ROUNDS = 50
 _OPENS = "{("
 _CLOSES = {"}": "{", ")": "("}
 _NESTINGS = ("", "{", "(", "({")
-"""Legal nestings of braces: options, a group, and options inside a group. Groups do not nest."""
+"""Legal nesting of braces: options, a group, and options inside a group; groups do not nest."""
 
 _WORD = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf)")
@@ -61,7 +61,7 @@ def parse_pipeline(text: str) -> Pipeline:
 
 
 def _parse_group(item: str) -> Repeat:
-    """Parse `until_stable{at_most=4}(simplify,fold_constants)`, which may contain presets."""
+    """Parse `until_stable{at_most=4}(simplify,fold_constants)`; a group may contain presets."""
     head, _, inside = item[:-1].partition("(")
     name, options = _parse_head(head)
     at_most = options.pop("at_most", AT_MOST)
@@ -141,7 +141,7 @@ def _parse_value(text: str) -> Any:
 
 
 def as_pipeline(pipeline: str | Pipeline | Sequence[Line | Repeat | str]) -> Pipeline:
-    """Convert text, or lines or their texts, to a pipeline. Errors: as parse_pipeline."""
+    """Convert a text, or a list of lines or texts, to a pipeline. Errors: as parse_pipeline."""
     if isinstance(pipeline, Pipeline):
         return pipeline
     if isinstance(pipeline, str):

@@ -1,1 +1,1 @@
-"""Passes that lower the precision of storage and products where accuracy allows."""
+"""Passes that lower the precision of storage and products within an error budget."""

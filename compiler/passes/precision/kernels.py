@@ -1,4 +1,4 @@
-"""Kernels with lower-precision operands and results: conversions inside, arithmetic unchanged."""
+"""Kernels with lower-precision operands and results, which convert inside and compute in f32."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def retyped(t: Type, dtype: DType) -> TensorType:
 
 
 def casting(source: str, made: str, t: TensorType, origins: tuple[str, ...]) -> Node:
-    """Convert a value to the element type of `t`; denormals become 0 as in bf16 instructions."""
+    """Build a cast to the element type of `t`; like bf16 instructions it flushes denormals."""
     op = "cast" if t.dtype is DType.f32 else "cast_flushed"
     return Node(op, (source,), (made,), (t,), OPERATORS[op].bind({"to": t.dtype}), made, origins)
 
 
 @dataclass(slots=True)
 class Body:
-    """The body of a fused group under change: f32 operands and results may become bf16."""
+    """A builder of the body of a fused group whose f32 operands and results may become bf16."""
 
     node: Node
     to: DType
     taken: set[str] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     wide: dict[str, str] = field(default_factory=dict)
-    """The f32 form of operands stored in lower precision."""
+    """The f32 conversion of each operand stored in lower precision."""
     rounded: dict[str, str] = field(default_factory=dict)
-    """The rounded f32 form of values that are computed here or stored as f32."""
+    """The rounded f32 copy of each value that the body computes, or that is stored as f32."""
 
     def __post_init__(self) -> None:
         self.taken = set(names_inside(self.graph))
@@ -50,9 +50,9 @@ class Body:
     ) -> Graph:
         """Return the body with conversions.
 
-        `comes` and `goes` are the lower-precision inputs and results of the body. `products` take
-        rounded operands: lower-precision inputs are rounded already, others are rounded in the
-        body.
+        `comes` and `goes` are the lower-precision inputs and results of the body. `products` are
+        the nodes with rounded operands: lower-precision inputs are rounded, and the body rounds
+        other operands.
         """
         inputs = [self._input(v, v.name in comes) for v in self.graph.inputs]
         for n in self.graph.nodes:
@@ -95,10 +95,10 @@ class Body:
 
 
 def moved(node: Node, to: DType) -> Node:
-    """Return a copying kernel for lower-precision elements."""
+    """Return a data movement kernel with lower-precision elements."""
     types = tuple(retyped(t, to) for t in node.types)
     if node.op != "fusion":
-        assert node.op in MOVES, f"{node.op} does not only copy"
+        assert node.op in MOVES, f"{node.op} is not data movement"
         return replace(node, types=types)
     body = node.regions["body"]
     inner = tuple(

@@ -27,7 +27,7 @@ from compiler.passes.precision.storage import Storage, product_operands
 from compiler.trace import Log
 
 ROUNDING = {"bf16": 2.0**-8}
-"""Relative bound of a rounding error: half a unit in the last of 8 binary digits."""
+"""Bound of the relative error of a rounding: half a unit in the last of 8 binary digits."""
 
 
 @graph_pass(
@@ -79,15 +79,15 @@ ROUNDING = {"bf16": 2.0**-8}
     """,
 )
 def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> Graph:
-    """Multiply numbers of 8 binary digits, and store such numbers between products.
+    """Round operands of products to bf16 (8 binary digits), and store values between them as bf16.
 
-    Operands of matrix products and convolutions are rounded to bf16, constants at compile time;
-    their products are exact in f32 and accumulate there. Values between kernels on paths between
-    products are stored as bf16: half the bytes. All other arithmetic stays f32, inside kernels:
-    sums, softmax, normalisation, activations. Inputs and results of the graph keep their types, as
-    do values on no path to a product: scores, boxes, lengths. A rounding has a relative error of at
-    most 2^-8, a third of that on average; denormal numbers become 0. Source: Kalamkar et al. 2019,
-    "A study of BFLOAT16", arXiv:1905.12322.
+    Operands of matrix products and convolutions are rounded to bf16, constants at compile time.
+    Products of two bf16 numbers are exact in f32, and accumulate in f32. Values between kernels on
+    paths between products are stored as bf16, in half the bytes. All other arithmetic inside
+    kernels stays f32: sums, softmax, normalisation, activations. Inputs and results of the graph
+    keep their types, as do values on no path to a product: scores, boxes, lengths. A rounding has a
+    relative error of at most 2^-8, a third of that on average. Denormal numbers become 0. Source:
+    Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
     """
     chosen = _chosen_products(graph, log)
     if not any(chosen.values()):
@@ -98,7 +98,7 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
 
 
 def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
-    """Return the products that take rounded operands, by kernel; record why others do not."""
+    """Return the products to round, by kernel; record the reasons against other products."""
     chosen: dict[str, list[str]] = {}
     for node in graph.nodes:
         types = node.regions["body"].types if node.op == "fusion" else graph.types
@@ -116,7 +116,7 @@ def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
 
 
 def _is_rounded(product: Node, node: Node) -> bool:
-    """Whether both operands of a product are computed from lower precision already."""
+    """Whether the kernel casts both operands of a product from bf16."""
     makers = {o: n for n in inner_nodes(node) for o in n.outputs}
     body = node.regions["body"] if node.op == "fusion" else None
     for i in product.inputs[:2]:
@@ -130,7 +130,7 @@ def _is_rounded(product: Node, node: Node) -> bool:
 
 
 def _explain(storage: Storage, log: Log) -> None:
-    """Record steps for values that stay f32, and ask the gate for the others."""
+    """Record steps for values that stay f32, and query the gate for other values."""
     for value in list(storage.narrow):
         if value in storage.narrow and not log.may("store_rounded", value):
             storage.refuse(value)
@@ -151,14 +151,14 @@ class _Writer:
     nodes: list[Node] = field(default_factory=list)
     constants: dict[str, Constant] = field(default_factory=dict)
     short: dict[str, str] = field(default_factory=dict)
-    """Rounded copies of f32 values: constants, inputs of the graph, its results."""
+    """The rounded copy of each f32 value: constants, inputs and results of the graph."""
 
     def __post_init__(self) -> None:
         self.taken = set(names_inside(self.graph))
         self.constants = dict(self.graph.constants)
 
     def graph_after(self) -> Graph:
-        """Return the whole graph, without dead constants."""
+        """Return the rewritten graph, without dead constants."""
         for node in self.graph.nodes:
             self.nodes.append(self._node(node))
         read = {i for n in self.nodes for i in n.reads} | self.graph.result_values
@@ -187,7 +187,7 @@ class _Writer:
         return self._kernel(node, operands, types, products)
 
     def _operands(self, node: Node) -> Iterator[str]:
-        """Return the f32 values to round outside of a kernel: operands of its products."""
+        """Yield the f32 values that must be rounded before a kernel: operands of its products."""
         for v in product_operands(node, self.products):
             if v not in self.storage.narrow and _is_f32(self.graph.types[v]):
                 yield v

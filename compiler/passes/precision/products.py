@@ -1,4 +1,4 @@
-"""The products of a kernel that take rounded operands, and the reasons against others."""
+"""Products of a kernel whose operands may be rounded, and the reasons against other products."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PRODUCTS = frozenset({"matmul", "conv", "conv_transpose"})
 """Operators that sum products of their first two operands."""
 
 FEWEST_TERMS = 8
-"""Least number of terms: shorter sums gain nothing from dot-product instructions."""
+"""Smallest number of terms of a sum that gains from dot-product instructions."""
 
 FEWEST_PRODUCTS = 4096
-"""Least number of multiplications that amortises the conversions."""
+"""Smallest number of multiplications that amortises the conversions."""
 
 TypeOf = Callable[[str], Type]
 
@@ -34,7 +34,7 @@ def products_of(node: Node) -> Iterator[Node]:
 
 
 def objection(product: Node, type_of: TypeOf) -> str:
-    """Return why the operands of a product stay f32; "" where they may be rounded."""
+    """Return the reason that operands of a product stay f32, or "" if they may be rounded."""
     if product.attrs.get("algorithm", "direct") != "direct":
         return "it is computed in Winograd tiles, whose products are f32"
     a, b = (type_of(i) for i in product.inputs[:2])
@@ -62,7 +62,7 @@ def is_depthwise(product: Node, weights: TensorType) -> bool:
 
 
 def _terms(product: Node, a: TensorType, b: TensorType) -> int:
-    """Return the number of products summed per element of the result, open sizes assumed."""
+    """Return the number of terms in the sum of each result element, with assumed open sizes."""
     if product.op == "matmul":
         swapped = product.attrs["transpose_a"] and a.rank > 1
         return affine.assumed(a.dims[-2 if swapped else -1])

@@ -1,4 +1,4 @@
-"""The values between kernels that are stored in lower precision, and the reasons against others."""
+"""Values between kernels stored in lower precision, and the reasons against other values."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from compiler.passes.fusion.kinds import is_lowerable
 from compiler.passes.precision.products import inner_nodes, products_of
 
 VIEWS = with_trait("aliasing")
-"""Operators whose result shares their operand's memory, and so its element type."""
+"""Operators whose result shares the memory of their operand, and so its element type."""
 
 MOVES = VIEWS | with_trait("copying")
-"""Operators that copy elements whatever their meaning."""
+"""Operators that copy elements without interpreting them."""
 
 _CODE = ("elementwise", "contraction", "reduction", "movement")
 
 
 @dataclass(slots=True)
 class Storage:
-    """The values of a graph stored in lower precision, and the reasons against others.
+    """The values of a graph stored in lower precision, and the reasons against other values.
 
-    A candidate lies between products: it depends on a product, and a product depends on it or reads
+    A product depends on each candidate. The candidate depends on a product too, or a product reads
     it directly. Values on no path to a product (scores, boxes, results) keep their types.
     """
 
@@ -52,7 +52,7 @@ class Storage:
             pass
 
     def refuse(self, value: str) -> None:
-        """Keep a value, and the values that share its memory, as they are."""
+        """Keep a value, and the values that share its memory, in f32."""
         self.narrow.discard(value)
         while self._settle():
             pass
@@ -94,7 +94,7 @@ class Storage:
         return ""
 
     def _unfit(self, node: Node) -> str:
-        """Return why a kernel can only read and write f32."""
+        """Return the reason that a kernel can only read and write f32, or "" if there is none."""
         if any(n.op == "attention" for n in inner_nodes(node)):
             return f"attention {node.output} is a single kernel with f32 products"
         if node.op in MOVES or node.op == "fusion":
@@ -104,7 +104,7 @@ class Storage:
         return f"{node.op} {node.output} runs separately, in f32"
 
     def _settle(self) -> bool:
-        """Refuse views and multiple results of a node unless all can have lower precision."""
+        """Keep operands and results of views and splits in f32 unless all can be stored as bf16."""
         for node in self.graph.nodes:
             if not (node.op in VIEWS or (node.op in MOVES and len(node.outputs) > 1)):
                 continue
@@ -119,7 +119,7 @@ class Storage:
         return False
 
     def moved(self, node: Node) -> list[str]:
-        """Return the operands of a move whose elements are in its result."""
+        """Return the f32 operands of data movement, whose elements its results contain."""
         return [i for i in node.inputs if i and _is_f32(self.graph.types[i])]
 
     def moves_bits(self, node: Node) -> bool:

@@ -1,1 +1,1 @@
-"""Passes that compute quantized models on their integer codes."""
+"""Passes that replace float arithmetic of quantized models with arithmetic on integer codes."""

@@ -1,4 +1,4 @@
-"""The operands of a dequantize: codes, their scale and their zero point."""
+"""The operands of a dequantize: integer codes, scales and zero points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOW, HIGH = -128, 127
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes with one scale and one zero point: the values are `scale * (codes - zero)`."""
+    """Codes with one constant scale and zero point: their values are `scale * (codes - zero)`."""
 
     value: str
     scale: np.float32
@@ -28,7 +28,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class RunCodes:
-    """Codes with a scale and a zero point known only at run time, as values of these names."""
+    """Codes whose scale and zero point are known only at run time, given as names of values."""
 
     value: str
     scale: str
@@ -38,9 +38,9 @@ class RunCodes:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Constant codes minus their zero points, as integers, with a scale for each channel.
+    """Weights as constant codes minus their zero points, with scales.
 
-    `scale` is a single number, or one for each index along `axis`.
+    `scale` is a single number, or a number for each index along `axis`.
     """
 
     codes: Array
@@ -55,7 +55,7 @@ class Weights:
 
 
 def codes_of(ed: Editor, value: str) -> Codes | str:
-    """Return the codes of a dequantized value, or why integer arithmetic cannot use them."""
+    """Return the codes of a dequantized value, or the reason against integer arithmetic on them."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize":
         return f"{value} is not dequantized"
@@ -69,7 +69,7 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
 
 
 def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
-    """Return the unsigned codes of a value with a scale and zero point known only at run time."""
+    """Return the u8 codes of a value with scale and zero point known only at run time."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize" or node.attrs["block_size"]:
         return None
@@ -82,10 +82,10 @@ def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
 
 
 def weights_of(ed: Editor, value: str) -> Weights | str:
-    """Return the constant codes of a dequantized value, or why it has none to compute with.
+    """Return the constant codes of a dequantized value, or the reason against arithmetic on them.
 
-    A transpose may follow the dequantize, as may a squeeze of the first axis; or the weights are a
-    slice of those of several directions.
+    A transpose, or a squeeze of the first axis, may follow the dequantize. The weights may also be
+    the slice for one direction of recurrent weights.
     """
     node = ed.producer(value)
     if node is not None and node.op in ("slice", "split"):
@@ -119,7 +119,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
 
 
 def _part(ed: Editor, node: Node, value: str) -> Weights | str:
-    """Return one of several matrices along the first axis, each with separate scales."""
+    """Return weights sliced along the first axis, whose matrices may have separate scales."""
     found, at = _scaled(ed, node.inputs[0]), _first_and_end(ed, node, value)
     if found is None or at is None:
         return f"{value} is not dequantized"
@@ -131,7 +131,7 @@ def _part(ed: Editor, node: Node, value: str) -> Weights | str:
 
 
 def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:
-    """Return the range of the first axis that a slice selects; None where others are sliced too."""
+    """Return the range of the first axis that a slice selects; None if it slices another axis."""
     if node.op == "split":
         sizes = node.attrs["sizes"]
         k = node.outputs.index(value)
@@ -144,7 +144,7 @@ def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None
 
 
 def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
-    """Return constant codes minus zero points, and scales of equal rank, possibly of size 1."""
+    """Return constant codes minus zero points, scales that broadcast to them, and the nodes."""
     node = ed.producer(value)
     if node is not None and node.op == "transpose":
         inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
@@ -165,7 +165,7 @@ def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | N
 
 
 def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
-    """Expand scales or zero points to the rank of the codes; None for blocks."""
+    """Reshape scales or zero points to broadcast to the codes; None for block-wise scales."""
     if values.size == 1:
         return values.reshape((1,) * len(shape))
     if values.ndim == 1 and not node.attrs["block_size"]:
@@ -176,7 +176,7 @@ def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
 
 
 def _constant(ed: Editor, value: str) -> Array | None:
-    """Return the elements of a constant, or of a transposed or squeezed one."""
+    """Return the elements of a constant, possibly transposed or squeezed, or None."""
     stored = ed.constant(value)
     if stored is not None:
         return stored.array()
@@ -192,7 +192,7 @@ def _constant(ed: Editor, value: str) -> Array | None:
 
 
 def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Return the scales and zero points of a dequantize of bytes, or why it is none."""
+    """Return the scales and zero points of a dequantize of bytes, or the reason against it."""
     if node.tensor.dtype is not DType.f32 or node.attrs["block_size"]:
         return f"{node.output} has block-wise scales, or is not f32"
     if ed.tensor(node.inputs[0]).dtype not in (*BYTES, DType.i32):
@@ -210,11 +210,11 @@ def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
 
 
 LANES = 16
-"""Adjacent channels in a block: as many i32 accumulators as the widest vectors hold."""
+"""Number of adjacent channels in a block, and of i32 accumulators in the widest vectors."""
 
 
 def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
-    """Return why a grouped convolution cannot compute on codes; "" when it can."""
+    """Return the reason that a grouped convolution cannot compute on codes, or "" if it can."""
     own = per_group == 1 and n_filters == groups >= LANES
     whole = per_group % LANES == 0 and (n_filters // groups) % LANES == 0
     if groups == 1 or own or whole:
@@ -226,12 +226,12 @@ def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
 
 
 def operand(node: Node, at: int) -> str:
-    """Return an optional operand; "" where it is omitted."""
+    """Return an optional operand, or "" if it is omitted."""
     return node.inputs[at] if at < len(node.inputs) else ""
 
 
 def as_bytes(codes: Array) -> Array | None:
-    """Convert integers to i8; None where one does not fit."""
+    """Convert integers to i8; return None if one of them does not fit."""
     if codes.size and (codes.min() < LOW or codes.max() > HIGH):
         return None
     return codes.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Decomposition of dynamic quantization of images: the range, and an elementwise quantize."""
+"""Decomposition of dynamic quantization of images into their range and an elementwise quantize."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.trace import Log
 RULE = "decompose_dynamic_quantization"
 
 READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
-"""Operators on images of codes that run faster in other layouts than plain order."""
+"""Operators on images of codes that are faster in layouts other than plain order."""
 
 
 @graph_pass(
@@ -38,10 +38,10 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
     """,
 )
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
-    """Split dynamic quantization into the range of the image and its quantization.
+    """Split dynamic quantization into the range of the image and an elementwise quantize.
 
-    The range depends on the whole image, but each code only on its element. The quantize can then
-    read and write any memory layout.
+    The range depends on all elements, but each code only on its own element. The quantize can
+    therefore read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products of dequantized operands, computed on their codes."""
+"""Conversion of convolutions and matrix products of dequantized operands to integer arithmetic."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from compiler.trace import Log
 RULE = "fake_quantization_to_integer"
 
 MOST_TERMS = 1 << 16
-"""Sums of this many products of u8 and i8 stay below 2^31; for u8 and u8 half as many do."""
+"""Largest number of products of u8 and i8 whose sum fits into i32; for u8 and u8 half as many."""
 
 MOST_CODE = 255
 
 WINDOW = ("strides", "pads", "dilations", "groups", "auto_pad")
-"""Attributes of a convolution that determine what it reads."""
+"""Attributes of a convolution that determine the elements that it reads."""
 
 FEWEST_COLUMNS = 8
-"""Least number of columns: fewer fill too small a part of a vector."""
+"""Smallest number of columns; fewer columns would fill too few lanes of a vector."""
 
 
 @graph_pass(
@@ -75,11 +75,11 @@ FEWEST_COLUMNS = 8
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
     """Multiply integer codes and scale the i32 sums, instead of dequantizing operands.
 
-    With zero points z and scales s, the sum of s(x - z) * t(w - v) is s * t times the sum of x * (w
-    - v), less z times the sum of w - v, which is constant. An instruction multiplies four bytes in
-    the time of one float. The sums are scaled once instead of every operand, so there are fewer
-    rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ transformers of
-    ONNX Runtime.
+    Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is s * t times a
+    difference: the sum of x * (w - v) minus z times the constant sum of w - v. An instruction
+    multiplies four bytes in the time of one float. Scaling each sum once, instead of every operand,
+    reduces rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ
+    transformers of ONNX Runtime.
     """
     if not any(n.op == "dequantize" for n in graph.nodes):
         return graph
@@ -93,7 +93,7 @@ def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
 
 
 def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
-    """Move dequantize nodes of weights into loops, next to the products of codes there."""
+    """Copy dequantize nodes of weights into a loop body, before the products that read them."""
     body = loop.regions["body"]
     inner = Editor(close(body, graph.types, graph.constants).graph)
     nodes: list[Node] = []
@@ -109,7 +109,7 @@ def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
 
 
 def _makers(ed: Editor, value: str) -> dict[Node, None]:
-    """Return all nodes on which a value depends, in order."""
+    """Return all nodes on which a value depends, in topological order."""
     maker = ed.producer(value)
     if maker is None:
         return {}
@@ -120,7 +120,7 @@ def _makers(ed: Editor, value: str) -> dict[Node, None]:
 
 
 def _makers_outside(ed: Editor, inner: Editor, node: Node) -> tuple[Node, ...]:
-    """Return the dequantize nodes outside a loop whose codes a product inside could use."""
+    """Return the nodes outside a loop that dequantize weights for a product inside."""
     if ed.producer(node.inputs[1]) is None or inner.producer(node.inputs[1]) is not None:
         return ()
     w = _columns(ed, node)
@@ -165,7 +165,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _rows(ed: Editor, node: Node) -> Codes | RunCodes | str:
-    """Return the codes of the first operand; a matrix may have a scale known only at run time."""
+    """Return the codes of the first operand; for a matrix the scale may be known at run time."""
     found = run_codes_of(ed, node.inputs[0]) if node.op == "matmul" else None
     return codes_of(ed, node.inputs[0]) if found is None else found
 
@@ -179,7 +179,7 @@ def _columns(ed: Editor, node: Node) -> Weights | str:
 
 
 def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
-    """Return why a product stays in floats; "" when codes can be multiplied."""
+    """Return the reason that a product stays in floats, or "" if its codes can be multiplied."""
     for found in (x, w):
         if isinstance(found, str):
             return found
@@ -195,9 +195,9 @@ def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
 
 
 def _stored(w: Weights, node: Node) -> tuple[Array, Array | None] | None:
-    """Return weights as bytes, with a zero point per filter or column where they exceed i8.
+    """Return weights as i8, or as u8 with a zero point per filter or column if they exceed i8.
 
-    None where the weights of a filter or column span more than a byte.
+    Return None if the weights of a filter or column exceed the range of a byte.
     """
     as_signed = as_bytes(w.codes)
     if as_signed is not None:
@@ -217,9 +217,9 @@ def _objection_to_columns(node: Node, w: Weights) -> str:
     if node.attrs["transpose_a"]:
         return "the other operand is transposed"
     if w.codes.shape[1] < FEWEST_COLUMNS:
-        return f"{w.codes.shape[1]} columns fill too small a part of a vector"
+        return f"{w.codes.shape[1]} columns fill too few lanes of a vector"
     along = w.scale.size == 1 or w.axis == 1
-    return "" if along else "the scales are along the axis that is summed over"
+    return "" if along else "the scales vary along the axis of summation"
 
 
 def _objection_to_filters(node: Node, w: Weights) -> str:
@@ -228,9 +228,9 @@ def _objection_to_filters(node: Node, w: Weights) -> str:
     if objection:
         return objection
     if n_filters < 2:
-        return "a single filter fills too small a part of a vector"
+        return "a single filter fills too few lanes of a vector"
     along = w.scale.size == 1 or w.axis == 0
-    return "" if along else "the scales are along the channels that are summed over"
+    return "" if along else "the scales vary along the channels of summation"
 
 
 def _n_terms(w: Weights, node: Node) -> int:
@@ -288,14 +288,14 @@ def _product_by_run(ed: Editor, node: Node, x: RunCodes, w: Weights) -> Call:
 
 
 def _scaled(sums: Call, added: Array, scale: Array, bias: Operand) -> Call:
-    """Correct the sums for zero points, and scale them."""
+    """Add the correction for zero points to the sums, and scale them."""
     total: Operand = o.add(sums, added.astype(np.int32)) if added.any() else sums
     made = o.mul(o.cast(total, to=DType.f32), scale)
     return made if bias is None else o.add(made, bias)
 
 
 def _whole_bias(ed: Editor, value: str, scale: Array) -> Array | None:
-    """Return a bias quantized with the scale of the sums, as integers."""
+    """Return the integer codes of a bias if its scale is that of the sums, else None."""
     found = weights_of(ed, value)
     if isinstance(found, str) or found.codes.ndim != 1:
         return None

@@ -46,12 +46,13 @@ MIDDLE = 128
     """,
 )
 def hoist_zero_points(graph: Graph, log: Log) -> Graph:
-    """Multiply codes without zero points, and correct the sums for these.
+    """Multiply codes without zero points, and then correct the sums.
 
-    The sum of (x - z) * (w - v) over constant weights is the sum of x * (w - v) less z times the
-    sum of w - v. If w - v exceeds a byte, the weights become signed, and the sum of x times the
-    remaining zero point is added. The result is exact, or wraps as the sums do. Source: Jacob et
-    al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's low-precision.md.
+    For constant weights the sum of (x - z) * (w - v) is the sum of x * (w - v) minus z times the
+    sum of w - v. If w - v exceeds a byte, the weights become i8, and the correction adds the
+    remaining zero point times the sum of x. The result is exact, or overflows exactly as the
+    original sum. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's
+    low-precision.md.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:
@@ -80,7 +81,9 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     made = ed.producer(ed.build(call, hint=node.output, origins=node.origins))
     assert made is not None
     ed.rename(made, node)
-    because = "the product multiplies plain bytes; sums over the weights are constants"
+    because = (
+        "the product multiplies bytes without zero points; sums over the weights are constants"
+    )
     new = [*ed.made, *ed.made_constants]
     after = cost_of(ed.made, ed.type)
     log.applied(RULE, node.output, because, [node], new, 0.0, "", before, after)
@@ -88,7 +91,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Return constant weights as integers, and their zero points."""
+    """Return constant weights and their zero points as integers, or the reason against it."""
     w = ed.constant(node.inputs[1])
     name = operand(node, 3)
     zero = ed.constant(name) if name else None
@@ -101,7 +104,7 @@ def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
 
 
 def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
-    """Return the zero point of the other operand: constant, the name of a value, or none."""
+    """Return the other operand's zero point: a constant, a value's name, or None for several."""
     name = operand(node, 2)
     if not name:
         return np.zeros((), np.int32)
@@ -114,9 +117,10 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 
 
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
-    """Return weights as i8, and the offset of each from its value minus its zero point.
+    """Return weights as i8, and the offset to add for the weights minus their zero points.
 
-    The zero point is subtracted if the result fits into i8; otherwise u8 codes are shifted by 128.
+    If the weights minus their zero points fit into i8, the offset is 0. Otherwise codes that exceed
+    i8 are shifted by 128, and the offset corrects the shift and the zero points.
     """
     less = as_bytes(w - origin)
     if less is not None:
@@ -128,7 +132,7 @@ def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
 
 
 def _parts(w: Array) -> list[Array]:
-    """Split weights into a sum of i8 bytes: two each, or three where one is 255."""
+    """Split weights into i8 terms that sum to them: two terms, or three for a weight of 255."""
     parts = list[Array]()
     while w.any():
         parts.append(w.clip(LOW, HIGH).astype(np.int8))
@@ -174,7 +178,7 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
 def _with_borders(
     ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
 ) -> Operand | str:
-    """Pad the image with its zero point, as far as windows extend."""
+    """Pad the image with its zero point, to the extent of windows over its borders."""
     x, at = ed.tensor(node.inputs[0]), node.attrs
     if x.type.shape is None:
         return "the rank of the image is open"

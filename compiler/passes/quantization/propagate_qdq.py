@@ -50,11 +50,11 @@ BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
     """,
 )
 def propagate_qdq(graph: Graph, log: Log) -> Graph:
-    """Move dequantize after operators that only move elements, and quantize before them.
+    """Move dequantize after data movement, and quantize before it.
 
-    Data movement then moves bytes instead of floats, and pairs of different operators become
-    adjacent and cancel. A maximum can also be taken over codes, since quantization is monotonic.
-    Every element keeps its bits. Source: QDQPropagation of ONNX Runtime.
+    Data movement then copies bytes instead of floats, and quantize and dequantize become adjacent
+    and cancel. A maximum can also be taken over codes, since quantization is monotonic. Results are
+    bit-identical. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph
@@ -88,7 +88,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return why the result of a move cannot be dequantized instead of its operands."""
+    """Return the reason against dequantizing a move's result instead of its operands, or ""."""
     first = made[0]
     if _codes_of(ed, first) not in BYTES:
         return f"codes of {_codes_of(ed, first)} are not whole bytes, or not smaller than floats"
@@ -125,7 +125,7 @@ def _objection_up(ed: Editor, node: Node, after: Node) -> str:
 
 
 def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
-    """Return why a maximum cannot be taken over codes: negative scales, or empty windows."""
+    """Return the reason against a maximum over codes (negative scales, empty windows), or ""."""
     scale = ed.constant(first.inputs[1])
     if scale is None or not bool((scale.array() > 0).all()):
         return f"the scale {first.inputs[1]} is not known to be positive"
@@ -133,7 +133,7 @@ def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
 
 
 def _same_steps(ed: Editor, a: Node, b: Node) -> bool:
-    """Whether two nodes have scales and zero points with equal elements."""
+    """Whether two nodes have equal scales and zero points."""
     if dict(a.attrs) != dict(b.attrs) or len(a.inputs) != len(b.inputs):
         return False
     pairs = zip(a.inputs[1:], b.inputs[1:], strict=True)
@@ -145,7 +145,7 @@ def _same_constant(a: Constant | None, b: Constant | None) -> bool:
 
 
 def _is_single(ed: Editor, node: Node) -> bool:
-    """Whether scale and zero point are per tensor."""
+    """Whether a node has a single scale and zero point per tensor."""
     return all(t.is_static and t.n_elements == 1 and t.rank <= 1 for t in _parameters(ed, node))
 
 

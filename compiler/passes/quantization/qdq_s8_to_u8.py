@@ -46,8 +46,8 @@ MAKERS = ("quantize", "requantize")
 def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
     """Quantize to u8 instead of i8 where only dequantize nodes read the codes.
 
-    Every code and its zero point increase by 128, so every value stays the same. Processors
-    multiply unsigned bytes with signed ones.
+    Codes and zero points increase by 128, so the dequantized values stay the same. Instructions
+    multiply an unsigned byte by a signed byte.
     """
     makers = [n for n in graph.nodes if n.op in MAKERS and n.attrs["to"] is DType.i8]
     if not makers:
@@ -59,14 +59,14 @@ def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
 
 @dataclass(slots=True)
 class _Change:
-    """A change of a graph, with a new constant for each zero point."""
+    """An editor of a graph with a new u8 constant for each zero point."""
 
     ed: Editor
     log: Log
     zeros: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
 
     def apply(self, node: Node) -> bool:
-        """Let a node compute unsigned codes, and adapt its readers."""
+        """Change a node and its readers to u8 codes; return whether it was possible."""
         ed, readers = self.ed, self.ed.users(node.output)
         objection = self.objection(node, readers)
         if not self.log.may(RULE, node.output, objection, [node, *readers]):
@@ -87,7 +87,7 @@ class _Change:
         return True
 
     def objection(self, node: Node, readers: list[Node]) -> str:
-        """Return why codes have to stay signed."""
+        """Return the reason that codes must stay signed, or "" if there is none."""
         if self.ed.is_result(node.output):
             return f"{node.output} is a result of the graph, with a fixed type"
         for n in (node, *readers):
@@ -102,7 +102,7 @@ class _Change:
         return ""
 
     def with_zero(self, node: Node) -> Node:
-        """Return a node with its zero point increased by 128, and unsigned."""
+        """Return a node with a u8 zero point, 128 above the i8 zero point."""
         name, scale = operand(node, 2), self.ed.type(node.inputs[1])
         assert isinstance(scale, TensorType)
         zero = self.ed.constant(name) if name else None

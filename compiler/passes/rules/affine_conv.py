@@ -74,7 +74,7 @@ def scale_into_conv(
 ) -> Operand:
     """Fold a per-output-channel scale into the convolution's weights.
 
-    The weights are scaled once, at compile time, instead of every output element at run time.
+    Scaling the weights once, at compile time, replaces scaling every output element at run time.
     """
     return _scaled_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
 
@@ -301,7 +301,7 @@ def scale_before_conv(
 ) -> Operand:
     """Fold a per-input-channel scale into the weights of the convolution that reads it.
 
-    Padding does not prevent it: a scaled zero is zero.
+    This is legal with padding, since a scaled zero is zero.
     """
     n = w.stored.type.static_shape[1] * attrs["groups"]
     scale = channels(c, w.rank, 1, n, x)
@@ -396,7 +396,7 @@ def shift_before_conv(
 ) -> Operand:
     """Fold a per-input-channel shift into the bias of the convolution that reads it.
 
-    Illegal with padding: the shift does not apply to the zeros around the image.
+    This is illegal with padding, since the shift does not apply to the zeros around the image.
     """
     padded = any(attrs["pads"]) if attrs["auto_pad"] == "notset" else attrs["auto_pad"] != "valid"
     if padded:

@@ -202,7 +202,7 @@ def scale_through_bias(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """Fold a scale behind a product and its bias into both."""
+    """Fold a scale of a product plus bias into the weights and the bias."""
     weights = _scaled_right(x, w, c, transpose_b, t)
     bias = combined(np.multiply, shift.stored, c.stored)
     if objection := objection_to(bias, shift.stored, c.stored):
@@ -260,7 +260,7 @@ def scale_before_matmul(
 def _of_columns(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Constant, int]:
-    """Return a constant per left-operand column as a vector, and the axis of the weights for it."""
+    """Return a constant per left-operand column as a vector, and the matching weight axis."""
     _need_floats(w)
     _need_ranks(x, x.type)
     rows = w.rank - 1 if transpose_b or w.rank == 1 else w.rank - 2
@@ -418,14 +418,12 @@ def shift_behind_matmul(
 ) -> Operand:
     """Move a shift behind a product with fewer columns: (x+c)w = xw + cw.
 
-    Behind the product there are fewer elements, and the store of the product can apply the shift.
+    The result has fewer elements than x, and the epilogue of the product can add the shift.
     """
     extra = _shift_behind(x, c, w, transpose_a, transpose_b)
     rows, columns = w.stored.type.static_shape[:: -1 if transpose_b else 1]
     if columns >= rows:
-        return Skip(
-            f"{columns:,} columns behind the product against {rows:,} before it: nothing is saved"
-        )
+        return Skip(f"the product has {columns:,} columns, its operand {rows:,}: nothing is saved")
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
         o.add(product, extra),

@@ -23,7 +23,7 @@ LP_POOL = MAX_POOL | attributes("p")
 def _joined(
     x: Tensor, amounts: ConstTensor, axes: ConstTensor | None, attrs: dict[str, Anything]
 ) -> dict[str, Anything]:
-    """Merge a pad into a window operator's attributes; Objection when they cannot express it."""
+    """Merge a pad into window attributes; raise Objection if they cannot express it."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is not known")
     begins, ends = np.reshape(amounts.stored.array(), (2, -1)).tolist()
@@ -91,7 +91,7 @@ def pad_into_conv(
 ) -> Operand:
     """Fold zero padding into a convolution's own pads.
 
-    The padded image is never stored, and the convolution skips the zeros.
+    The padded image is then never stored, and the convolution skips the zeros.
     """
     _need_zero(around)
     window = _joined(x, amounts, axes, attrs)
@@ -135,8 +135,8 @@ def pad_into_max_pool(
 ) -> Operand:
     """Fold padding with the least value of the type into a max pool's own pads.
 
-    The least value is 0 for unsigned types and -infinity for floats. A larger value could win a
-    window.
+    The least value is 0 for unsigned types and -infinity for floats. A larger padding value could
+    be the maximum of a window.
     """
     least = -np.inf if x.dtype.is_float else float(np.iinfo(x.dtype.numpy).min)
     if (around or 0) != least:
@@ -182,10 +182,10 @@ def pad_into_max_pool_of_relu(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Fold zero padding of a relu's result into a max pool, when every window meets the image.
+    """Fold zero padding of a relu's result into a max pool, if every window overlaps the image.
 
-    A relu gives no negative elements, so zeros never win. A window that lies entirely in the
-    padding would give 0 before and the least value of the type after.
+    Elements of a relu's result are non-negative, so padding zeros never change a maximum. For a
+    window entirely in the padding the result would change from 0 to the least value of the type.
     """
     _need_zero(around)
     if not x.dtype.is_float:
@@ -237,7 +237,7 @@ def pad_into_average_pool(
 ) -> Operand:
     """Fold zero padding into an average pool that counts its padding.
 
-    A pool whose own pads are excluded from the mean cannot express both kinds.
+    If the pool excludes its own pads from the mean, it cannot express both kinds of padding.
     """
     _need_zero(around)
     if any(attrs["pads"]) and attrs["auto_pad"] == "notset" and not attrs["count_include_pad"]:

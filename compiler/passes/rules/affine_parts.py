@@ -1,4 +1,4 @@
-"""Helpers that fold scales and shifts into weights: channel vectors, and scaled weights."""
+"""Shared functions for folding scales and shifts into weights: channel vectors, scaled weights."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from compiler.passes.engine.rule import Skip
 from compiler.passes.rules.arithmetic import combined, is_finite, objection_to, reshaped
 
 SPLAT_GROWTH_BYTES = 1 << 24
-"""Limit in bytes for materialising a splat weight."""
+"""Largest size in bytes of a splat weight that may be materialised."""
 
 
 class Objection(Exception):
-    """A reason why a scale or shift cannot be folded; the rule reports it as its reason to skip."""
+    """The reason that a scale or shift cannot be folded; the rule reports it in `Skip`."""
 
 
 def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
     """Return a constant that varies along a single axis of a tensor as a vector of its n channels.
 
-    A uniform constant becomes a splat. Raises Objection for a constant that varies along other
-    axes, and when the tensor x itself lacks these channels.
+    A uniform constant becomes a splat. Raises Objection if the constant varies along other axes, or
+    if the tensor x lacks these channels.
     """
     if x is not None:
         sizes = x.type.shape or ()
@@ -50,8 +50,8 @@ def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = No
 def scaled(w: Constant, scale: Constant, shape: Sequence[int], inner: Sequence[int]) -> Constant:
     """Scale weights: `inner` and `shape` are the broadcastable shapes of weights and scale.
 
-    The result has the shape of the weights. Raises Objection when values would overflow or lose
-    digits, and when a splat would have to be materialised beyond the limit.
+    The result has the shape of the weights. Raises Objection if values would overflow or lose
+    digits, or if a splat above the limit would have to be materialised.
     """
     if w.is_splat and uniform(scale) is None and w.type.nbytes > SPLAT_GROWTH_BYTES:
         raise Objection(
@@ -63,10 +63,9 @@ def scaled(w: Constant, scale: Constant, shape: Sequence[int], inner: Sequence[i
 
 
 def check_kept(made: Constant, *parts: Constant) -> None:
-    """Raise Objection when a product of constants overflows, or loses digits to underflow.
+    """Raise Objection if a product of constants overflows to infinity or loses digits to underflow.
 
-    Values that are too large become infinite. Below the smallest normal number a float loses
-    digits.
+    A float below the smallest normal number has fewer digits.
     """
     if not all(is_finite(p) for p in parts):
         raise Objection("constants with infinities or NaN are not folded")
@@ -82,14 +81,14 @@ def check_kept(made: Constant, *parts: Constant) -> None:
 
 
 def _largest(c: Constant) -> float:
-    """Return the largest magnitude among elements that are all finite."""
+    """Return the largest magnitude of the elements of a finite constant."""
     values = np.asarray(uniform(c)) if c.is_splat else c.array()
     values = values.astype(np.float64) if c.type.dtype.nbytes < 4 else values
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = None) -> Constant:
-    """Return a bias (none counts as 0) times a scale, plus a shift. Raises as `scaled`."""
+    """Return a bias (0 if None) times a scale, plus a shift. Raises Objection as `scaled`."""
     if bias is None:
         return shift
     if scale is None:
@@ -107,10 +106,10 @@ def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = Non
 def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) -> tuple[int, ...]:
     """Return the shape in which a scale of a product's result broadcasts to a constant operand.
 
-    The result has `rank` axes, the last two (or fewer) those of a matrix. `inner` is the axis of
-    the operand that the product contracts, -1 or -2. `lost` is the axis, counted from the result's
-    end, that the other operand contributes; 0 for none. Raises Objection for a scale that varies
-    along that axis, or along a batch axis that the operand lacks.
+    The product's result has `rank` axes, of which the last two (or fewer) are those of a matrix.
+    `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
+    axis that the other operand contributes, counted from the end; 0 for none. Raises Objection for
+    a scale that varies along that axis, or along a batch axis that the operand lacks.
     """
     if c.rank > rank:
         raise Objection(f"{c.name} has more axes than the result")
@@ -134,7 +133,7 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
 
 
 def sum_over_rows(w: ConstTensor, shift: Constant, axis: int) -> Constant:
-    """Return the contribution of a per-row shift (along `axis`) of the weights to each column."""
+    """Return the change of each output if the weights' rows (along `axis`) are shifted."""
     rows = np.moveaxis(w.stored.array().astype(np.float64), axis, 0)
     return _rounded_sum(np.tensordot(shift.array().astype(np.float64), rows, 1), w.dtype)
 
@@ -148,7 +147,7 @@ def check_summable(w: ConstTensor) -> None:
 
 
 def outputs_of(w: ConstTensor, groups: int, *, transposed: bool) -> int:
-    """Return the output channels of a convolution's weights; per group for a transposed one."""
+    """Return the output channels of a convolution's weights; for a transposed one, per group."""
     shape = w.stored.type.static_shape
     return shape[1] * groups if transposed else shape[0]
 
@@ -173,7 +172,7 @@ def scale_inputs(w: ConstTensor, scale: Constant, groups: int) -> Constant:
 
 
 def sum_over_inputs(w: ConstTensor, shift: Constant, groups: int) -> Constant:
-    """Return the contribution of a per-input-channel shift to each output, without padding."""
+    """Return the amount by which a per-input-channel shift changes each output, without padding."""
     n_out, per_group, *_ = w.stored.type.static_shape
     taps = w.stored.array().reshape(groups, n_out // groups, per_group, -1).astype(np.float64)
     amounts = shift.array().astype(np.float64).reshape(groups, 1, per_group)
@@ -195,14 +194,14 @@ def counted(n: int, what: str) -> str:
 
 
 def traffic(x: Tensor, t: TensorType) -> str:
-    """Describe the memory traffic that removing an elementwise node over t saves."""
+    """Return as text the memory traffic that removing an elementwise node over t saves."""
     return (
         f"saves {2 * t.nbytes:,} bytes of traffic" if t.is_static else "saves one pass over memory"
     )
 
 
 def or_skip(body: Callable[..., Operand]) -> Callable[..., Operand]:
-    """Turn an Objection raised by a rule into its reason to skip."""
+    """Decorate a rule to return `Skip` with the reason of a raised Objection."""
 
     @wraps(body)
     def guarded(**given: Anything) -> Operand:

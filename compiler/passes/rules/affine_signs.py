@@ -30,7 +30,7 @@ FLAGS = attributes("transpose_a", "transpose_b")
 
 
 def negative(c: ConstTensor) -> Constant:
-    """Negate a constant; Objection for types without negatives."""
+    """Negate a constant; raise Objection if negatives of its type may overflow."""
     if not c.dtype.is_float:
         raise Objection(f"the negative of a {c.dtype} may overflow {c.dtype}")
     return combined(np.negative, c.stored)
@@ -193,7 +193,7 @@ def constant_minus_matmul(
 ) -> Operand:
     """Rewrite a constant minus a product as the product with negated weights, plus a bias.
 
-    Not cheaper by itself: other rules match the bias, and the store of the product adds it.
+    This form is not cheaper by itself, but other rules match the bias, and the epilogue adds it.
     """
     weights = negative(w)
     return o.add(o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b), c)
@@ -240,7 +240,7 @@ def constant_minus_conv(
     t: Anything,
     **attrs: Anything,
 ) -> Operand:
-    """Rewrite a per-channel shift minus a convolution as one with negated weights, and a bias."""
+    """Rewrite a per-channel shift minus a convolution as one with negated weights and a bias."""
     n = outputs_of(w, attrs["groups"], transposed=False)
     shift = channels(c, w.rank, 1, n)
     made = shifted(None if bias is None else negative(bias), shift)

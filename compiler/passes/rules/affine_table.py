@@ -1,4 +1,4 @@
-"""Rules that fold arithmetic on gathered rows into the table, above all for embeddings."""
+"""Rules that fold arithmetic on gathered rows into the table, especially for embeddings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.passes.rules.calls import o
 
 TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
 LIMIT_BYTES = 1 << 22
-"""Limit in bytes of a table: another reader keeps the original alive beside the folded one."""
+"""Largest size in bytes of a table: other readers may keep the original alive as well."""
 
 
 @rule(
@@ -120,7 +120,7 @@ def _changed(
 def _in_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> tuple[int, ...]:
-    """Return the constant's shape relative to the table; Objection when it has none."""
+    """Return the shape in which a constant broadcasts to the table; Objection if none."""
     at = axis % table.rank
     sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
     found = sizes[at : at + rows.rank]

@@ -16,7 +16,7 @@ from compiler.passes.engine.rule import Skip
 Array = np.ndarray[Any, np.dtype[Any]]
 
 EXACT_BY_ROUNDING = (np.add, np.subtract, np.multiply)
-"""Operators whose f32 result equals the f64 result rounded once: f64 holds every digit."""
+"""Operators whose f64 result, rounded to f32, is the exact f32 result: f64 has enough digits."""
 
 
 def scalar(value: float, dtype: DType) -> Constant:
@@ -27,8 +27,8 @@ def scalar(value: float, dtype: DType) -> Constant:
 def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
     """Apply an elementwise function to constants of one element type, with broadcasting.
 
-    Floating point values are computed in f64 and rounded once. Splat operands give a splat,
-    whatever its size.
+    Floating point values are computed in f64 and rounded once. The result of splat operands is a
+    splat of any size.
     """
     dtype = constants[0].type.dtype
     numbers = [uniform(c) for c in constants]
@@ -44,7 +44,7 @@ def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
 
 
 def widened(x: Array) -> Array:
-    """Widen floats to f64, in which constants are computed; integers stay as they are."""
+    """Convert floats to f64, the type of constant arithmetic; return integers unchanged."""
     return x.astype(np.float64) if x.dtype.kind not in "biu" else x
 
 
@@ -53,7 +53,7 @@ def _narrow(x: Any, dtype: DType) -> Array:
 
 
 def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
-    """Reshape a constant, without a copy where its storage allows."""
+    """Reshape a constant, without a copy if its storage permits that."""
     t = TensorType(c.type.dtype, tuple(shape))
     if c.is_splat:
         return Constant(t, c.storage, c.origins)
@@ -61,14 +61,14 @@ def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
 
 
 def filled(value: int, t: TensorType) -> Constant | Skip:
-    """Return a constant of a type with equal elements; raises for an open shape."""
+    """Return a constant of a type with equal elements, or Skip if its shape is open."""
     if not t.is_static:
         return Skip(f"the shape {t} is open, so a constant of that shape does not exist")
     return Constant.splat(value, t)
 
 
 def unless_long(x: Tensor) -> Skip | None:
-    """Return an objection for float types in which intermediate values may overflow."""
+    """Return Skip for float types in which intermediate values may overflow, else None."""
     if not x.dtype.is_float or x.dtype in (DType.f32, DType.f64, DType.bf16):
         return None
     return Skip(f"an intermediate value may overflow {x.dtype}")
@@ -81,12 +81,12 @@ def is_finite(c: Constant) -> bool:
     values = c.array()
     if c.type.dtype not in (DType.f32, DType.f64):
         return bool(np.isfinite(values).all())
-    # A NaN is both the minimum and the maximum of an array.
+    # The minimum and maximum of an array with NaN are NaN.
     return bool(np.isfinite(values.min(initial=0.0)) and np.isfinite(values.max(initial=0.0)))
 
 
 def objection_to(made: Constant, *parts: Constant) -> str:
-    """Return why a combined constant grows or overflows; empty when it is usable."""
+    """Return the reason against a combined constant (growth, overflow), or "" if it is usable."""
     largest = max(p.type.n_elements for p in parts)
     if not made.is_splat and made.type.n_elements > largest:
         return (

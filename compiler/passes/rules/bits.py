@@ -1,7 +1,7 @@
 """Rules for identity and absorbing elements of logic, on booleans and on the bits of integers.
 
-The rows of two tables become the rules: the rule for `logical_and` with true is also the rule for
-`bit_or` with 0, under other names.
+The rows of two tables define the rules: `logical_and` with true and `bit_or` with 0 follow the same
+rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ X = Any("x")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A rule about `op(x, number)` and its title; `other` is a number that is no such element."""
+    """A rule for `op(x, number)` and its title; it does not apply to the number `other`."""
 
     name: str
     op: str
@@ -39,7 +39,7 @@ class _Row:
 
     @property
     def behind(self) -> str:
-        """An operator that reads the result, so that the result is not an output of the graph."""
+        """An operator that reads the result in examples, so that it is no graph result."""
         return "logical_xor" if self.dtype == "bool" else "add"
 
     def graph(self, number: int) -> str:
@@ -106,4 +106,4 @@ BITS: list[Rule] = [
     _neutral(_Row("drop_shift_left", "shift_left", 0, 1, "Fold `x << 0` to `x`.")),
     _neutral(_Row("drop_shift_right", "shift_right", 0, 1, "Fold `x >> 0` to `x`.")),
 ]
-"""Rules of `algebraic_simplification` for such operands, in the order they are tried."""
+"""Rules of `algebraic_simplification` for identity and absorbing elements, in the order tried."""

@@ -192,9 +192,10 @@ def min_of_max(x: Tensor, lo: float, hi: float) -> Operand:
     """,
 )
 def max_of_min(x: Tensor, lo: float, hi: float) -> Operand:
-    """Combine an upper and a lower bound into a clip, when they do not cross.
+    """Combine an upper and a lower bound into a clip, if the bounds do not cross.
 
-    With crossed bounds the last one applied wins, and a clip applies its upper bound last.
+    For crossed bounds the result is the bound applied last, and a clip applies its upper bound
+    last.
     """
     if not lo <= hi:
         return Skip(f"the bounds {lo:g} and {hi:g} cross, or one of them is NaN")

@@ -1,4 +1,4 @@
-"""Every operator under its name, for patterns and replacements: `o.relu(x)`, `o["and"](a, b)`."""
+"""Access to operators by name, for patterns and replacements: `o.relu(x)`, `o["and"](a, b)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 from compiler.ir.operator import OPERATORS, Operator
 
-import_module("compiler.ops")  # Importing it declares the operators.
+import_module("compiler.ops")  # The import declares the operators.
 
 
 class Operators:

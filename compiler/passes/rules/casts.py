@@ -34,9 +34,9 @@ X = Any("x")
     """,
 )
 def merge_casts(x: Tensor, p: DType, q: DType) -> Operand:
-    """Merge two consecutive casts when the intermediate type represents every value of the first.
+    """Merge two consecutive casts if the middle type represents every value of the source type.
 
-    Integers through floats qualify when the mantissa holds all digits, such as i32 through f64.
+    Integers cast through floats qualify if the mantissa holds all digits, such as i32 through f64.
     Consecutive truncations of integers merge into a single truncation.
     """
     if not _holds(p, x.dtype) and not _keeps_low_bits(x.dtype, p, q):
@@ -67,7 +67,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _keeps_low_bits(x: DType, p: DType, q: DType) -> bool:
-    """Whether all bits of q pass through p: integer truncations only."""
+    """Whether the casts are integer truncations that preserve all bits of q."""
     integers = all(t.is_integer and not t.is_storage for t in (x, p, q))
     return integers and p.bits >= q.bits
 

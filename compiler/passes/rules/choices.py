@@ -137,4 +137,4 @@ CHOICES: list[Rule] = [
     where_or_false,
     where_true_or,
 ]
-"""Rules of `algebraic_simplification` for such selections, in the order they are tried."""
+"""Rules of `algebraic_simplification` for selections between constants, in the order tried."""

@@ -1,4 +1,4 @@
-"""Rules for quantize and dequantize: pairs that cancel, and bounds implied by saturation.
+"""Rules for quantize and dequantize: pairs that cancel, and clips that saturation makes redundant.
 
 Source: DoubleQDQPairsRemover, ReluQuantFusion, ClipQuantFusion and QDQFinalCleanup of ONNX Runtime.
 """
@@ -92,7 +92,7 @@ def drop_quantize_of_dequantize(
 ) -> Operand:
     """Remove a dequantize and quantize pair with equal scales and zero points.
 
-    Every code is evaluated with these constants, so that rounding is taken into account.
+    The rule evaluates all codes with these constants, including rounding.
     """
     attrs = _attrs(given)
     if x.dtype is not attrs["to"]:
@@ -148,7 +148,8 @@ def relu_before_quantize(
 ) -> Operand:
     """Remove a relu before a quantize whose lowest code represents 0.
 
-    Saturation maps negative values to that code; NaN maps to the same code as before.
+    Saturation maps negative values to that code. NaN maps to the same code with and without the
+    relu.
     """
     _need_kept(x, s, z, _attrs(given), 0.0, None)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
@@ -201,7 +202,7 @@ def clip_before_quantize(
     z: ConstTensor | None,
     **given: Anything,
 ) -> Operand:
-    """Remove a clip before a quantize when its bounds are the lowest and the highest code."""
+    """Remove a clip before a quantize whose lowest and highest codes represent the bounds."""
     _need_kept(x, s, z, _attrs(given), lo, hi)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
 
@@ -214,9 +215,9 @@ def _need_kept(
     lo: float | None,
     hi: float | None,
 ) -> None:
-    """Raise Objection unless saturation implies the two bounds. Quantization is monotonic."""
+    """Raise Objection unless saturation makes both bounds redundant; quantization is monotonic."""
     if not x.dtype.is_float:
-        raise Objection(f"bounds of type {x.dtype} are not examined")
+        raise Objection(f"the rule does not support bounds of type {x.dtype}")
     n = need_steps(s, z, blocks=attrs["block_size"])
     row = codes(attrs["to"], 1)[0]
     if lo is not None and hi is not None and not lo <= hi:
@@ -273,7 +274,7 @@ def scale_of_dequantized(
     axis: int,
     c: ConstTensor,
 ) -> Operand:
-    """Fold a scale behind a dequantize into its scales."""
+    """Fold a scale behind a dequantize into the scales of the dequantize."""
     if s.dtype is not DType.f32 or to is not DType.f32:
         return Skip(f"scales of {s.dtype} for values of {to} would be rounded once more")
     at = _axis(axis, x)
@@ -337,7 +338,7 @@ def requantize_sums(
 ) -> Operand:
     """Fold the scale of integer sums and the quantization scale into a single multiplier.
 
-    ONNX's quantized matrix products do the same: a multiplication replaces the division.
+    As in ONNX's quantized matrix products, a multiplication replaces the division.
     """
     attrs = _attrs(given)
     objection = _objection_to_product(x.dtype, DType.i32, s, z, attrs)
@@ -389,9 +390,9 @@ def requantize_sums(
 def quantize_sum_by_product(
     x: Tensor, other: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """Quantize a sum, such as a residual, with the reciprocal of its scale instead of a division.
+    """Quantize a sum, such as a residual, with a multiplication by the reciprocal of its scale.
 
-    A division takes as long as all other work at the store of an integer sum.
+    A division takes as long as all other work in the epilogue of an integer product.
     """
     objection = _objection_to_product(x.dtype, DType.f32, s, z, _attrs(given))
     if objection:
@@ -409,7 +410,7 @@ def _objection_to_product(
     z: ConstTensor | None,
     attrs: dict[str, Anything],
 ) -> str:
-    """Return why quantizing is not a product with a single scale; "" when it is."""
+    """Return the reason against quantizing by multiplication with one scale, or ""."""
     is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
     if found is not needed or not is_short:
         return f"{found} quantized to {attrs['to']} in {attrs['precision']} needs an exact division"
@@ -431,10 +432,10 @@ RULES: list[Rule] = [
 cleanup_qdq = rules_pass(
     "cleanup_qdq",
     RULES,
-    """Remove quantize and dequantize pairs that cancel, and clips that quantization implies.
+    """Remove quantize and dequantize pairs that cancel, and clips that saturation makes redundant.
 
     Quantization tools wrap every operator in a pair. Many adjacent pairs cancel, and many
-    activations only remove values that saturation removes anyway.
+    activations only clip values that saturation clips too.
     """,
     needs=["constants"],
     aliases=("clean_quantization",),

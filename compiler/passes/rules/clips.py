@@ -80,7 +80,7 @@ def relu_of_max(x: Tensor) -> Operand:
 def drop_bounds_that_bind_nothing(x: Tensor, lo: float | None, hi: float | None) -> Operand:
     """Remove clip bounds outside the range of the type, and clips without bounds.
 
-    Exporters write infinity, or the largest value of the type, for an absent bound.
+    Exporters represent an absent bound by infinity or the largest value of the type.
     """
     low = None if lo == least(x.dtype) else lo
     high = None if hi == greatest(x.dtype) else hi
@@ -149,7 +149,7 @@ def relu_of_lower_bound(x: Tensor) -> Operand:
     """,
 )
 def drop_lower_bound_of_positive(x: Tensor, lo: float, hi: float | None) -> Operand:
-    """Remove a lower bound of 0 or less when no element is negative."""
+    """Remove a lower bound of 0 or less if no element is negative."""
     if not -math.inf < lo <= 0:
         return Skip(f"the lower bound {lo:g} may change elements")
     return clip_to(x, None, hi)

@@ -1,7 +1,7 @@
-"""Quantization and dequantization of every code, by exhaustive evaluation.
+"""Exhaustive evaluation of quantization and dequantization over all codes.
 
-A quantized type of 8 bits has 256 codes. A property of all of them under given constants holds for
-every tensor, whatever the rounding.
+An 8-bit type has 256 codes. A property that all codes have with some constant scales and zero
+points holds for every tensor, including effects of rounding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_CODES = 1 << 18
 
 
 def is_single(parameter: ConstTensor) -> bool:
-    """Whether a scale or zero point is per tensor."""
+    """Whether a scale or zero point is a single number per tensor."""
     return parameter.stored.type.n_elements == 1 and parameter.rank <= 1
 
 
@@ -31,7 +31,7 @@ def need_steps(
 ) -> int:
     """Return the number of channels with a scale; Objection unless all scales are normal numbers.
 
-    With `rising` they must be positive, so that larger numbers have larger codes.
+    With `rising` they must also be positive, so that larger numbers have larger codes.
 
     A single scale or zero point broadcasts to the length of the other.
     """
@@ -50,7 +50,7 @@ def need_steps(
 
 
 def codes(dtype: DType, n_channels: int) -> Array:
-    """Return every code of an integer type, a row per channel; Objection for too many."""
+    """Return all codes of an integer type, one row per channel; Objection for too many codes."""
     if dtype not in QUANTIZED or not dtype.is_integer:
         raise Objection(f"{dtype} has too many codes to enumerate")
     low, high = limits(dtype)

@@ -15,7 +15,7 @@ X, Y = Any("x"), Any("y")
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
-    """Return the rule that compares x with itself; for types without NaN where NaN would differ."""
+    """Return the rule for comparing x with itself; for types without NaN if NaN differs."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:

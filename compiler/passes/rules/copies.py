@@ -1,4 +1,4 @@
-"""Rules that remove data movement that leaves every element in place."""
+"""Rules that remove data movement whose result equals its operand."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def drop_resize_to_same(
 ) -> Tensor | Skip:
     """Remove a resize by a factor of 1.
 
-    Equal sizes are not sufficient: 5 pixels scaled by 1.125 are 5 pixels at other positions.
+    Equal sizes do not suffice: 5 pixels scaled by 1.125 are 5 pixels at other positions.
     """
     if coordinates not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
         return Skip(f"coordinates by {coordinates} may move every pixel")

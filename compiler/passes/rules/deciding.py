@@ -1,4 +1,4 @@
-"""Rules for absorbing elements: operands that determine the result alone."""
+"""Rules for absorbing elements and other constant results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ X = Any("x")
 def multiply_by_zero(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `x * 0` to 0, for integers.
 
-    Illegal for floating point: infinity times 0 and NaN times 0 are NaN.
+    This is illegal for floats: infinity times 0 and NaN times 0 are NaN.
     """
     if not t.dtype.is_integer:
         return Skip(f"NaN times 0 and infinity times 0 are NaN, so {t} * 0 is not always 0")
@@ -110,7 +110,7 @@ def power_zero(x: Tensor, t: TensorType) -> Constant | Skip:
 def subtract_itself(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `x - x` to 0, for integers.
 
-    Illegal for floating point: infinity minus infinity and NaN minus NaN are NaN.
+    This is illegal for floats: infinity minus infinity and NaN minus NaN are NaN.
     """
     if not t.dtype.is_integer:
         return Skip("infinity minus infinity is NaN, so x - x is not always 0")
@@ -179,7 +179,7 @@ def remainder_by_one(x: Tensor, fmod: bool, t: TensorType) -> Constant | Skip:
 def zero_divided(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `0 / x` to 0, for integers; the IR defines 0 / 0 as 0.
 
-    Illegal for floating point: 0/0 is NaN.
+    This is illegal for floats: 0/0 is NaN.
     """
     if not t.dtype.is_integer:
         return Skip("0/0 is NaN, so 0/x is not always 0")

@@ -1,7 +1,7 @@
 """Distributive rules: factor out common factors, and distribute factors that then merge.
 
-Infinity determines which direction is legal: infinity times 2 minus infinity times 1 is NaN,
-infinity times (2 - 1) is not. Floats therefore share a factor only if it is a finite constant.
+Infinity limits the legal rewrites: infinity times 2 minus infinity times 1 is NaN, but infinity
+times (2 - 1) is infinity. Rules for floats therefore factor out only finite constants.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PLAIN_X, _PLAIN_Y = Known("x", NO_PRODUCT), Known("y", NO_PRODUCT)
 def sum_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
     """Factor out a common scale: a x + a y = a (x + y).
 
-    Excludes results of convolutions and matrix products: their scales fold into the weights.
+    The rule excludes results of convolutions and matrix products, whose scales fold into weights.
     """
     return _factored(o.add, x, y, a)
 
@@ -255,8 +255,7 @@ def _same_sign(a: Constant, b: Constant) -> bool:
 def scaled_line(x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor) -> Operand:
     """Distribute a constant over an affine expression: (a x + b) c = (a c) x + b c.
 
-    A factor is distributed only where it merges with another constant: otherwise the sum of
-    products would be as much work as the product of the sum.
+    Distributing a factor pays only because it merges with another constant: it saves an operation.
     """
     scale, shift = (combined(np.multiply, k.stored, c.stored) for k in (a, b))
     objection = objection_to(scale, a.stored, c.stored) or objection_to(shift, b.stored, c.stored)

@@ -17,12 +17,12 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
 
 
 def least(dtype: DType) -> float:
-    """Return the least value of a type."""
+    """Return the smallest value of a type, -infinity for floats."""
     return int(np.iinfo(dtype.numpy).min) if _is_plain_integer(dtype) else -math.inf
 
 
 def greatest(dtype: DType) -> float:
-    """Return the greatest value of a type."""
+    """Return the largest value of a type, infinity for floats."""
     return int(np.iinfo(dtype.numpy).max) if _is_plain_integer(dtype) else math.inf
 
 

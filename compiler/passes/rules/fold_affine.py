@@ -1,4 +1,4 @@
-"""Folding of per-channel scales and shifts, above all batch normalisation, into weights."""
+"""Folding of per-channel scales and shifts, especially of batch normalisation, into weights."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def batch_norm_is_affine(
 ) -> Operand:
     """Rewrite batch normalisation with known statistics as one scale and one shift per channel.
 
-    scale/sqrt(variance+epsilon) is computed at compile time. The two remaining nodes can be folded
-    into a convolution before them.
+    The scale is scale/sqrt(variance+epsilon), computed at compile time. A preceding convolution can
+    absorb the two remaining nodes.
     """
     parts = [p.stored for p in (s, b, m, v)]
 

@@ -48,7 +48,7 @@ X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
 def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """Fold a scale of `a/x` into the constant a."""
     if not x.dtype.is_float:
-        return Skip(f"quotients of {x.dtype} are rounded before they are multiplied")
+        return Skip(f"quotients of {x.dtype} are truncated before the multiplication")
     both = combined(np.multiply, a.stored, b.stored)
     objection = objection_to(both, a.stored, b.stored)
     return Skip(objection) if objection else o.div(both, x)
@@ -137,4 +137,4 @@ INVERSES: list[Rule] = [
     inverse_of_inverse,
     scaled_inverse,
 ]
-"""Rules of `algebraic_simplification` about constant numerators, in the order tried."""
+"""Rules of `algebraic_simplification` for constant numerators, in the order tried."""

@@ -168,4 +168,4 @@ KNOWN_SIGNS: list[Rule] = [
     drop_ceil_of_whole,
     drop_round_of_whole,
 ]
-"""Rules of `algebraic_simplification` for such operands, in the order they are tried."""
+"""Rules of `algebraic_simplification` for known signs and integral values, in the order tried."""

@@ -39,7 +39,7 @@ X, Y, A = Any("x"), Any("y"), Const("a")
 def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
     """Canonicalise `x - constant` to `x + (-constant)`.
 
-    Not cheaper by itself: rules that match shifts see a single form, an addition.
+    This form is not cheaper by itself, but rules that match shifts need only match additions.
     """
     if not x.dtype.is_float:
         return Skip(f"the negative of a {x.dtype} may overflow {x.dtype}")

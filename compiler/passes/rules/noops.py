@@ -34,10 +34,7 @@ X = Any("x")
     """,
 )
 def drop_identity(x: Tensor) -> Tensor:
-    """Remove an identity.
-
-    It would copy its operand through memory.
-    """
+    """Remove an identity, which would copy its operand through memory."""
     return x
 
 
@@ -272,7 +269,7 @@ def drop_flatten_to_same(x: Tensor, axis: int, t: TensorType) -> Tensor | Skip:
 
 
 def same_shape(x: Tensor, t: TensorType) -> Tensor | Skip:
-    """Return the operand if the result has its type, else the reason why it has not."""
+    """Return the operand if the result has its type, else Skip with the difference."""
     if t.shape is None:
         return Skip("two shapes of open rank may differ")
     return x if x.type.logical == t else Skip(f"the shape changes: {x.type} becomes {t}")

@@ -14,7 +14,7 @@ from compiler.passes.rules.products import SUMS_OF_PRODUCTS
 A, B, C = Any("a"), Any("b"), Any("c")
 
 MERGE_LIMIT = 100_000_000
-"""Limit on compile-time multiplications for merging two matrices."""
+"""Largest number of multiplications for merging two matrices at compile time."""
 
 
 @rule(
@@ -46,7 +46,7 @@ MERGE_LIMIT = 100_000_000
     """,
 )
 def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """Multiply a chain of three matrices from the right where cheaper: (a b) c = a (b c).
+    """Multiply a chain of three matrices from the right if that is cheaper: (a b) c = a (b c).
 
     A narrow matrix at the right end keeps every intermediate product narrow.
     """
@@ -87,7 +87,7 @@ def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
     """,
 )
 def begin_on_the_left(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """Multiply a chain of three matrices from the left where cheaper: a (b c) = (a b) c."""
+    """Multiply a chain of three matrices from the left if that is cheaper: a (b c) = (a b) c."""
     left, right = _orders(a, b, c)
     if left is None or right is None:
         return Skip("the operands are not three matrices of known size")

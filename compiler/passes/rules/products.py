@@ -18,7 +18,7 @@ _FLAGS = {"transpose_a": AnyAttr("ta"), "transpose_b": AnyAttr("tb")}
 
 
 SUMS_OF_PRODUCTS = 2e-5
-"""Error budget of sums of products in another order, as for any reordered summation."""
+"""Error budget of sums of products in another order, the same as for other reordered sums."""
 
 
 @rule(
@@ -98,7 +98,7 @@ def sum_of_products_of_same_right(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb:
 
 
 def _different(b: Tensor, c: Tensor) -> str:
-    """Return why the operands cannot be added in place of the results; empty when they can."""
+    """Return the reason against adding the operands instead of the results, or ""."""
     same = b.type.logical == c.type.logical and b.type.shape is not None
     return "" if same else f"{b.type} and {c.type} are not added element by element"
 
@@ -135,9 +135,9 @@ def _different(b: Tensor, c: Tensor) -> str:
 def scale_after_product(
     a: Tensor, n: float, b: Tensor, ta: bool, tb: bool, t: TensorType
 ) -> Operand:
-    """Scale the result of a product instead of its left operand, when the result is smaller.
+    """Scale the result of a product instead of its left operand, if the result is smaller.
 
-    The store of the product applies the scale.
+    The epilogue of the product applies the scale.
     """
     return _after(a, n, o.matmul(a, b, transpose_a=ta, transpose_b=tb), t)
 
@@ -187,7 +187,7 @@ def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand
 def scale_after_product_of_right(
     a: Tensor, b: Tensor, n: float, ta: bool, tb: bool, t: TensorType
 ) -> Operand:
-    """Scale the result of a product instead of its right operand, when the result is smaller."""
+    """Scale the result of a product instead of its right operand, if the result is smaller."""
     return _after(b, n, o.matmul(a, b, transpose_a=ta, transpose_b=tb), t)
 
 

@@ -48,13 +48,13 @@ def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
     if not x.dtype.is_float:
         return Skip(f"{x.dtype} has no reciprocals")
     if a.stored.type.n_elements > 1 << 16:
-        return Skip(f"{a.name} holds {a.stored.type.n_elements:,} elements, too many to examine")
+        return Skip(f"{a.name} has {a.stored.type.n_elements:,} elements, too many to examine")
     number = uniform(a.stored)
     sample = a.stored.array() if number is None else number
     mantissa, exponent = np.frexp(np.asarray(sample, np.float64))
     if not (np.abs(mantissa) == 0.5).all() or (np.abs(exponent) > 14).any():
         return Skip(
-            f"{a.name} holds other numbers than powers of two, so a reciprocal would be rounded"
+            f"{a.name} contains numbers that are not powers of two, whose reciprocals are rounded"
         )
     return o.mul(x, combined(np.reciprocal, a.stored))
 
@@ -180,7 +180,8 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    Requires as many divisors as results: a few broadcast reciprocals replace many divisions.
+    The rule requires as many divisors as results, since few broadcast reciprocals avoid many
+    divisions.
     Source: DivMulFusion of ONNX Runtime.
     """
     if not t.dtype.is_float:
@@ -218,7 +219,7 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
 def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """Fold `(x / y) / z` to `x / (y * z)`.
 
-    With broadcast divisors, their products are fewer than the quotients.
+    If the divisors are broadcast, the new form has fewer multiplications than divisions.
     """
     objection = _objection(x)
     if objection is not None:
@@ -261,14 +262,15 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
     """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    Requires as many quotients as results: a few quotients cost less than many products.
+    The rule requires as many quotients as results, since few quotients cost less than many
+    products.
     """
     objection = _objection(x)
     if objection is not None:
         return objection
     divisors = o.div(y, z).type
     if divisors != t:
-        return Skip(f"{divisors} has fewer divisions than {t} has multiplications")
+        return Skip(f"{divisors} takes fewer divisions than {t} takes multiplications")
     return o.div(o.mul(x, z), y)
 
 

@@ -1,4 +1,4 @@
-"""Reassociation rules: chains of products and sums keep a single constant each."""
+"""Reassociation rules: the constants in a chain of products or sums merge into one."""
 
 from __future__ import annotations
 

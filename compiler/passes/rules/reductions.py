@@ -1,4 +1,4 @@
-"""Rules for reductions: over axes of size 1, consecutive, of scaled and of repeated elements."""
+"""Rules for reductions: over axes of size 1, of reductions, of negated and of repeated elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INNER = {"axes": AnyAttr("inner"), "keepdims": AnyAttr("inner_kept")}
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A reduction that can be done in two steps, and the error of that."""
+    """A reduction that equals two consecutive reductions, and the error of that rewrite."""
 
     name: str
     noun: str
@@ -118,11 +118,11 @@ def _of_same(row: _Row) -> Rule:
 
 
 def _of_transposed(row: _Row) -> Rule:
-    """Return the rule for a full reduction of a transpose: order does not matter."""
+    """Return the rule for a full reduction of a transpose, which does not depend on order."""
 
     def body(x: Tensor, perm: Axes, axes: Axes, keepdims: bool) -> Operand:
         if x.type.shape is None or len(axes) != x.rank:
-            return Skip("it does not reduce all axes, so their order matters")
+            return Skip("it does not reduce all axes, so the order of axes matters")
         return o[row.op](x, axes=axes, keepdims=keepdims)
 
     body.__name__ = f"{row.name}_of_transposed"
@@ -151,7 +151,7 @@ def _of_transposed(row: _Row) -> Rule:
 
 
 def _of_reshaped(row: _Row) -> Rule:
-    """Return the rule for a full reduction of a reshape: shape does not matter."""
+    """Return the rule for a full reduction of a reshape, which does not depend on shape."""
 
     def body(
         x: Tensor, shape: Tensor, allowzero: bool, axes: Axes, keepdims: bool, t: TensorType
@@ -267,7 +267,7 @@ def _repeated(row: _Row) -> Rule:
         if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
             return Skip("it does not reduce exactly the expanded axes")
         if row.name == "mean" and not x.dtype.is_float:
-            return Skip(f"the sum of so many {x.dtype} may wrap around")
+            return Skip(f"the sum of the repeated {x.dtype} may wrap around")
         kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
         if row.name != "sum":
             return kept

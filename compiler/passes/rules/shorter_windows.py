@@ -1,4 +1,4 @@
-"""Rules that shorten windows: drop taps outside the image, and separate large windows."""
+"""Rules that shorten windows: remove taps outside the image, and separate large windows."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Least ratio of taps before to taps after: each pass over an axis moves an intermediate image."""
+"""Smallest ratio of taps before to taps after, since each pass stores an intermediate image."""
 LEAST_TAPS = 16
-"""Least number of taps worth separating: shorter windows stay in registers."""
+"""Smallest number of taps that pays to separate; shorter windows stay in registers."""
 
 
 def _image(x: Tensor) -> tuple[Dim, ...]:
-    """The spatial sizes of a tensor. Errors: Objection where its rank is open."""
+    """Return the spatial sizes of a tensor. Errors: Objection if its rank is open."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is open")
     return x.shape[2:]
 
 
 def _numbers(x: Tensor) -> list[int]:
-    """The spatial sizes as numbers. Errors: Objection where one is open."""
+    """Return the spatial sizes as numbers. Errors: Objection if a size is open."""
     sizes = [size for size in _image(x) if isinstance(size, int)]
     if len(sizes) < x.rank - 2:
         raise Objection(f"the size of {x.name} is open")
@@ -52,7 +52,7 @@ def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return the same with an estimate for each open size, at least four windows."""
+    """Return the same with an estimate for each open size: at least four windows."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -90,7 +90,7 @@ def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
 
 def _said(x: Tensor, places: list[int]) -> str:
     n = math.prod(places)
-    return f"each of {n:,} positions sees all of {list(x.shape[2:])}"
+    return f"each of {n:,} windows covers all of {list(x.shape[2:])}"
 
 
 @rule(
@@ -157,14 +157,14 @@ def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
 
 
 def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Operand:
-    """Return a pass of the pool for each axis with a window, and the reason.
+    """Return the pool as one pass for each axis, and the reason for the ledger.
 
-    The number of positions along an axis depends on that axis alone, so open sizes are correct.
+    The number of positions along an axis depends only on that axis, so open sizes are correct.
     """
     sizes, places, window = _estimated(x, attrs)
     taps = list(clipped(sizes, places, window).kernel)
     if sum(t > 1 for t in taps) < 2:
-        raise Objection(f"windows of {taps} span a single axis")
+        raise Objection(f"windows of {taps} extend along a single axis")
     if math.prod(taps) < LEAST_TAPS:
         raise Objection(f"windows of {taps} have fewer than {LEAST_TAPS} taps")
     before, after = math.prod((*taps, *places)), 0
@@ -179,14 +179,14 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
 
 
 def _estimate_of(x: Tensor, sizes: list[int]) -> str:
-    """Return the words for the image that a number of taps belongs to."""
+    """Return the words that name the image to which a number of taps refers."""
     if x.shape[2:] == tuple(sizes):
         return "per image"
     return f"per image of {'x'.join(map(str, sizes))}"
 
 
 def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
-    """Return the attributes of a window along axis d alone.
+    """Return the attributes of a window that extends only along axis d.
 
     Padding that depends on an open size stays an attribute of the pass.
     """
@@ -209,7 +209,7 @@ def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
 
 
 def _only(d: int, value: int, axes: Sequence[int], otherwise: int) -> tuple[int, ...]:
-    """Return a number for each axis: the value for axis d."""
+    """Return a number for each axis: `value` for axis d, `otherwise` for other axes."""
     return tuple(value if i == d else otherwise for i in range(len(axes)))
 
 
@@ -275,9 +275,9 @@ def _need_wide(x: Tensor) -> None:
 )
 @or_skip
 def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
-    """Separate an average pool into a pass per axis, when all elements have equal weight.
+    """Separate an average pool into a pass per axis, if all elements have equal weight.
 
-    The number of elements is a product over axes too, with padding and at the borders.
+    The number of elements in a window is a product over axes, even with padding and at the borders.
     """
     _need_wide(x)
     return _axis_by_axis(x, attrs, o.average_pool)
@@ -342,14 +342,17 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     """Compose a long max window from two passes of short, overlapping windows.
 
-    A first window of about the square root of the taps needs the fewest taps. Source: the idea of
-    van Herk 1992 and Gil and Werman 1993, with windows instead of running maxima.
+    The total number of taps is least if the first window has about the square root of the taps.
+    Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running
+    maxima.
     """
     sizes, places, window = _estimated(x, attrs)
     fewer = _fewer(x, attrs, sizes, places, window)
     long = [d for d, n in enumerate(fewer.kernel) if n > 1]
     if len(long) != 1 or fewer.kernel[long[0]] < LEAST_TAPS:
-        raise Objection(f"windows of {list(fewer.kernel)} are not one axis of {LEAST_TAPS} taps")
+        raise Objection(
+            f"windows of {list(fewer.kernel)} do not have at least {LEAST_TAPS} taps along one axis"
+        )
     d = long[0]
     n_taps, step = fewer.kernel[d], window.dilations[d]
     run, count, apart = _runs(n_taps)
@@ -436,7 +439,7 @@ def _runs(n_taps: int) -> tuple[int, int, int]:
 def taps_off_the_image(
     x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
 ) -> Operand:
-    """Weights that meet nothing but padding, at every place, need not be there."""
+    """Remove the weights of a convolution that read only padding at all positions."""
     sizes, kernel = _numbers(x), tuple(w.type.static_shape[2:])
     given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
     window = resolve(sizes, kernel, *given)
@@ -477,7 +480,7 @@ shorten_windows = rules_pass(
     """Shrink the windows of pools and convolutions.
 
     A window that covers the whole image is a reduction. Large windows are separated by axis.
-    Weights that meet only padding are dropped.
+    Weights that read only padding are removed.
     """,
     needs=["constants"],
     for_code=True,

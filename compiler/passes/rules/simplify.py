@@ -1,4 +1,4 @@
-"""Passes of rules that leave weights alone: no-ops, arithmetic, recognition, and all together."""
+"""Passes of rules that do not change weights: no-ops, arithmetic, recognition, and all of these."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ recognise = rules_pass(
     RECOGNISE,
     """Recognise activations, normalisations, softmax and rotary embeddings in their primitives.
 
-    A recognised operator is one loop with one formula. The store of a convolution can apply an
-    activation; a normalisation reads a row once and keeps it in the cache.
+    A recognised operator is a single loop. An activation can be the epilogue of a convolution. A
+    normalisation reads a row from memory once, and then from the cache.
     """,
     needs=["constants"],
     known_as={"LLVM": "LoopIdiomRecognize", "ONNX Runtime": "GeluFusion, LayerNormFusion"},
@@ -52,9 +52,9 @@ recognise = rules_pass(
 simplify = rules_pass(
     "simplify",
     [*NOOPS, *RECOGNISE, *VIEWS, *ALGEBRA],
-    """Remove no-ops, recognise operators and simplify arithmetic, together.
+    """Remove no-ops, recognise operators and simplify arithmetic in one pass.
 
-    The result of a rule often matches another rule, so rules are applied until a fixed point.
+    The result of a rule often matches another rule, so rules apply until a fixed point.
     """,
     needs=["constants"],
 )

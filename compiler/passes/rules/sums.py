@@ -131,7 +131,7 @@ def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
 
 
 def _count(x: Tensor, axes: Axes) -> int | None:
-    """Return the number of elements per result; None where that is open."""
+    """Return the number of elements per result, or None if it is open."""
     if not x.type.is_static:
         return None
     return int(np.prod([x.type.static_shape[a] for a in axes], dtype=np.int64))

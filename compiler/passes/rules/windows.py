@@ -1,4 +1,4 @@
-"""Window attributes as placeholders of patterns, each under its own name."""
+"""Placeholders for the attributes of window operators, each named after its attribute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_POOL = attributes("kernel", "strides", "pads", "dilations", "ceil_mode", "au
 
 
 def empty_window(attrs: Mapping[str, Any]) -> str:
-    """Return why a pool window may lie entirely in the padding; nothing when none does."""
+    """Return the reason that a pool window may be entirely in the padding, or "" if none can be."""
     kernel, n = attrs["kernel"], len(attrs["kernel"])
     pads = attrs["pads"] if attrs["auto_pad"] == "notset" else (0,) * (2 * n)
     for d, size in enumerate(kernel):

@@ -159,7 +159,7 @@ def test_lines_text_and_pipelines_are_all_taken() -> None:
 
 def test_advice_names_what_a_pass_would_profit_from() -> None:
     (advice,) = parse_pipeline("dead_code_elimination,fuse").advice()
-    assert advice.startswith("fuse has less effect here")
+    assert advice.startswith("fuse is less effective here")
     assert "fold_constants" in advice
     assert parse_pipeline("fold_constants,dead_code_elimination,fuse").advice() == []
 

@@ -365,7 +365,7 @@ def test_results_that_are_home_take_room_there_until_the_end() -> None:
     given = Move("x", "lane", "pad", "ram", 0.0, 1e-6 + 100 / 2e10)
     moves = (given, bring("b", 5.0), bring("c", 8.0))
     faults = check_schedule(tasks, machine, Schedule("narrow", slots, moves))
-    assert [str(f) for f in faults] == ["pad: holds 4500000 bytes, its capacity is 4000000"]
+    assert [str(f) for f in faults] == ["pad: holds 4500000 bytes, but its capacity is 4000000"]
     wide = parse_platform(NARROW.replace("4000000", "4500000"))
     assert not check_schedule(tasks, wide, Schedule("narrow", slots, moves))
     away = Schedule("narrow", slots, moves[:-1])

@@ -1,7 +1,7 @@
-"""The named pipelines: our own presets, and presets modelled on other compilers.
+"""Presets: our own pipelines, and pipelines modelled on other compilers.
 
-The modules are imported on first use: pipeline lines are checked against passes, which must all be
-declared by then.
+The modules are imported on first use, since their lines refer to passes, which must be declared
+before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SYSTEMS = (
     *("xla", "tvm", "glow", "ngraph", "onnc"),
     *("tensorrt", "onnxruntime", "openvino", "grappler", "pytorch_jit"),
 )
-"""Modules of this folder that declare a `MANNER`."""
+"""Modules of this package that declare a `MANNER`."""
 
 DEFAULT = "O2"
 """The default preset."""
@@ -28,7 +28,7 @@ DEFAULT = "O2"
 
 @cache
 def manners() -> tuple[Manner, ...]:
-    """Return the pipelines modelled on other compilers, expressed in our passes."""
+    """Return the descriptions of other compilers' pipelines in terms of our passes."""
     return tuple(import_module(f"{__name__}.{system}").MANNER for system in SYSTEMS)
 
 

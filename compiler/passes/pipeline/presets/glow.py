@@ -9,12 +9,12 @@ MANNER = Manner(
     words="Sink code, merge products, fold batch norms, and remove transposes, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs("DCE", line("dead_code_elimination", "each of Glow's passes may request it first")),
+        Theirs("DCE", line("dead_code_elimination", "each pass of Glow may request it in advance")),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "
             "FoldLayerNormArithmetic, FoldExpSumDivIntoSoftmax, FoldChannelShuffle, GatherToSlice",
-            line("simplify", "rules, to a fixed point"),
+            line("simplify", "rules until a fixed point"),
         ),
         Theirs(
             "SinkCode, SinkConversions, SinkReshapes",
@@ -26,7 +26,7 @@ MANNER = Manner(
         Theirs(
             "HoistCode",
             None,
-            "reverts unprofitable sinking; ours estimates the cost before it moves a node",
+            "it reverts unprofitable sinking; our passes estimate the cost before they move a node",
         ),
         Theirs(
             "MergeMatMulOnLHS, MergeMatMulOnRHS, MergeBatchedAdd",
@@ -45,9 +45,9 @@ MANNER = Manner(
         Theirs("CSE", line("common_subexpression_elimination")),
         Theirs(
             "OptimizeQuantization, OptimizeSplat",
-            line("cleanup_qdq", "pairs that cancel, ranges that agree"),
+            line("cleanup_qdq", "pairs that cancel, equal ranges"),
         ),
-        Theirs("DCE", line("dead_code_elimination", "code that the other passes left dead")),
+        Theirs("DCE", line("dead_code_elimination", "nodes that became dead in other passes")),
         Theirs(
             "lowering to linear algebra, then to instructions",
             line("fuse", "Glow fuses elementwise kernels only", policy="elementwise"),

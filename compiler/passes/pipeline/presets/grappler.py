@@ -14,12 +14,12 @@ _ROUND = (
 MANNER = Manner(
     name="grappler",
     system="Grappler (TensorFlow)",
-    words="Prune, fold, simplify, remap: the whole list twice.",
+    words="Prune, fold, simplify and remap, with two iterations over the list.",
     source="tensorflow/tensorflow, tensorflow/core/grappler/optimizers/meta_optimizer.cc",
     steps=(
         Theirs(
             "model pruner",
-            line("dead_code_elimination", "nodes that the fetched results do not need"),
+            line("dead_code_elimination", "nodes on which no fetched result depends"),
         ),
         Theirs(
             "implementation selector",
@@ -32,11 +32,11 @@ MANNER = Manner(
             "functions are inlined when a model is imported",
         ),
         Theirs("common subgraph elimination", line("common_subexpression_elimination")),
-        Theirs("debug stripper", line("remove_noops", "identities and checks")),
+        Theirs("debug stripper", line("remove_noops", "removal of identities and assertions")),
         Theirs(
             "constant folding",
             line("fold_constants", "results of at most 10 MB, as in Grappler", max_bytes=10 << 20),
-            "Grappler also pushes constants through products and sums; our rules do that",
+            "Grappler also moves constants through products and sums, which our rules do",
         ),
         Theirs("shape optimizer", line("fold_shapes", "arithmetic on shapes")),
         Theirs(
@@ -51,9 +51,9 @@ MANNER = Manner(
         ),
         Theirs(
             "generic layout optimizer",
-            line("sink_transposes", "transposes move to where they cost least"),
+            line("sink_transposes", "a minimum cut places transposes at least cost"),
             "Grappler switches between NHWC and NCHW with transposes in the graph. Our blocked "
-            "layouts are no nodes of the model and come later",
+            "layouts are properties of types, which a later pass assigns",
         ),
         Theirs(
             "loop optimizer (invariants)",
@@ -66,22 +66,22 @@ MANNER = Manner(
             "ONNX has no control edges",
         ),
         Theirs(
-            "the whole list once more (two meta-iterations)",
+            "a second iteration over the list (two meta-iterations)",
             Repeat(_ROUND, 2, "Grappler runs two meta-iterations by default"),
         ),
         Theirs(
             "remapper (Conv2D + BiasAdd + activation, MatMul + BiasAdd)",
-            line("fold_affine", "batch norms and biases"),
+            line("fold_affine", "batch norms and biases fold into weights"),
         ),
-        Theirs("remapper", line("fuse", "an anchor with the elementwise nodes behind it")),
+        Theirs("remapper", line("fuse", "an anchor with its elementwise epilogue")),
         Theirs(
             "memory optimizer, auto parallel, scoped allocator",
             None,
-            "recomputation and placement are not graph passes here",
+            "our recomputation and placement are not graph passes",
         ),
     ),
     alike="Everything is a rewrite of a single graph, and a second iteration uses matches that "
     "the first created.",
-    unlike="Grappler must keep names that a caller may fetch, and passes its graph to library "
-    "kernels: fusion is a short list of remappings.",
+    unlike="Grappler must preserve names that a caller may fetch. It passes its graph to library "
+    "kernels, so fusion is a short list of remappings.",
 )

@@ -1,7 +1,7 @@
-"""Pipelines modelled on other compilers: their passes in order, and ours in their place.
+"""Pipelines modelled on other compilers: their passes in order, and our corresponding passes.
 
-A file per system declares a `Manner`. Its pipeline, its text on the page and its section of
-docs/pipelines.md derive from that declaration.
+For each compiler a module declares a `Manner`. Its pipeline, its text on the page and its section
+of docs/pipelines.md derive from that declaration.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 class Theirs:
     """Consecutive passes of another compiler, and our line for them.
 
-    `ours` is None where we have no counterpart, or need none; `words` give the reason, or compare
-    the two.
+    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares the
+    two.
     """
 
     names: str
@@ -28,9 +28,9 @@ class Theirs:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Another compiler's pipeline: its passes in order, with similarities and differences.
+    """The pipeline of another compiler: its passes in order, similarities and differences.
 
-    `source` is the file or document that gives the order.
+    `source` is the file or document from which the order is taken.
     """
 
     name: str
@@ -56,6 +56,6 @@ class Manner:
 
 
 def shortened(names: str) -> str:
-    """Abbreviate a list of their passes to the first three names."""
+    """Abbreviate a list of pass names to the first three."""
     each = names.split(", ")
     return names if len(each) <= 3 else f"{', '.join(each[:3])} and {len(each) - 3} more"

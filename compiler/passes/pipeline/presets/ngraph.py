@@ -11,13 +11,14 @@ MANNER = Manner(
     source="NervanaSystems/ngraph, src/ngraph/runtime/cpu/cpu_external_function.cpp",
     steps=(
         Theirs(
-            "LikeReplacement, NopElimination", line("remove_noops", "nodes that return an operand")
+            "LikeReplacement, NopElimination",
+            line("remove_noops", "nodes that return an operand unchanged"),
         ),
         Theirs("ZeroDimTensorElimination", line("remove_empty_tensors")),
         Theirs(
             "LSTMFusion, RNNFusion, MultiLayerRNNFusion, BiDirectionalRnn, CPURnnMatFusion",
             line("recognise", "recurrent cells and activations composed of primitives"),
-            "single cells are recognised; a layer over time remains a loop of a few kernels",
+            "our pass recognises single cells; a layer over time remains a loop of few kernels",
         ),
         Theirs(
             "AlgebraicSimplification",
@@ -25,16 +26,16 @@ MANNER = Manner(
         ),
         Theirs(
             "BatchFusion, CPUBatchFusion",
-            line("combine_parallel_contractions", "equal operations on parallel branches"),
+            line("combine_parallel_contractions", "equal products on parallel branches"),
         ),
         Theirs(
             "ReshapeSinking, ReshapeElimination, RecurrentReshapeElimination",
-            line("sink_transposes", "nGraph's reshape is also its transpose"),
+            line("sink_transposes", "nGraph represents transposes as reshapes"),
         ),
         Theirs(
             "CoreFusion",
-            line("fold_affine", "batch norms into convolutions, folded biases"),
-            "sigmoid, softplus and batch norm patterns, and batch norms folded into weights",
+            line("fold_affine", "batch norms and biases fold into convolutions"),
+            "also patterns of sigmoid, softplus and batch norm",
         ),
         Theirs("FusedOpDecomposition", None, "code generation decomposes composite operators"),
         Theirs("CPUQuantFusion", line("cleanup_qdq")),
@@ -49,7 +50,9 @@ MANNER = Manner(
         Theirs(
             "CPUFusion, CPUPreFusion",
             line(
-                "fuse", "bias, residual and activation at the store of an anchor", policy="anchor"
+                "fuse",
+                "bias, residual and activation as the epilogue of an anchor",
+                policy="anchor",
             ),
             "nGraph matches patterns that DNNL has kernels for; our fusion takes any "
             "elementwise operator",
@@ -65,6 +68,6 @@ MANNER = Manner(
         ),
     ),
     alike="A pattern matcher does most of the work, and layouts follow fusion.",
-    unlike="Each of nGraph's fusions ends in a library kernel, so the list is as long as the "
-    "library's. Constants are folded late, since weights were variables at that time.",
+    unlike="Each fusion of nGraph targets a library kernel, so the list is as long as the "
+    "library. Constants are folded late, since weights were variables at that time.",
 )

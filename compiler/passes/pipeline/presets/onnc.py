@@ -21,22 +21,22 @@ MANNER = Manner(
         Theirs(
             "ExpandBatchNormalization",
             line("fold_affine", "a batch norm is a scale and a shift"),
-            "ONNC decomposes it into Mul and Add; ours folds these into the weights",
+            "ONNC decomposes it into Mul and Add; our pass folds these into the weights",
         ),
         Theirs(
             "ReplaceGemmByConv, SplitConvPass, SplitGroupConv, DivideGlobalAPIntoAPs",
             None,
-            "fit operators to an accelerator's limits; a CPU has no such limits",
+            "these adapt operators to limits of an accelerator; a CPU has no such limits",
         ),
         Theirs(
             "BookONNXGraphs, BuildInitializers, BuildInputOperators, BuildOutputOperators, "
             "TensorSel",
             None,
-            "instruction selection: operators to those of the target",
+            "instruction selection: operators of the target replace those of ONNX",
         ),
         Theirs(
             "FuseConvRelu, FuseInplaceValue",
-            line("fuse", "only nodes directly behind an anchor", max_nodes=2, duplicate=False),
+            line("fuse", "only the node directly behind an anchor", max_nodes=2, duplicate=False),
             "target passes of the sample back ends",
         ),
         Theirs("NodeIRScheduler, LiveIntervals, LinearScanMemAlloc", None, "order and memory plan"),

@@ -53,23 +53,23 @@ MANNER = Manner(
                 ),
                 because="each level repeats until nothing changes, at most ten times",
             ),
-            "ONNX Runtime names a fused kernel; our `fuse` forms it from the parts",
+            "ONNX Runtime selects a named kernel; our `fuse` generates it from the nodes",
         ),
         Theirs("QDQFinalCleanup", line("cleanup_qdq", "required at the end")),
         Theirs(
             "level 3: NchwcTransformer, NhwcTransformer",
             None,
-            "layouts belong to kernels, so this pass follows fusion here",
+            "our layouts are assigned per kernel, so the pass follows fusion",
         ),
         Theirs(
             "ConvActivation, ConvAddActivationFusion",
-            line("fuse", "bias, residual and activation at the store of an anchor"),
+            line("fuse", "bias, residual and activation as the epilogue of an anchor"),
         ),
         Theirs("NchwcTransformer", line("assign_layout", "blocked channels")),
         Theirs("reorder merging", line("fuse_data_movement")),
     ),
     alike="Rules with a root operator, constant folding by the reference, and blocked channels "
-    "with as few reorders as possible.",
-    unlike="Its fusions are a closed list of names, since each needs a hand-written kernel. A "
-    "model with another activation keeps its nodes apart.",
+    "with few reorders.",
+    unlike="Its fusions are a fixed list, since each needs a hand-written kernel. A model with "
+    "another activation is not fused.",
 )

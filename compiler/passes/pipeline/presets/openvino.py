@@ -53,7 +53,7 @@ MANNER = Manner(
         Theirs(
             "FakeQuantize fusions, low-precision transformations",
             line("propagate_qdq"),
-            "ONNX has no fake quantization; Q and DQ take its place",
+            "ONNX has no fake quantization; Q and DQ replace it",
         ),
         Theirs(
             "ConstantFolding and Validate between all of these",
@@ -62,14 +62,14 @@ MANNER = Manner(
         Theirs(
             "plugin: FuseConvolutionSimpleOperation, FuseConvolutionSumAndActivation, "
             "FuseEltwiseAndSimple, FuseReduceAndSimpleOperation",
-            line("fuse", "simple operations merge into the operator before them"),
+            line("fuse", "elementwise operations fuse into the operator before them"),
         ),
         Theirs(
             "plugin: layout selection by votes of primitives",
             line("assign_layout"),
         ),
         Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_data_movement")),
-        Theirs("FuseConvolutionAndDWConvolution", None, "two convolutions are two kernels here"),
+        Theirs("FuseConvolutionAndDWConvolution", None, "our kernels have at most one convolution"),
     ),
     alike="Pattern matchers in stages, constant folding between them, and a generated kernel per "
     "elementwise chain.",

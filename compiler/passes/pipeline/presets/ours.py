@@ -1,4 +1,4 @@
-"""Our own presets: required passes only, fast and exact, default, everything, and small steps."""
+"""Our presets: required passes only, exact passes, default, all passes, small steps, and export."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 
 def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
-    """Return the lines that turn known sizes and conditions into constants.
+    """Return the lines that replace known sizes and conditions with constants.
 
-    With `keep_codes` the integer codes of products stay for a later pass.
+    With `keep_codes` the integer codes of products stay unfolded for a later pass.
     """
-    because = "constants first: the other passes read their elements"
+    because = "constants first: later passes read their elements"
     return (
         line("fold_constants", because, keep_codes=keep_codes),
         line("resolve_foreign", "folded constants may be parameters of foreign operators"),
         line("fold_constant_branches", "known sizes decide conditions"),
-        line("simplify_loops", "loop invariants are read from outside the loop"),
+        line("simplify_loops", "the body reads loop invariants from outside the loop"),
         line("infer_trip_counts", "counters and their bounds give trip counts"),
-        line("unroll_loops", "iterations of different sizes become nodes with code"),
-        line("loop_to_scan", "a loop that reads row after row is a scan"),
-        line("decompose_recurrent", "the other passes see the body of the loop"),
-        line("dead_code_elimination", "later passes skip dead nodes"),
+        line("unroll_loops", "iterations with different sizes become nodes that have code"),
+        line("loop_to_scan", "a loop that reads one row per iteration is a scan"),
+        line("decompose_recurrent", "later passes optimise the body of the loop"),
+        line("dead_code_elimination", "later passes need not visit dead nodes"),
     )
 
 
@@ -35,8 +35,10 @@ def _affine() -> tuple[Line, ...]:
 
 def _kernels() -> tuple[Line, ...]:
     return (
-        line("shorten_windows", "more nodes, less work: after the passes that match pools"),
-        line("recognise_attention", "in one kernel the scores stay in the cache"),
+        line(
+            "shorten_windows", "after the passes that match pools, since it adds nodes to save work"
+        ),
+        line("recognise_attention", "in a single kernel the scores stay in the cache"),
         line("fuse", "each group becomes a kernel; later passes see it whole"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
@@ -51,11 +53,11 @@ _QUANTIZATION = (
         "fake_quantization_to_integer",
         "products read integer codes directly",
     ),
-    line("hoist_zero_points", "products of plain bytes remain"),
+    line("hoist_zero_points", "products without zero points remain"),
     line("decompose_dynamic_quantization", "images of codes may take the layout of their product"),
-    line("cleanup_qdq", "adjacent pairs cancel; saturation implies bounds"),
+    line("cleanup_qdq", "adjacent pairs cancel; saturation makes clips redundant"),
 )
-_BATCH = line("batch_loop_matmuls", "products with weights in every iteration of a scan")
+_BATCH = line("batch_loop_matmuls", "one product for all iterations of a scan")
 _HOIST = line(
     "loop_invariant_code_motion",
     "loop-invariant nodes, now that the body is simple",
@@ -79,12 +81,12 @@ O1 = Pipeline(
         line("fuse", "elementwise chains only: fast and exact", policy="elementwise"),
     ),
     "O1",
-    "Fast passes that change no bit of the results.",
+    "Fast passes with bit-identical results.",
 )
 
 _MOVEMENT = (
-    line("fold_shapes", "shape computations with known inputs become constants"),
-    line("remove_redundant_broadcasts", "readers broadcast by themselves"),
+    line("fold_shapes", "each list of sizes takes the fewest nodes"),
+    line("remove_redundant_broadcasts", "readers broadcast their operands themselves"),
     line("sink_transposes", "move transposes toward each other so that pairs cancel"),
     line("fold_split_concat", "splits and concatenations that cancel"),
     line("push_down_slices", "elements that a later slice drops are not computed"),
@@ -95,7 +97,7 @@ O2 = Pipeline(
         *_make_known(keep_codes=True),
         line("simplify", "fewer and simpler nodes give later passes more matches"),
         *_MOVEMENT,
-        line("simplify", "cancels the pairs that moving brought together"),
+        line("simplify", "cancels pairs that code motion made adjacent"),
         _MERGE,
         _HOIST,
         _BATCH,
@@ -104,24 +106,22 @@ O2 = Pipeline(
         *_kernels(),
     ),
     "O2",
-    "All passes that help and are fast: the default.",
+    "All effective passes with short compile times: the default.",
 )
 
 _FIXPOINT = Repeat(
     (
         line("remove_empty_tensors", "tensors without elements are constants"),
-        line("simplify", "one rule creates matches for another"),
+        line("simplify", "a rewrite creates matches for other rules"),
         *_MOVEMENT,
         line("cleanup_qdq", "pairs that cancel"),
         line("fold_affine", "scales and shifts fold into weights"),
-        line("absorb_affine", "including those behind sums and concatenations"),
-        line(
-            "fold_constants", "folding and rules leave computations on constants", keep_codes=True
-        ),
+        line("absorb_affine", "also scales and shifts behind sums and concatenations"),
+        line("fold_constants", "rules and folds leave computations on constants", keep_codes=True),
         line("common_subexpression_elimination", "rewrites make nodes equal"),
         line("dead_code_elimination", "old weights and shapes are dead"),
     ),
-    because="each pass creates work for the others",
+    because="each pass creates matches for the others",
 )
 
 _BRANCHES = (
@@ -130,7 +130,7 @@ _BRANCHES = (
     line("simplify_loops", "invariant states and unread results"),
     line("hoist_common_code", "nodes common to both branches"),
     line("if_conversion", "branches cheaper than a jump"),
-    line("sink_into_branches", "nodes that only one branch needs"),
+    line("sink_into_branches", "nodes that only one branch reads"),
 )
 
 O3 = Pipeline(
@@ -139,8 +139,8 @@ O3 = Pipeline(
         _FIXPOINT,
         *_BRANCHES,
         *_QUANTIZATION,
-        line("sink_elementwise", "after slices, on fewer elements"),
-        line("sink_casts", "casts where elements are narrow"),
+        line("sink_elementwise", "elementwise operators after slices compute fewer elements"),
+        line("sink_casts", "data movement copies narrow elements"),
         line("propagate_strides", "elements that a stride skips are not computed"),
         line("combine_parallel_contractions", "products of one operand become one"),
         line("fold_split_concat", "slices of a combined product are a split"),
@@ -151,12 +151,12 @@ O3 = Pipeline(
         *_kernels(),
     ),
     "O3",
-    "All passes, repeated until nothing changes: the fewest nodes.",
+    "All passes, repeated until nothing changes, for the fewest nodes.",
 )
 
 PORTABLE = Pipeline(
     (
-        line("fold_constants", "constants first: the other passes read their elements"),
+        line("fold_constants", "constants first: later passes read their elements"),
         line("resolve_foreign", "folded constants may be parameters of foreign operators"),
         line("fold_constant_branches", "known sizes decide conditions"),
         _FIXPOINT,
@@ -171,7 +171,7 @@ PORTABLE = Pipeline(
 
 DEBUG = Pipeline(
     (
-        line("cost_analysis", "the work of the given model"),
+        line("cost_analysis", "cost of the imported model"),
         *_make_known(),
         line("remove_noops", "one family of rules at a time, to show its effect"),
         line("algebraic_simplification", "one family of rules at a time, to show its effect"),
@@ -179,9 +179,9 @@ DEBUG = Pipeline(
         _MERGE,
         _HOIST,
         _BATCH,
-        line("cost_analysis", "the work after clean-up"),
+        line("cost_analysis", "cost after clean-up"),
         *_affine(),
-        line("cost_analysis", "the work after folding scales and shifts"),
+        line("cost_analysis", "cost after folding scales and shifts"),
         line("fuse", "each group becomes a kernel; later passes see it whole"),
         line("cost_analysis", "the remaining memory traffic"),
         line("assign_layout", "kernels determine which values share a layout"),

@@ -1,4 +1,4 @@
-"""The generator of docs/pipelines.md: our presets, and other compilers' passes next to ours.
+"""Generator of docs/pipelines.md: our presets, and a table of passes for each other compiler.
 
 python -m compiler.passes.pipeline.presets.page > docs/pipelines.md
 """

@@ -45,7 +45,7 @@ MANNER = Manner(
         Theirs(
             "BatchMM",
             line("combine_parallel_contractions"),
-            "products that become a single batched product",
+            "products merge into a single batched product",
         ),
         Theirs(
             "FuseTensorExprs (NNC)",
@@ -55,5 +55,5 @@ MANNER = Manner(
         Theirs("EliminateDeadCode", line("dead_code_elimination")),
     ),
     alike="A short list of textbook passes, with profiled shapes for specialisation.",
-    unlike="The graph has mutation and aliases, which every pass must check; ours is pure.",
+    unlike="The graph has mutation and aliases, which every pass must check; ours has neither.",
 )

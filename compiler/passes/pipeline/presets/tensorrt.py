@@ -12,11 +12,11 @@ MANNER = Manner(
     steps=(
         Theirs(
             "dead layer removal",
-            line("dead_code_elimination", "outputs without readers"),
+            line("dead_code_elimination", "layers whose outputs have no readers"),
         ),
         Theirs(
             "constant folding",
-            line("fold_constants", "ONNX parsers leave shape computations"),
+            line("fold_constants", "shape computations that ONNX parsers leave"),
         ),
         Theirs(
             "no-op removal, shuffle fusion (transposes and reshapes in a row)",
@@ -25,7 +25,7 @@ MANNER = Manner(
         Theirs(
             "Q/DQ propagation and fusion",
             line("propagate_qdq", "quantize early, dequantize late"),
-            "TensorRT moves a quantize up and a dequantize down as far as operators commute",
+            "TensorRT moves quantize up and dequantize down through commuting operators",
         ),
         Theirs(
             "GELU, LayerNorm, softmax patterns",
@@ -41,14 +41,14 @@ MANNER = Manner(
             "horizontal layer fusion (layers that read one tensor)",
             line(
                 "combine_parallel_contractions",
-                "Inception's 1x1 convolutions are the well-known case",
+                "Inception's 1x1 convolutions are the well-known example",
             ),
         ),
         Theirs("dead layer removal", line("dead_code_elimination")),
         Theirs(
             "vertical fusion: Convolution + bias + activation + elementwise, pointwise fusion, "
             "reduce fusion",
-            line("fuse", "chains behind an anchor, and chains of pointwise layers"),
+            line("fuse", "epilogues of anchors, and chains of pointwise layers"),
         ),
         Theirs("tensor formats (NCHW, NC/32HW32, NHWC8 ...)", line("assign_layout")),
         Theirs(
@@ -57,10 +57,10 @@ MANNER = Manner(
         Theirs(
             "tactic selection by timing, activation memory reuse",
             None,
-            "a policy chooses kernels, not timing; our memory planner runs after the passes",
+            "our policies choose kernels without timing; our memory planner runs after the passes",
         ),
     ),
-    alike="Vertical fusion at an anchor's store is the same method, as is folding scales.",
+    alike="Fusion of epilogues into anchors and folding of scales are the same methods.",
     unlike="TensorRT is closed: the order of its phases is known only from its documents and "
-    "logs. It chooses kernels by timing on the device, we by counted bytes.",
+    "logs. It chooses kernels by timing on the device, we by counting bytes.",
 )

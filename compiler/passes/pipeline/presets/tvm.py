@@ -21,7 +21,7 @@ MANNER = Manner(
         Theirs("FoldBatchnormToConv2D, FoldScaleAxis", line("fold_affine")),
         Theirs(
             "SimplifyExpr, CanonicalizeCast, RemoveRedundantReshape, FuseTransposeMatmul",
-            line("simplify", "a single set of rules, to a fixed point"),
+            line("simplify", "a single set of rules until a fixed point"),
         ),
         Theirs(
             "EliminateCommonSubexpr",
@@ -36,7 +36,7 @@ MANNER = Manner(
         Theirs(
             "ConvertLayout, AlterOpLayout",
             None,
-            "per kernel, so after fusion: see the end",
+            "our layouts are assigned per kernel, after fusion (see the end)",
         ),
         Theirs(
             "LegalizeOps, AnnotateTIROpPattern",
@@ -48,7 +48,10 @@ MANNER = Manner(
             "FuseOps, FuseTIR",
             line("fuse", "groups up to the immediate post-dominator", policy="postdominator"),
         ),
-        Theirs("ConvertLayout", line("assign_layout", "here, since layouts belong to kernels")),
+        Theirs(
+            "ConvertLayout",
+            line("assign_layout", "after fusion, since layouts are assigned per kernel"),
+        ),
         Theirs(
             "OptimizeLayoutTransform", line("fuse_data_movement", "copies between layouts merge")
         ),
@@ -58,7 +61,7 @@ MANNER = Manner(
             "our memory planner runs after the passes, for a whole program",
         ),
     ),
-    alike="Compute and schedule are separate, operator kinds decide fusion, a kernel per group.",
+    alike="Compute and schedule are separate, operator kinds decide fusion, one kernel per group.",
     unlike="TVM's kernels need a search to be fast; ours follow a policy per class of "
     "computation. Relax keeps symbolic sizes in the graph as we do; Relay had none.",
 )

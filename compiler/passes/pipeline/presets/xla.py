@@ -15,7 +15,7 @@ _ROUND = Repeat(
         line("fold_constants"),
         line("fold_constant_branches"),
     ),
-    because="XLA simplifies until nothing changes, since each pass creates work for the others",
+    because="XLA simplifies until nothing changes, since each pass creates matches for the others",
 )
 
 MANNER = Manner(
@@ -31,7 +31,7 @@ MANNER = Manner(
         ),
         Theirs(
             "ZeroSizedHloElimination",
-            line("remove_empty_tensors", "tensors without elements go first"),
+            line("remove_empty_tensors", "tensors without elements are removed first"),
         ),
         Theirs(
             "DynamicIndexSplitter, BatchedGatherScatterNormalizer, ResultCaster, OperandUpcaster, "
@@ -41,13 +41,13 @@ MANNER = Manner(
         ),
         Theirs(
             "ConditionalToSelect",
-            line("if_conversion", "branches cheaper than a jump, both computed"),
+            line("if_conversion", "both branches are computed if they cost less than a jump"),
         ),
         Theirs(
             "BatchNormExpander, LogisticExpander",
             None,
-            "a batch norm stays whole until it folds into weights; XLA has no weights to fold it "
-            "into and expands it",
+            "our batch norms are not expanded before they fold into weights; XLA expands them: "
+            "it has no constant weights",
         ),
         Theirs(
             "AlgebraicSimplifier, SortSimplifier, HloDCE, GatherSimplifier, TupleSimplifier, "
@@ -67,13 +67,13 @@ MANNER = Manner(
         Theirs(
             "LiteralCanonicalizer",
             line("common_subexpression_elimination", "equal constants merge"),
-            "XLA shares literals above 1 kB, we share all",
+            "XLA shares literals above 1 kB, we share all constants",
         ),
         Theirs(
             "CpuLayoutAssignment",
             None,
-            "XLA assigns layouts before fusion, per instruction; we assign them after it, "
-            "per kernel, see below",
+            "XLA assigns layouts per instruction, before fusion; we assign them per kernel, after "
+            "fusion (see below)",
         ),
         Theirs(
             "CpuInstructionFusion, CpuMultiOutputFusion",
@@ -81,7 +81,7 @@ MANNER = Manner(
         ),
         Theirs(
             "CpuLayoutAssignment",
-            line("assign_layout", "here, since our layouts belong to kernels"),
+            line("assign_layout", "after fusion, since our layouts are assigned per kernel"),
         ),
         Theirs(
             "ReshapeDecomposer, CopyInsertion",
@@ -96,8 +96,8 @@ MANNER = Manner(
     ),
     alike="A verifier runs between passes, simplification is a fixed point, and fusion weighs "
     "the bytes of a producer's result.",
-    unlike="XLA first expands everything to about a hundred operators and recognises nothing. A "
-    "layer norm is then many instructions that fusion has to reunite. It folds no scales "
-    "into weights, since weights are parameters to it. No `fold_affine`, no `recognise` "
-    "here.",
+    unlike="XLA first expands all operators to about a hundred and recognises none. A "
+    "layer norm is then many instructions that fusion must reunite. It folds no scales "
+    "into weights, since its weights are parameters. This preset has no `fold_affine` "
+    "and no `recognise`.",
 )

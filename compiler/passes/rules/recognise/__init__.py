@@ -1,7 +1,8 @@
 """Rules that recognise an operator in the primitives that an exporter wrote for it.
 
-A file per family. Exporters differ in the order of factors, in divisions and in the position of
-casts. Each rule's pattern covers the equivalent forms; its near miss is a form that differs.
+There is a module for each family. Exporters differ in the order of factors, in divisions and in the
+position of casts. Each rule's pattern covers the equivalent forms; its near miss is a form that
+differs.
 """
 
 from compiler.passes.engine.rule import Rule
@@ -38,8 +39,8 @@ RECOGNISE: list[Rule] = [
 ]
 """Rules of `recognise`, in the order they are tried.
 
-The rules of `attention`, `exact` and `shuffle` form separate passes: their operators run no faster
-than the primitives.
+The rules of `attention`, `exact` and `shuffle` form separate passes, which presets include or omit
+individually.
 """
 
 __all__ = ["ATTENTION", "EXACT", "RECOGNISE", "SHUFFLE", "recognise_cells"]

@@ -12,11 +12,11 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
 _LOWEST = -1e30
-"""Bound below which a mask value absorbs any score in f32."""
+"""Bound below which a mask value makes every score negligible in f32."""
 
 
 def _scaled(x: Pattern, name: str) -> OneOf:
-    """Return the pattern of x, or x times a number."""
+    """Return the pattern of x or of x times a number."""
     return OneOf(Product(x, Number(name)), x)
 
 
@@ -87,8 +87,8 @@ def attention_of_products(
 ) -> Operand:
     """Recognise softmax(q * transposed k * scale + mask) * v as attention.
 
-    Exporters write it in many ways. A single kernel computes it block by block of queries, whose
-    scores stay in the cache.
+    Exporters write attention in many ways. A single kernel computes it for one block of queries
+    after another, so the scores stay in the cache.
     """
     keys = columns if k is None else k
     assert keys is not None, "one of the alternatives binds the right operand"
@@ -105,7 +105,7 @@ def attention_of_products(
         perm = tuple(range(keys.rank))
     k_rows: Operand = keys
     if perm is not None:
-        # The operator takes positions before features; k may have that order already.
+        # The operator requires positions before features; k may already have that order.
         order = (*perm[:-2], perm[-1], perm[-2])
         k_rows = keys if order == tuple(range(keys.rank)) else o.transpose(keys, perm=order)
     made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
@@ -116,7 +116,7 @@ def attention_of_products(
 def _mask(
     q: Tensor, mask: Tensor | None, kept: Tensor | None, hidden: Tensor | None, lowest: float | None
 ) -> Operand:
-    """Return the mask as numbers to add."""
+    """Return the mask as an additive mask."""
     if lowest is None:
         return mask
     dtype: DType = q.dtype
@@ -132,8 +132,8 @@ recognise_attention = rules_pass(
     ATTENTION,
     """Recognise attention in its products and softmax.
 
-    The operator is a single kernel. A block of queries passes through all stages before the next
-    block begins, so the scores stay in the cache.
+    The operator is a single kernel. It computes all stages for one block of queries before the next
+    block, so the scores stay in the cache.
     """,
     needs=["constants"],
     known_as={"ONNX Runtime": "AttentionFusion"},

@@ -20,16 +20,16 @@ MOVED = OneOf(
     o.reshape(_PARTS, Any("second"), allowzero=AnyAttr("zeros2")),
     o.flatten(_PARTS, axis=AnyAttr("cut")),
 )
-"""`x` with its axes split into `parts`, these permuted, and the result reshaped."""
+"""A reshape that splits the axes of `x` into `parts`, a transpose, and a reshape of the result."""
 
 Order = tuple[tuple[Dim, ...], tuple[int, ...]]
-"""The sizes of runs of axes that stay together, and their permutation."""
+"""The sizes of merged axes that stay adjacent, and their permutation."""
 
 
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
-    """Return the canonical transpose: axes of size 1 dropped, axes that stay adjacent merged.
+    """Return the canonical transpose: without axes of size 1, and with adjacent axes merged.
 
-    Two pairs of reshapes around a transpose move elements alike when these are equal.
+    Two transposes between reshapes move elements alike if their canonical forms are equal.
     """
     kept = [a for a in perm if dims[a] != 1]
     places = {a: i for i, a in enumerate(sorted(kept))}
@@ -45,7 +45,7 @@ def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
 
 
 def order_text(order: Order) -> str:
-    """Describe sizes and permutation."""
+    """Return sizes and permutation as text."""
     sizes, perm = order
     return f"[{', '.join(map(str, sizes))}] in the order {list(perm)}"
 
@@ -83,7 +83,7 @@ def order_text(order: Order) -> str:
 def depth_to_space_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Recognise channels split in three and moved to rows and columns as depth-to-space."""
+    """Recognise channels split in three, with two parts moved to pixels, as depth-to-space."""
     if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
         return Skip(f"{x.type} and {t} are not both images")
     n, channels, h, w = x.shape
@@ -135,7 +135,7 @@ def depth_to_space_of_transpose(
 def space_to_depth_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Recognise rows and columns split in two and moved to the channels as space-to-depth."""
+    """Recognise rows and columns split in two, one part moved to channels, as space-to-depth."""
     if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
         return Skip(f"{x.type} and {t} are not both images")
     n, channels, h, w = x.shape
@@ -152,7 +152,7 @@ def space_to_depth_of_transpose(
 
 
 def _block(more: Dim, fewer: Dim) -> int | None:
-    """Return the side of the square for a ratio of channels; None when the ratio is no square."""
+    """Return the block size for a ratio of channels, or None if the ratio is no square number."""
     if not (isinstance(more, int) and isinstance(fewer, int)) or fewer < 1 or more % fewer:
         return None
     side = isqrt(more // fewer)
@@ -160,4 +160,4 @@ def _block(more: Dim, fewer: Dim) -> int | None:
 
 
 BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
-"""Rules for blocks of pixels and channels, which copy as much as the three nodes."""
+"""Rules for depth-to-space and space-to-depth, which copy as many bytes as the three nodes."""

@@ -1,4 +1,4 @@
-"""The pass that recognises the step of a long short-term memory (LSTM), with two results."""
+"""The pass that recognises a step of a long short-term memory (LSTM), which has two results."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
 def recognise_cells(graph: Graph, log: Log) -> Graph:
     """Recognise the step of an LSTM in its gates, in any order.
 
-    Products and biases before the step stay as they are: exporters differ most there. The operator
-    runs as fast as its parts, so presets for speed leave this pass out: it shows the layers of a
-    model.
+    The products and biases before the step, in which exporters differ most, stay unchanged. The
+    operator runs as fast as its primitives, so presets for speed omit this pass. It serves to show
+    the layers of a model.
     """
     if not any(n.op == "tanh" for n in graph.nodes):
         return graph
@@ -81,7 +81,7 @@ def _recognise(ed: Editor, root: Node, log: Log) -> bool:
 
 
 def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str]:
-    """Return the order of the gates in their common value, or why they are not its four parts."""
+    """Return the reason that gates are not parts of one value, or "", and their order in it."""
     c, new = ed.type(values["c"]), ed.type(values["new"])
     if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
         return f"the cell {values['c']} is {c}, the new one {new}, the state {shown}", ""
@@ -107,7 +107,7 @@ def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str
 
 
 def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
-    """Return the value of which a gate is a slice, and the index of that slice of `size`."""
+    """Return the value of which a gate is a slice, and the slice's index in units of `size`."""
     node = ed.producer(value)
     if node is None or node.op not in ("split", "slice"):
         return None
@@ -135,7 +135,7 @@ def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
 
 
 def _read_elsewhere(ed: Editor, m: Match, new: str) -> str:
-    """Report a value inside the step, other than the new cell, with a second reader."""
+    """Return the objection that an inner value, other than the new cell, has another reader."""
     for node in m.nodes[1:]:
         if node.output != new and ed.n_uses(node.output) != 1:
             return f"{node.output} has another reader"

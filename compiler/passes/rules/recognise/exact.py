@@ -13,7 +13,7 @@ _LOG_FORM = OneOf(o.log(o.add(o.exp(X), 1)), o.softplus(X))
 _POSITIVE = OneOf(o.greater(X, 0), o.greater_equal(X, 0))
 _NEGATIVE = OneOf(o.less(X, 0), o.less_equal(X, 0))
 _BELOW = OneOf(X, o.min(X, 0), o.where(_POSITIVE, 0, X))
-"""A pattern of x for negative x; other elements do not matter."""
+"""A pattern that needs to equal x only for negative x."""
 _EXP_LESS_ONE = OneOf(o.sub(o.exp(_BELOW), 1), o.add(o.exp(_BELOW), -1))
 _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
 
@@ -59,7 +59,7 @@ _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
 def softplus_written_out(x: Tensor, threshold: float | None) -> Operand:
     """Recognise `max(x, 0) + log(1+exp(-|x|))`, and log(1+exp(x)) guarded above 20, as softplus.
 
-    A plain log(1+exp(x)) overflows above 88, unlike softplus, and stays as it is.
+    A plain log(1+exp(x)) overflows above 88, unlike softplus, so it stays unchanged.
     """
     if threshold is not None and not 15 <= threshold <= 80:
         return Skip(
@@ -156,8 +156,8 @@ recognise_exact = rules_pass(
     EXACT,
     """Recognise softplus and elu in the operations that exporters write for them.
 
-    Near zero log(1+x) and exp(x)-1 lose digits that these operators keep. The operators take up to
-    a third longer, so presets for speed leave this pass out.
+    Near zero log(1+x) and exp(x)-1 lose digits that these operators preserve. The operators take up
+    to a third longer, so presets for speed omit this pass.
     """,
     needs=["constants"],
 )

@@ -57,7 +57,7 @@ _CDF = o.add(Product(_ERF, 0.5), 0.5)
 def gelu_of_erf(x: Tensor) -> Operand:
     """Recognise `x/2*(1+erf(x/sqrt(2)))` as gelu.
 
-    For large negative x, 1+erf loses all its digits; the operator keeps them.
+    For large negative x, 1+erf loses all digits, which the operator preserves.
     """
     return o.gelu(x) if x.dtype.is_float else Skip(f"gelu is not defined for {x.dtype}")
 

@@ -51,7 +51,7 @@ _SIX_PLACES = OneOf(
 def hard_swish_written_out(x: Tensor, size: float) -> Operand:
     """Recognise `x*clip(x+3, 0, 6)/6` as hard swish.
 
-    The operator is a single loop, and its name states the intent of the model's author.
+    The operator is a single loop, and its name shows the intent of the model's author.
     """
     return _hard_swish(x, size)
 

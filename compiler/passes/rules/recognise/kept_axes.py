@@ -1,4 +1,4 @@
-"""Rules for reductions whose axes are reinserted, as JAX and TensorFlow write them."""
+"""Rules for reductions whose reduced axes are reinserted, as JAX and TensorFlow write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_
 
 
 def _without_axes(name: str) -> Call:
-    """A reduction of this kind with keepdims=false; its operand has the name of the kind."""
+    """Return the pattern of a reduction of this name with keepdims=false."""
     return o[name](Any(name), axes=AnyAttr("axes"), keepdims=False)
 
 
@@ -49,7 +49,7 @@ _DROPPED = OneOf(*map(_without_axes, _REDUCTIONS))
     """,
 )
 def keep_reduced_axes(axes: tuple[int, ...], t: TensorType, **others: object) -> Operand:
-    """Keep the axes of a reduction with size 1, instead of dropping and reinserting them.
+    """Set keepdims of a reduction, instead of dropping and reinserting its axes.
 
     Patterns of normalisations and softmax match this form.
     """

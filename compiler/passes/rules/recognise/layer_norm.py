@@ -23,7 +23,7 @@ _CENTRED = o.sub(X, _MEAN)
 
 
 def _mean_square(x: Pattern) -> Pattern:
-    """Return the pattern of the mean of squares of x, computed once or for each use."""
+    """Return the pattern of the mean of squares of x, as one shared node or a node for each use."""
     return o.reduce_mean(OneOf(o.mul(x, x), o.pow(x, 2)), axes=_AXES)
 
 
@@ -60,14 +60,14 @@ def _by(factor: Pattern) -> OneOf:
 
 
 def first_of_trailing(axes: tuple[int, ...], rank: int) -> int | None:
-    """Return the first of these axes if they are the trailing ones, else None."""
+    """Return the first of these axes if they are the last axes of the tensor, else None."""
     return (
         rank - len(axes) if axes and tuple(axes) == tuple(range(rank - len(axes), rank)) else None
     )
 
 
 def is_per_element(p: Tensor, x: Tensor, axis: int) -> bool:
-    """Whether a scale or shift depends on the normalised axes alone."""
+    """Whether a scale or shift varies only along the normalised axes."""
     if p.type.shape is None:
         return False
     outer = p.rank - (x.rank - axis % x.rank)
@@ -77,7 +77,7 @@ def is_per_element(p: Tensor, x: Tensor, axis: int) -> bool:
 def _misfit(
     x: Tensor, axes: tuple[int, ...], epsilon: float, t: TensorType, *parameters: Tensor | None
 ) -> str:
-    """Return why statistics along these axes are no normalisation; empty when they are."""
+    """Return the reason that statistics along these axes are not those of the operator, or ""."""
     if x.type.shape is None or t != x.type.logical:
         return f"it computes {t} from {x.type}"
     if first_of_trailing(axes, x.rank) is None:
@@ -138,8 +138,8 @@ def layer_norm_written_out(
 ) -> Operand:
     """Recognise `(x - mean) / sqrt(variance + epsilon)` as layer normalisation.
 
-    The primitives make five passes over memory; the operator reads a row once and keeps it in the
-    cache.
+    The primitives make five passes over memory. The operator reads a row from memory once, and then
+    from the cache.
     """
     reason = _misfit(x, axes, epsilon, t, scale)
     if reason:

@@ -1,4 +1,4 @@
-"""Rules that fold a scale and a shift behind a normalisation into it."""
+"""Rules that fold a following scale and shift into a normalisation."""
 
 from __future__ import annotations
 

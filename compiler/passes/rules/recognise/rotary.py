@@ -27,7 +27,7 @@ _NEIGHBOURS = o.reshape(
 def _places(
     x: Tensor, start: Tensor, end: Tensor, along: Tensor, step: Tensor | None
 ) -> list[int] | None:
-    """Return the positions of the last axis that a slice selects; None when unknown."""
+    """Return the positions of the last axis that a slice selects, or None if they are unknown."""
     size = x.shape[-1]
     known = [t.value for t in (start, end, along, step) if t is not None]
     if not isinstance(size, int) or any(v is None or v.size != 1 for v in known):

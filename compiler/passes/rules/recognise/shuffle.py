@@ -43,9 +43,9 @@ from compiler.passes.rules.recognise.blocks import MOVED, order_of, order_text
 def channel_shuffle_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Recognise a transpose of channel groups and channels within them as a channel shuffle.
+    """Recognise a transpose of channel groups with the channels in each group as a channel shuffle.
 
-    The axes before and behind the channels may be merged or separate.
+    The axes before and after the channels may be merged or separate.
     """
     if x.type.shape is None or x.rank < 2 or x.type.logical != t:
         return Skip(
@@ -72,7 +72,7 @@ recognise_shuffle = rules_pass(
     """Recognise a channel shuffle in a transpose of channel groups.
 
     The operator copies the same elements at the same speed, and exports to ONNX as three nodes.
-    Presets for speed leave this pass out: it shows the layers of a model.
+    Presets for speed omit this pass, which serves to show the layers of a model.
     """,
     needs=["constants"],
 )

@@ -16,7 +16,7 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 
 
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
-    """Return why this is no softmax along one axis; empty when it is."""
+    """Return the reason that this is not a softmax along one axis, or "" if it is."""
     if x.type.shape is None or t != x.type.logical:
         return f"it computes {t} from {x.type}"
     if len(axes) != 1:
@@ -59,8 +59,8 @@ def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
 def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
     """Recognise `exp(x - max)` over its sum as softmax.
 
-    Without subtracting the maximum, exp overflows above 88 and the quotient is NaN. Softmax is
-    correct there, so that form stays as it is.
+    Without subtraction of the maximum, exp overflows above 88 and the quotient is NaN. Softmax is
+    correct there, so the rule does not match that form.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.softmax(x, axis=axes[0])
@@ -105,8 +105,8 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
 def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
     """Recognise `x - max - log(sum(exp(x - max)))` as log_softmax.
 
-    The plain x - log(sum(exp(x))) differs: with infinities it gives numbers where log_softmax gives
-    NaN.
+    The rule does not match x - log(sum(exp(x))): with infinities its result is a number where
+    log_softmax is NaN.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])

@@ -49,7 +49,7 @@ def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) 
 
 
 def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
-    """Return why a share of a sum is not the mean; empty when it is."""
+    """Return the reason that a fraction of a sum is not the mean, or "" if it is."""
     if not x.dtype.is_float or x.type.shape is None:
         return f"the mean of {x.type} is rounded, or its size is open"
     sizes = [x.shape[a] for a in axes]
@@ -91,7 +91,7 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
 def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
     """Recognise a sum of squares divided by the number of its terms as their mean.
 
-    Either form is a single kernel; patterns of normalisations match the mean.
+    Both forms are a single kernel, but patterns of normalisations match the mean.
     """
     reason = _no_mean(x, axes, share)
     return Skip(reason) if reason else o.reduce_mean(o.mul(x, x), axes=axes, keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""Rules for shapes: consecutive views and data movements merge, become cheaper, or cancel."""
+"""Rules for views and data movement: consecutive nodes merge, become cheaper, or cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slice bounds per axis as numbers: read from operands, composed, and written back."""
+"""Slice bounds per axis as numbers: conversion from and to operands, and composition."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.shapes import numbers
 
 FAR = int(np.iinfo(np.int64).max)
-"""An end beyond the size of every axis."""
+"""An end that exceeds the size of every axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Start, end (None for the rest) and step of an axis, with the meaning of Python slices."""
+    """Start, end (None for the end of the axis) and step, with the meaning of Python slices."""
 
     start: int
     end: int | None
@@ -33,19 +33,19 @@ class Cut:
         """Return the cut that selects these positions on an axis of this size."""
         if taken.step > 0:
             return Cut(taken.start, max(taken.stop, 0), taken.step)
-        # An end before position 0 counts from the end of the axis.
+        # A negative end would count from the end of the axis.
         return Cut(taken.start, taken.stop if taken.stop >= 0 else -size - 1, taken.step)
 
     @property
     def is_all(self) -> bool:
-        """Whether the cut selects every position in order, whatever the size."""
+        """Whether the cut selects every position in order for every size."""
         return self.start == 0 and self.step == 1 and (self.end is None or self.end >= FAR)
 
 
 def cuts(
     rank: int, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
 ) -> dict[int, Cut] | None:
-    """Return the cut of each axis that a slice names; None when one is unknown."""
+    """Return the cut of each axis that a slice lists, or None if a bound is unknown."""
     lists = [numbers(t) for t in (starts, ends)]
     first, last = lists
     if first is None or last is None:
@@ -58,7 +58,7 @@ def cuts(
 
 
 def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
-    """Compose two cuts of an axis, `second` after `first`; None if unknown."""
+    """Compose two cuts of an axis, `second` after `first`; return None if the result is unknown."""
     if isinstance(size, int):
         return Cut.from_range(first.of(size)[second.start : second.end : second.step], size)
     last, beyond = (FAR if c.end is None else c.end for c in (first, second))
@@ -70,7 +70,7 @@ def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
 
 
 def sliced(x: Operand, taken: Mapping[int, Cut]) -> Operand:
-    """Slice a tensor; return the tensor itself when everything is selected."""
+    """Slice a tensor; return the tensor itself if the cuts select all of it."""
     kept = {a: c for a, c in sorted(taken.items()) if not c.is_all}
     if not kept:
         return x
@@ -86,7 +86,7 @@ def _slice(x: Operand, lists: list[list[int]]) -> Call:
 
 
 def places(rank: int, pads: Tensor, axes: Tensor | None) -> dict[int, tuple[int, int]] | None:
-    """Return the pads before and after each axis that a pad names; None if unknown."""
+    """Return the pads before and after each axis that a pad lists, or None if they are unknown."""
     amounts = numbers(pads)
     at = list(range(rank)) if axes is None else numbers(axes)
     if amounts is None or at is None:

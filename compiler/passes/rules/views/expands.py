@@ -77,7 +77,7 @@ def merge_expands(x: Tensor, s: Tensor, shape: Tensor, t: TensorType) -> Operand
     result="t",
 )
 def expand_to_literal(x: Tensor, shape: Tensor, t: TensorType) -> Operand:
-    """Replace a shape computed from the tensor's own sizes with a constant: 1 keeps a size."""
+    """Replace a shape computed from the tensor's sizes with a constant, in which 1 keeps a size."""
     if numbers(shape) is not None:
         return Skip(f"the shape {shape.value} is constant already")
     if shape.value is None or t.shape is None:

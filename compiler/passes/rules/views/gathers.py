@@ -43,7 +43,7 @@ ROWS_LIMIT = 1 << 16
     """,
 )
 def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
-    """Replace a gather of evenly spaced rows with a slice, or with the whole tensor.
+    """Replace a gather of evenly spaced rows with a slice, or with the tensor itself.
 
     A slice needs no index list, and other rules can read its bounds.
     """
@@ -70,12 +70,12 @@ def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
 
 
 def _tight(taken: range) -> range:
-    """Return the same positions with an end right after the last."""
+    """Return the same positions as a range that ends directly after the last position."""
     return range(taken.start, taken[-1] + (1 if taken.step > 0 else -1), taken.step)
 
 
 def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
-    """Return indices counted from the front, all of them within the axis."""
+    """Return indices as non-negative positions, or Skip unless all are within the axis."""
     size, n = x.shape[at], rows.type.n_elements
     if not isinstance(size, int):
         return Skip(f"the size {size} of axis {at} is open, so indices may be out of range")

@@ -1,4 +1,4 @@
-"""Rules that set keepdims of a reduction next to a squeeze or unsqueeze: a row each."""
+"""Rules that fold a squeeze or unsqueeze into the attribute keepdims of a reduction."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _unsqueezed(name: str) -> Rule:
 
 
 def _describe(body: object, name: str, words: str) -> None:
-    """Name a row's function, and set its source location to the row's."""
+    """Set the name, docstring and source location of the function of a table row."""
     frame = sys._getframe(1)
     assert callable(body)
     body.__name__, body.__doc__ = name, words

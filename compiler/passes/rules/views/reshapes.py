@@ -45,7 +45,7 @@ def merge_reshapes(
 ) -> Operand:
     """Merge two consecutive reshapes.
 
-    No operator reads the intermediate shape. When the reshapes cancel, both are removed.
+    No other operator reads the intermediate shape. If the reshapes cancel, both vanish.
     """
     return reshaped(x, t)
 
@@ -303,7 +303,7 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     In the constant, 0 keeps a size and a single -1 is inferred.
 
     Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
-    the same without computation at run time.
+    the same shape without computation at run time.
     """
     if numbers(shape) is not None:
         return Skip(f"the shape {shape.value} is constant already")

@@ -1,4 +1,4 @@
-"""Helpers of the rules for views: constant shapes as operands of reshapes and expands."""
+"""Shared functions of rules for views: constant shapes as operands of reshapes and expands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reshaped(x: Tensor, t: TensorType) -> Operand:
     if t.shape is None:
         return Skip("the rank of the result is open, so its shape cannot be a constant")
     if t.is_static:
-        # In a shape with an axis of size 0, a 0 means that size, and not the operand's.
+        # With an axis of size 0, the reshape must not read 0 as "keep the operand's size".
         return o.reshape(x, np.array(t.static_shape, np.int64), allowzero=0 in t.static_shape)
     shape = open_shape(x.type.shape, t.shape)
     return shape if isinstance(shape, Skip) else o.reshape(x, shape)
@@ -57,7 +57,7 @@ def expanded_shape(old: Sequence[Dim], new: Sequence[Dim]) -> Array | Skip:
 
 
 def numbers(t: Tensor | None) -> list[int] | None:
-    """Return the elements of a list operand with known values; None for others."""
+    """Return the elements of a list operand, or None if they are unknown."""
     if t is None or t.value is None or t.value.dtype == np.object_:
         return None
     return [int(v) for v in t.value.reshape(-1)]

@@ -133,7 +133,7 @@ def slice_inside_pad(
     axes: Tensor | None,
     steps: Tensor | None,
 ) -> Operand:
-    """Remove a pad whose border the next slice drops."""
+    """Remove a pad whose added border the following slice drops."""
     taken = cuts(x.rank, starts, ends, axes, steps)
     border = places(x.rank, pads, at)
     if taken is None or border is None:

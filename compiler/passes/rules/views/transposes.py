@@ -40,7 +40,7 @@ def merge_transposes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Opera
     """Merge two consecutive transposes by composing their permutations.
 
     Each transpose reads and writes every element once. The merged transpose makes a single pass
-    over memory, or none when the permutations cancel.
+    over memory, or none if the permutations cancel.
     """
     perm = tuple(p[i] for i in q)
     return x if list(perm) == sorted(perm) else o.transpose(x, perm=perm)
@@ -69,7 +69,7 @@ def merge_transposes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Opera
     result="t",
 )
 def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operand:
-    """Replace a transpose that only moves axes of size 1 with a reshape, which moves no element."""
+    """Replace a transpose that only moves axes of size 1 with a reshape, which copies nothing."""
     moved = [i for i in p if x.shape[i] != 1]
     if moved != sorted(moved):
         return Skip(f"the transpose permutes axes larger than 1: {moved}")
@@ -106,7 +106,7 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
 def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
     """Move a transpose before the expand of its operand.
 
-    The transpose then moves the original elements, and not their copies.
+    The transpose then moves the original elements instead of their copies.
     """
     sizes = numbers(shape)
     if sizes is None or not x.type.is_static:

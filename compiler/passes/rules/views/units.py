@@ -1,4 +1,4 @@
-"""Rules for axes of size 1, whose position in a shape does not affect the order of elements."""
+"""Rules for axes of size 1, whose positions do not affect the order of elements."""
 
 from __future__ import annotations
 
