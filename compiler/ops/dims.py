@@ -25,8 +25,9 @@ def open_dim(position: int, *operands: Tensor) -> Dim:
     """Create a symbol for a run-time size, named after the operands that determine it.
 
     A known number contributes its value to the name, so that equal constants are interchangeable.
+    The suffix differs from `_d0`, which names the operand's own axes in an imported model.
     """
-    return symbol("__".join(map(_decider, operands)) + f"_d{position}")
+    return symbol("__".join(map(_decider, operands)) + f"_r{position}")
 
 
 def _decider(operand: Tensor) -> str:

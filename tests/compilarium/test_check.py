@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from compilarium import check as check_command
-from compilarium import peers
+from compiler.bench import peers
 from compiler.check import yardstick
 from tests.compilarium.commands import invoke, told
 

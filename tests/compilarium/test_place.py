@@ -14,7 +14,7 @@ from compiler.place.platform_text import load_platform, parse_platform
 from compiler.place.schedule import Schedule
 from compiler.place.tasks_text import parse_tasks
 
-MODEL = Path(__file__).resolve().parents[3] / "samples" / "digits_cnn.onnx"
+MODEL = Path(__file__).resolve().parents[2] / "samples" / "digits_cnn.onnx"
 
 
 def run(*arguments: str) -> Result:

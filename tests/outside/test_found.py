@@ -230,6 +230,30 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": numbers(4, 3), "at": i64(2).reshape(1, 1), "part": numbers(3) * 5, "axes": i64(0)},
     ),
+    "data of unknown rank, at indices of open length": (
+        """g (seq(float[]) parts, int64[3,N] at, float[3] part) => (float[] y) {
+            data = ConcatFromSequence<axis=0>(parts)
+            y = ScatterND(data, at, part)
+        }""",
+        {"parts": [numbers(4), numbers(3)], "at": i64(6, 0, 2).reshape(3, 1), "part": numbers(3)},
+    ),
+    "a count whose own length has no name": (
+        "g (float[?,3] x, int64[?] k) => (float[] y) { y, places = TopK<axis=0>(x, k) }",
+        {"x": numbers(4, 3), "k": i64(2)},
+    ),
+    "a scale that leaves no elements": (
+        """g (float[1,2,N,3] x) => (float[] y) <float[4] scales={1, 1, 0.6, 2}> {
+            y = Resize<mode="linear">(x, "", scales)
+        }""",
+        {"x": numbers(1, 2, 1, 3)},
+    ),
+    "a number that is shifted to a matrix before a product": (
+        """g (float x) => (float[] y) <float[2,2] c={1, 2, 3, 4}, float[2,1] w={5, 6}> {
+            shifted = Add(x, c)
+            y = MatMul(shifted, w)
+        }""",
+        {"x": np.array(0.5, np.float32)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)

@@ -105,8 +105,8 @@ def test_top_k_keeps_equal_elements_in_their_order(n: int, largest: bool) -> Non
         ("scatter_nd", ["f32[N,8]", "i64[K,1]", "f32[K,8]"], {}, "f32[N,8]"),
         ("scatter_elements", ["f32[N,8]", "i64[K,8]", "f32[K,8]"], {}, "f32[N,8]"),
         ("argmax", ["f32[N,8,M]"], {"axis": 1, "keepdims": False}, "i64[N,M]"),
-        ("one_hot", ["i64[N]", "i64[]", "f32[2]"], {"axis": 0}, "f32[x1_d0,N]"),
-        ("top_k", ["f32[N,8]", "i64[1]"], {"axis": 0}, "f32[x1_d0,8] i64[x1_d0,8]"),
+        ("one_hot", ["i64[N]", "i64[]", "f32[2]"], {"axis": 0}, "f32[x1_r0,N]"),
+        ("top_k", ["f32[N,8]", "i64[1]"], {"axis": 0}, "f32[x1_r0,8] i64[x1_r0,8]"),
     ],
 )
 def test_open_sizes(name: str, operands: list[str], attrs: dict[str, Any], needed: str) -> None:
