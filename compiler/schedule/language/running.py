@@ -11,7 +11,7 @@ from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
 STEPS: dict[str, LoopKind] = {"dot": "dot", "tile": "tile"}
-"""The steps that `tensorize` can make of a loop."""
+"""The steps to which `tensorize` can map a loop."""
 
 
 class Running(Checked):
@@ -200,10 +200,11 @@ class Running(Checked):
     def tensorize(self, loop: LoopName, step: StepName) -> Self:
         """Map a loop to an instruction: a dot product step, or the rows of a matrix tile.
 
-        `dot` multiplies four consecutive bytes of one operand with four of the other (for bf16, two
-        with two) and adds the products to a 32-bit sum in every lane. `tile` runs over the rows of
-        a matrix tile of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles
-        are in memory while no loop adds to them. Machines without the instruction run plain code.
+        In every lane, `dot` adds products of four consecutive bytes of each operand (of two
+        consecutive elements for bf16) to a 32-bit sum. `tile` runs over the rows of a matrix tile
+        of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles are in memory
+        while no loop adds to them. On machines without the instruction, the loop runs as ordinary
+        code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")

@@ -25,11 +25,12 @@ from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
-"""The size up to which padding is free; above, padding may at most double a packed constant."""
+"""Elements up to which padding is unlimited; a larger packed constant may at most double in
+size."""
 
 
 MOST_COPIED = 1 << 24
-"""The most elements of a copy made in a loop."""
+"""The maximum number of elements of a copy in a loop."""
 
 
 class Storage(Checked):
@@ -74,7 +75,7 @@ class Storage(Checked):
         if extent == a.extent:
             return self
         longer = replace(a, extent=extent)
-        require_legal(a.kind == "for" and not self._is_part(loop), f"{a} is no plain loop any more")
+        require_legal(a.kind == "for" and not self._is_part(loop), f"{a} is no longer a plain loop")
         for b in () if a.is_reduction else self.results:
             require_legal(
                 self._has_room(b.target, b.index, a, longer),
@@ -163,10 +164,11 @@ class Storage(Checked):
         """,
     )
     def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
-        """Copy the elements that the inner loops read to a block, at the start of each iteration.
+        """Copy the elements that the inner loops read into a block, at the start of each iteration.
 
-        The copy is contiguous in the order of those loops, which then read it with stride 1. It
-        helps where they read each element several times, or lines that are far apart.
+        The copy is contiguous in the order of the inner loops, which then read it with stride 1. A
+        copy helps if these loops read each element several times, or cache lines that are far
+        apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
@@ -234,8 +236,8 @@ class Storage(Checked):
     ) -> Self:
         """Prefetch the first cache line that the iteration `distance` ahead reads.
 
-        The hardware prefetcher detects consecutive reads, but late and not across pages; large
-        strides it does not detect. In a packed constant the elements of an iteration are
+        The hardware prefetcher detects consecutive reads, but late and not across pages, and it
+        does not detect large strides. In a packed constant the elements of an iteration are
         contiguous, and all their lines are prefetched.
 
         When the iterations of an outer loop `over` read the same lines, each may prefetch one of
@@ -315,9 +317,10 @@ class Storage(Checked):
     def cache_write(self, loop: LoopName) -> Self:
         """Keep the partial sums of a reduction loop in memory instead of registers.
 
-        Any loops may then run inside it, and a long reduction is divided into parts whose operands
-        stay in the cache. Each part keeps its sums in registers and adds them to the block in
-        memory at its end. The block has an element for each point of the inner loops.
+        Loops over points may then run inside the reduction loop, and a long reduction is divided
+        into parts whose operands stay in the cache. Each part accumulates in registers and finally
+        adds its sums to a block in memory. The block has an element for each point of the inner
+        loops.
         """
         a = self.axis(loop)
         require_legal(
@@ -362,8 +365,9 @@ class Storage(Checked):
     def pack(self, tensor: TensorName) -> Self:
         """Repack a constant at compile time, in the order in which the loops read it.
 
-        Its index must consist of whole loops, and no other nest may read it. Incomplete blocks are
-        padded with zeros. Later moves do not change the packed order.
+        Each index of the constant must combine entire loops, and no other nest may read the
+        constant. Incomplete blocks are padded with zeros. Later moves do not change the packed
+        order.
         """
         index = self._read_of(tensor).index
         require_legal(

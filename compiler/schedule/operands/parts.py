@@ -3,9 +3,10 @@
     x = hi + lo, each a bf16        w = hi + lo, split when the program is made
     x w = hi lo + hi hi + lo hi     the fourth, lo lo, is below the rounding error of lo
 
-Three products replace one, on a unit with more than ten times the throughput. A stage writes both
-parts of the left operand, and the sum runs over the three products too. The sums stay f32. The
-parts omit 2^-16 of an operand; the error of results is below 1e-5 of their scale.
+Three products replace one, on a unit with more than ten times the throughput. One stage writes both
+parts of the left operand. The sum runs over the three products as a further reduction axis. The
+sums stay f32. The parts omit 2^-16 of an operand; the error of results is below 1e-5 of their
+scale.
 Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
@@ -35,10 +36,11 @@ from compiler.targets.options import CodeOptions
 
 LEFT = (0, 0, 1)
 RIGHT = (1, 0, 0)
-"""The part of each operand in each product: 0 the upper, 1 the lower part."""
+"""The part of the left and right operand in each of the three products: 0 upper, 1 lower."""
 
 FEWEST_COLUMNS = 64
-"""The fewest uses of each split number: splitting costs about half as many products."""
+"""The fewest columns: each split element is used once per column, and splitting it costs as much as
+about half as many products."""
 
 FEWEST_TERMS = 64
 """The shortest sum: configuring, loading and storing tiles dominates shorter ones."""

@@ -10,8 +10,8 @@ other operand has the elements of a step contiguous in memory, and all lanes rea
 other loops are those of an f32 contraction: sums stay in registers over the whole reduction.
 
 If the operand of the lanes is no constant (pixels in plain order, the second product of attention)
-and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved to pairs
-when loaded, which is worth its cost for enough rows.
+and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved into
+pairs at the load, which pays off for enough rows.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -45,7 +45,7 @@ UNROLL = 4
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
-    """Rewrite the nest in dot steps; None where types or layouts of operands do not allow it.
+    """Rewrite the nest with dot steps; None if the types or layouts of operands do not allow them.
 
     Without an instruction for pairs of bf16, dot steps gain nothing.
     """
@@ -210,7 +210,7 @@ def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
 def _split_steps(nest: Nest, k: Axis) -> Nest:
     """Split a loop into dot steps, inside blocks where the shared operand is blocked.
 
-    After the last channel of a blocked operand follow padding bytes, which are multiplied by zeros.
+    Padding bytes follow the last channel of a blocked operand; they are multiplied by zeros.
     """
     v, extent, step = k.var, k.extent, _step(nest)
     assert isinstance(extent, int)

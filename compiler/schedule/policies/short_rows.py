@@ -19,13 +19,13 @@ COPY_CYCLES = 6
 """Cycles per element of a copy, whose row and column need a division (measured on Zen 3)."""
 
 LEAST_GAIN = 1.05
-"""The least speedup of tiles over several rows: their remainders need additional code."""
+"""The minimum speedup of tiles over several rows: their remainders need additional code."""
 
 
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """Fuse rows with the loop around them; return the nest and the loop, None if that is slower.
+    """Fuse rows with the loop around them; return the nest and the fused loop, None if slower.
 
     `image` are all loops except the rows on which the constant does not depend.
     """

@@ -1,4 +1,4 @@
-"""In-place stages: a temporary reuses the memory of an operand that only its stage still reads.
+"""In-place stages: a temporary reuses the memory of an operand that no later stage reads.
 
     E[i, j] = decay(SCORE[i, j] - TOP[i])    no later reader of SCORE: E reuses its memory
 
@@ -48,7 +48,7 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Whether every loop around a part contains the producer of a tensor that the loop reads.
+    """Whether every loop around a part contains the producer of a tensor that is read in the loop.
 
     Otherwise a later iteration would read an element that an earlier one has overwritten.
     """

@@ -1,4 +1,4 @@
-"""Accumulators in registers: initialised before, updated inside, stored after a reduction."""
+"""Accumulators in registers: initialised before a reduction, updated inside, stored after it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Accumulation:
         return (*init, *update, *combine, *finish)
 
     def _begun(self, p: _Accumulator, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Initialise every lane, since the final combination reads lanes without terms too."""
+        """Initialise every lane: the final combination also reads lanes that received no terms."""
         lanes = {a.var for a in self.lanes}
         splits = {k: s for k, s in self.nest.splits.items() if lanes.isdisjoint((k, s.inner))}
         whole = {v: n for v, n in cut.items() if lanes.isdisjoint(self.nest.parts(v))}
@@ -166,7 +166,7 @@ class Accumulation:
 
 
 def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
-    """Return the index of a point in the tile; single steps after whole parts have index 0."""
+    """Return the index of a point in the tile; single steps after full parts have index 0."""
     return tuple(
         affine.symbol(a.var) if stands_here(at, a.var) else 0 if cut.get(a.var) == 1 else at[a.var]
         for a in axes

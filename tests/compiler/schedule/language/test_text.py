@@ -87,7 +87,7 @@ def test_a_text_without_end_is_refused() -> None:
         ("Y: split(k, 4)", "there is no loop 'k'; loops of Y: m, n"),
         ("Z: split(n, 4)", "there is no nest 'Z'"),
         ("T: split(n, 8, k, ni)", "the name k is taken"),
-        ("T: split(n, 8, no, no)", "two loops cannot both be no"),
+        ("T: split(n, 8, no, no)", "two loops cannot both be named no"),
         ("T: split(n, 8, no_left, ni)", "cannot be the name of a loop"),
         ("T: split(n, 8)\nT: fuse(no, ni, n)", "belongs to a split with a shorter last part"),
         ("T: split(n, 5)\nT: fuse(no, ni, n)", "the name n is taken"),
