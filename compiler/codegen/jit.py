@@ -73,7 +73,7 @@ def code_bytes(ir: str, target: Target) -> int:
 def object_code(
     ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
 ) -> bytes:
-    """Return the relocatable object of a module, from the (user's) store if cached."""
+    """Return the relocatable object of a module, from the store (default: the user's) if cached."""
     store = store or ObjectStore.default()
     key = store.key(ir, target, effort)
     found = store.get(key)
@@ -218,7 +218,7 @@ class Library:
 
 
 def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
-    """Return the threading functions that objects call, with their addresses."""
+    """Return the functions of the threading runtime that objects call, with their addresses."""
     if SHARE not in defined and any(SHARE.encode() in o for o in objects):
         return thread_pool(Library.compile).addresses
     if any(NUMBER_OF_THREADS.encode() in o for o in objects):
@@ -228,7 +228,7 @@ def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
 
 
 BATCH_CHARACTERS = 60_000
-"""Lines per module: large enough to make the overhead of a module negligible."""
+"""The characters of text per module: enough to make the overhead of a module negligible."""
 
 
 class Objects:
@@ -260,7 +260,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Add the callers as the last module; later additions are illegal."""
+        """Add the functions' callers as the last module; later additions are illegal."""
         if self._texts:
             self._send()
         self.add(callers, declarations)

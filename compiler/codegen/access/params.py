@@ -37,7 +37,7 @@ def counter_parameter(name: str) -> str:
 
 
 def _may_share_memory(kernel: Kernel) -> set[str]:
-    """Return the params that may alias, because results may overwrite operands."""
+    """Return the parameters that may alias: results may overwrite operands in place."""
     found: set[str] = set()
     for output, operands in overwritable(kernel).items():
         found |= {output, *operands}

@@ -40,7 +40,7 @@ def rounded(a: Arithmetic, v: Value) -> Value:
 
 
 def to_bf16(a: Arithmetic, v: Value) -> Value:
-    """Round an f32 to bf16 by the processor's instruction, which flushes denormals to 0."""
+    """Round an f32 to bf16 by one instruction of the processor, which flushes denormals to 0."""
     out, lanes = a.out, v.lanes
     if v.is_constant:
         return convert(a, v, DType.bf16)
@@ -141,7 +141,7 @@ def _saturated(a: Arithmetic, v: Value, dtype: DType, sign: str) -> Value:
     if not a.is_x86:
         name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
         return a.out.call(name, dtype, v.lanes, v)
-    # LLVM scalarises the saturating intrinsic on x86, so the plain one is corrected instead.
+    # LLVM scalarises the saturating intrinsic on x86, so the code corrects the plain conversion.
     text = f"fpto{sign}i {v.typed} to {value_type(dtype, v.lanes)}"
     made = a.out.op(text, dtype, v.lanes, v)
     low = -(1 << (dtype.bits - 1)) if sign == "s" else 0

@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """Emit a function of operands of one element type (`select`: a bool, then two of them)."""
+        """Emit a function; all operands have one element type (in `select`, after the bool)."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
