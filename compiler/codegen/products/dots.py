@@ -192,7 +192,7 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Offset an operand of the wrong signedness by 128; correct by 128 times the other's sum."""
+        """Offset an operand of wrong signedness by 128; correct by 128 times the other's sum."""
         if left.dtype is DType.i8:
             moved = step(total, self._flipped(left), right)
             sums = step(self._zero(total), constant(1, DType.u8, left.lanes), right)
