@@ -35,7 +35,7 @@ from compiler.loops.nodes import (
 from compiler.loops.sizes import sizes_of, with_sizes
 
 SAMPLE_SIZES = (1, 2, 7, 70)
-"""The assumed value of a kernel's first size during verification; others are larger."""
+"""The assumed values of a kernel's first size during verification; other sizes are larger."""
 
 
 class BadKernel(AssertionError):
@@ -45,8 +45,8 @@ class BadKernel(AssertionError):
 def verify_kernel(kernel: Kernel) -> None:
     """Check names, types, bounds of indices, and the rules of vector loops and registers.
 
-    Indices must be in bounds by interval arithmetic over the ranges of the loops; under `inside`,
-    the guarded expressions count as in bounds. Errors: BadKernel.
+    Interval arithmetic over the ranges of the loops must prove that indices are in bounds; under
+    `inside`, the guarded expressions count as in bounds. Errors: BadKernel.
     """
     stray = set(sizes_of(kernel.params)) - set(kernel.sizes)
     _require(not stray, f"{kernel.name} does not declare the sizes {', '.join(sorted(stray))}")
@@ -55,11 +55,11 @@ def verify_kernel(kernel: Kernel) -> None:
             verify_kernel(with_sizes(kernel, {s: n + i for i, s in enumerate(kernel.sizes)}))
         return
     names = [b.name for b in (*kernel.params, *kernel.registers)]
-    _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of one name")
+    _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of the same name")
     for b in kernel.params:
         _require(b.role != "register", f"the param {b.name} cannot be a register")
     for b in kernel.registers:
-        _require(b.role == "register", f"{b.name} is no param and no register")
+        _require(b.role == "register", f"{b.name} is neither a param nor a register")
     _Checker(kernel.buffers).statements(kernel.body)
 
 
@@ -74,11 +74,11 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which a counter depends: its own, and those in its bounds."""
+    """The loops on which a counter depends: its loop, and the loops in the bounds of its loop."""
     choosing: frozenset[str] = frozenset()
-    """Open loops that may be empty, with the loops in their bounds."""
+    """Open loops that may be empty, and the loops in the bounds of those."""
     excused: frozenset[str] = frozenset()
-    """Loops around a condition, which may select one of their iterations."""
+    """Loops around a condition; the condition may select one of their iterations."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -142,7 +142,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check that iterations of parallel loops store to different elements, by their indices."""
+        """Check by the indices that iterations of parallel loops store to different elements."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
@@ -255,7 +255,7 @@ class _Checker:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The known truth of `0 <= expr < extent`."""
+    """The fact that `0 <= expr < extent` holds."""
 
     expr: Expr
     extent: int
