@@ -20,7 +20,7 @@ def emit(built: Built, kind: str) -> str | bytes:
     """Return the program at one level; `object` is a relocatable file.
 
     An object includes its thread pool, unless its threads come from OpenMP. `kind` is one of KINDS
-    except `onnx`, which is made of another graph.
+    except `onnx`, which is built from another graph.
     """
     match kind:
         case "graph":
