@@ -172,7 +172,7 @@ class Expressions:
         """Emit the test that every number is from 0 to below its limit.
 
         If the test of a scalar fails, the first vector test gets the limit 0. This takes no
-        instruction per vector; combining the masks instead, LLVM would widen and narrow them.
+        instruction per vector. LLVM would widen and narrow masks that are combined.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
         lanewise = [(v, limit) for v, limit in tests if v.lanes]

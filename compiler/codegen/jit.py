@@ -234,7 +234,7 @@ BATCH_CHARACTERS = 60_000
 class Objects:
     """Object files of functions, compiled by LLVM concurrently with emission.
 
-    LLVM serves one caller at a time, so there is one thread; it does not hold the GIL.
+    LLVM serves one caller at a time, so one thread compiles, without holding the GIL.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:

@@ -57,7 +57,7 @@ Indices = Expr | Iterable[Expr]
 class Handle:
     """A tensor inside a lowering, with elements `handle[i, j]`.
 
-    `value` holds the elements when they are known at compile time (parameters such as pads).
+    `value` has the elements if they are known at compile time (parameters such as pads).
     """
 
     name: str

@@ -1,7 +1,8 @@
 """Scalar expressions: the value of one point of a computation.
 
 Indices are integer expressions (`compiler.ir.affine`), values are scalar expressions. Expressions
-are immutable and compare by structure. A stage's value may contain one `Reduce`, several times.
+are immutable and compare by structure. A stage's value may contain one distinct `Reduce`, possibly
+several times.
 """
 
 from __future__ import annotations

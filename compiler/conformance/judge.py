@@ -63,7 +63,8 @@ def _of_elements(a: Array, b: Array, rtol: float, atol: float) -> str:
         return ""
     place = tuple(int(i) for i in np.argwhere(wrong)[_worst(a[wrong], b[wrong])])
     at = f" at {list(place)}" if place else ""
-    return f"{n_wrong} of {b.size} elements differ, most{at}: {a[place]!s:.40} for {b[place]!s:.40}"
+    worst = f"{a[place]!s:.40} instead of {b[place]!s:.40}"
+    return f"{n_wrong} of {b.size} elements differ, most{at}: {worst}"
 
 
 def _same(a: Array, b: Array, rtol: float, atol: float) -> Array:

@@ -36,7 +36,7 @@ another operator of the case is the cause."""
 
 @dataclass
 class Fallback:
-    """The cases in which an operator of our graph falls back, and those in which only it does."""
+    """The cases in which an operator of our graph falls back, and in which no other does."""
 
     cases: int = 0
     alone: int = 0

@@ -130,9 +130,15 @@ class _Checker:
 
     def _store(self, s: Store) -> None:
         b = self._buffer(s.buffer)
-        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
+        _require(
+            b.role not in ("input", "constant"),
+            f"{s.buffer} is an {b.role} that stores must not change",
+        )
         self._access(b, s.index, ())
-        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        _require(
+            s.value.dtype is b.dtype,
+            f"{s.buffer} has type {b.dtype}, but {s.value.dtype} is stored",
+        )
         lane = self._lane
         if lane:
             own = any(lane in affine.symbols(e) for e in s.index)
@@ -154,15 +160,21 @@ class _Checker:
 
     def _scatter_store(self, s: ScatterStore) -> None:
         b = self._buffer(s.buffer)
-        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
-        _require(b.role != "register", f"the register {s.buffer} has no computed indices")
-        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        _require(
+            b.role not in ("input", "constant"),
+            f"{s.buffer} is an {b.role} that stores must not change",
+        )
+        _require(b.role != "register", f"the register {s.buffer} has a computed index")
+        _require(
+            s.value.dtype is b.dtype,
+            f"{s.buffer} has type {b.dtype}, but {s.value.dtype} is stored",
+        )
         _require(not self._lane, f"lanes of {self._lane} would store at computed indices")
         self._computed_index(b, s.index, ())
         self._scalar(s.value, ())
 
     def _conditional(self, condition: Scalar, body: tuple[Statement, ...]) -> None:
-        _require(condition.dtype is DType.bool, f"the condition {condition} is no bool")
+        _require(condition.dtype is DType.bool, f"the condition {condition} is not a bool")
         _require(not self._lane, f"lanes of {self._lane} would take different branches")
         kept = {n for n in stored_buffers(body) if self._buffer(n).role == "register"}
         _require(not kept, f"registers ({', '.join(sorted(kept))}) change under a condition")
@@ -176,11 +188,11 @@ class _Checker:
     ) -> None:
         _require(len(index) == len(b.shape), f"{b} has rank {len(b.shape)}, not {len(index)}")
         for i in index:
-            _require(i.dtype is DType.i64, f"the computed index {i} of {b.name} is no i64")
+            _require(i.dtype is DType.i64, f"the computed index {i} of {b.name} is not an i64")
             self._scalar(i, guards)
 
     def _buffer(self, name: str) -> Buffer:
-        _require(name in self.buffers, f"{name} is no buffer")
+        _require(name in self.buffers, f"{name} is not a buffer")
         return self.buffers[name]
 
     def _known(self, e: Expr) -> None:
@@ -223,13 +235,13 @@ class _Checker:
         match s:
             case Read(tensor, index, dtype):
                 b = self._buffer(tensor)
-                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
+                _require(dtype is b.dtype, f"{tensor} has type {b.dtype}, but is read as {dtype}")
                 self._access(b, index, guards)
                 return
             case Fetch(tensor, index, dtype):
                 b = self._buffer(tensor)
-                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
-                _require(b.role != "register", f"the register {tensor} has no computed indices")
+                _require(dtype is b.dtype, f"{tensor} has type {b.dtype}, but is read as {dtype}")
+                _require(b.role != "register", f"the register {tensor} has a computed index")
                 self._computed_index(b, index, guards)
                 return
             case IndexValue(expr, _):

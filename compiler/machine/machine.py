@@ -74,7 +74,7 @@ class Machine:
         kinds = {"str": str, "int": int, "bool": bool, "float": float}
         named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
         if set(data) != set(named):
-            raise ValueError("these fields are not those of a machine")
+            raise ValueError("the fields are not the fields of a machine")
         values: dict[str, Any] = {name: named[name](value) for name, value in data.items()}
         made = Machine(**values)
         rates = (made.flops_per_second, *(made.bytes_per_second(level) for level in LEVELS))

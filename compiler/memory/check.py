@@ -35,8 +35,8 @@ def check_plan(
 
     Buffers that share a place must have the same offset, and pinned buffers their pinned offset.
     With `problem`, the plan must have the same buffers, unchanged. The result is empty for a
-    correct plan; a wrong plan has at least one fault, but not one for each overlapping pair. Units:
-    bytes; without `arena_bytes`, the plan's own peak is the arena.
+    correct plan; a wrong plan has at least one fault, but not a fault for each overlapping pair.
+    Units: bytes; without `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
     faults = [*_misplaced(plan, limit), *_torn(plan.buffers), *_overlaps(plan.buffers)]
@@ -70,7 +70,7 @@ def _facts(b: Buffer) -> tuple[object, ...]:
 def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
     for b in plan.buffers:
         if b.size < 0 or b.start >= b.end:
-            yield Fault((b.name,), f"has {b.size} bytes and lives {b.start}..{b.end}")
+            yield Fault((b.name,), f"has {b.size} bytes and the lifetime {b.start}..{b.end}")
         if b.offset < 0:
             yield Fault((b.name,), "has no offset")
         elif b.offset % plan.alignment_bytes:
@@ -187,11 +187,11 @@ def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
         for part in parts:
             yield from _beside(part.value, part.start, part.size, whole, places)
             if part.start != end:
-                at = f"begins at byte {part.start} of the whole, not {end}"
+                at = f"begins at byte {part.start} of the joined value, not {end}"
                 yield Fault((part.value, whole), at)
             end = part.start + part.size
         if whole in places and places[whole][1] != end:
-            yield Fault((whole,), f"has {places[whole][1]} bytes, its parts have {end}")
+            yield Fault((whole,), f"has {places[whole][1]} bytes, but its parts have {end}")
 
 
 def _beside(

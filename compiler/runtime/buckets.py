@@ -66,7 +66,7 @@ class Bucket:
         text += f"{self.nbytes:,} bytes per run"
         if self.waste:
             least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
-            text += f"; serves from {least} by padding, where {self.waste:.0%} of that is wasted"
+            text += f"; serves sizes from {least} by padding, which wastes {self.waste:.0%} there"
         return text
 
 

@@ -306,8 +306,8 @@ class Code:
     ) -> Code:
         """Build the code with one entry point per native segment, numbered in order.
 
-        `instead` maps a launch's number to a launch that replaces it and those after it, up to an
-        end.
+        `instead` maps a launch's number to a launch that replaces it and the following launches, up
+        to an end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []

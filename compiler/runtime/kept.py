@@ -100,7 +100,7 @@ class KeptProgram:
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Report the class `Program`, so that users can treat it as one."""
+        """Report the class `Program`, so that users can treat it as a program."""
         from compiler.runtime.program import Program
 
         return Program
@@ -129,7 +129,7 @@ def image_of(program: Program) -> Image | None:
 
 
 class ProgramStore:
-    """Folders of cached programs. A damaged or incomplete one counts as missing."""
+    """Folders of cached programs. A damaged or incomplete folder counts as missing."""
 
     n_put: ClassVar[int] = 0
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}

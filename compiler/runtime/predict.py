@@ -29,7 +29,7 @@ def predictions(
     machine: Machine,
     overhead_seconds: float,
 ) -> dict[str, Prediction]:
-    """Predict each kernel of generated code by name, including nested ones.
+    """Predict each kernel of generated code by name, including nested kernels.
 
     The time of a kernel that contains others is their sum. `overhead_seconds` is the cost of a
     launch.

@@ -441,7 +441,7 @@ def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_
     if values:
         words.append("the computation depends on these elements")
     if too_many:
-        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, they are taken as data")
+        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, parameters are taken as data")
     return "; ".join(words)
 
 

@@ -19,7 +19,7 @@ _RECYCLED = Recycled()
 
 
 def aligned_bytes(nbytes: int) -> Array:
-    """Allocate uninitialised bytes aligned to a cache line; large ones to a large page.
+    """Allocate uninitialised bytes, aligned to a cache line or, if large, to a large page.
 
     Errors: E-RUN-MEMORY if the memory is not available.
     """

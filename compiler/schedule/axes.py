@@ -85,8 +85,9 @@ class Entry:
 
     With a `block`, all elements that the inner loops read are copied into the block; `place` is the
     index of an element in it. Without a block, each iteration prefetches the first cache line that
-    the iteration `distance` ahead reads, or all lines if the operand is a packed constant. Each
-    iteration of `over` then prefetches only one of `share` equal parts of the lines.
+    the iteration `distance` ahead reads, or all lines if the operand is a packed constant. If there
+    is a loop `over`, each of its iterations prefetches only one of `share` equal parts of the
+    lines.
     """
 
     loop: str
@@ -132,7 +133,7 @@ class Loops:
     around: Mapping[str, Range] = field(default_factory=dict)
     """Index ranges of the loops around the whole nest, which no move changes."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
-    """A cache of addresses: policies request the same ones many times."""
+    """A cache of addresses: policies request the same addresses many times."""
 
     @property
     def ranges(self) -> dict[str, Range]:

@@ -72,7 +72,7 @@ class Memory:
         return self.out.op_at(text, DType.u64, 0, level)
 
     def note_store(self, b: Buffer) -> None:
-        """Record a store to a buffer: later loads must not reuse earlier ones."""
+        """Record a store to a buffer: later loads must not reuse earlier loads."""
         self._versions[b.name] += 1
 
     def load_level(self, b: Buffer, *operands: Value) -> int:

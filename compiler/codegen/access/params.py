@@ -27,7 +27,7 @@ def params(kernel: Kernel) -> Iterator[Param]:
 
 
 def size_parameter(name: str) -> str:
-    """Return the SSA name of one of the sizes."""
+    """Return the SSA name of a size."""
     return f'%"n.{name}"'
 
 

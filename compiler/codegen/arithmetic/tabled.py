@@ -2,7 +2,7 @@
 
 A table holds the powers 2**(k/16), which reduces the range so far that the polynomial of the
 exponential needs only three powers. Functions with a constant limit are piecewise polynomials. The
-accuracy equals that of `single.py` and `normal.py`, which other targets use.
+functions are as accurate as those of `single.py` and `normal.py`, which other targets use.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ class Dots:
         return self.arithmetic.two(operation, total, shifted)
 
     def _flipped(self, v: Value) -> Value:
-        """Convert unsigned bytes minus 128 to signed ones, or the reverse."""
+        """Convert unsigned bytes minus 128 to signed bytes, or the reverse."""
         flipped = self.arithmetic.two("xor", v, constant(HIGH_BIT, v.dtype, v.lanes))
         dtype = DType.u8 if v.dtype is DType.i8 else DType.i8
         return Value(flipped.ref, dtype, v.lanes, flipped.level)

@@ -1,12 +1,12 @@
 """The code of a thread pool with work stealing; available workers help the caller with a region.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
-number below `shares`. Each thread, the caller too, has a range of numbers and steals from other
-ranges when its own is empty. The caller waits only for shares that have started: it cancels the
-assignment of a worker that has no processor, since other threads have stolen that worker's shares
-by then. The caller keeps a balance of the time that workers save, minus the time spent waiting for
-preempted workers. While the balance is negative, it works alone, which bounds the loss on a busy
-machine.
+number below `shares`. Each thread, including the caller, has a range of numbers and steals from
+other ranges when its range is empty. The caller waits only for shares that have started: it cancels
+the assignment of a worker that has no processor, since other threads have stolen that worker's
+shares by then. The caller keeps a balance of the time that workers save, minus the time spent
+waiting for preempted workers. While the balance is negative, it works alone, which bounds the loss
+on a busy machine.
 
     worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 is to end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
@@ -15,7 +15,7 @@ machine.
 Desks and job are on the caller's stack: a worker's last access to them reports its completion.
 Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
 costs the caller microseconds, so sleeping workers are woken only once enough work has accumulated;
-each woken worker wakes two others. A worker on the caller's processor migrates to another
+each woken worker wakes two other workers. A worker on the caller's processor migrates to another
 processor, since the two threads would otherwise alternate.
 """
 

@@ -31,7 +31,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A function of two trees; the right one is the left one shifted by `shift` lanes."""
+    """A function of two trees; the right tree is the left tree shifted by `shift` lanes."""
 
     fn: str
     dtype: DType

@@ -43,9 +43,9 @@ WINDOW = 24
 class Ordered:
     """An order of tasks by number. Units: bytes.
 
-    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` those in the
-    listed order. `is_lowest` states that no order has a lower peak. `found_by` names the methods
-    that changed regions, starting with the region of the highest peak.
+    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` in the listed
+    order. `is_lowest` states that no order has a lower peak. `found_by` names the methods that
+    changed regions, starting with the region of the highest peak.
     """
 
     order: tuple[int, ...]
@@ -67,7 +67,7 @@ class Ordered:
 
     @property
     def is_changed(self) -> bool:
-        """Return whether the order differs from the listed one."""
+        """Return whether the order differs from the listed order."""
         return any(a != b for a, b in enumerate(self.order))
 
 
@@ -148,7 +148,7 @@ class _Found:
 def _region(
     tasks: Tasks, order: Sequence[int], region: Region, floor: int, most_steps: int
 ) -> _Found:
-    """Return the best order found for a region's tasks; the original order if none is better."""
+    """Return the best order found for a region's tasks; on a tie, the original order."""
     chosen = order[region.start : region.end]
     part = tasks.part(order, region.start, region.end)
     every = list(range(len(part)))

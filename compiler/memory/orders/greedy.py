@@ -51,7 +51,7 @@ def breadth_first(tasks: Tasks) -> list[int]:
 
 @order_method("depth_first", example=(TWO_CHAINS, 1024 + 64))
 def depth_first(tasks: Tasks) -> list[int]:
-    """The most recently enabled task first, so each branch runs to its end before another.
+    """The most recently enabled task first, so each branch runs to its end before the next.
 
     A task's results are read while they are still in the caches.
     """

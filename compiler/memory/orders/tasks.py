@@ -24,7 +24,7 @@ class Tasks:
     `before` has each task's predecessors. `reads` and `writes` are the distinct values of each
     task, and `scratch` its temporary bytes. `over` has, for each task, pairs of a written value and
     the operands that it may overwrite. `sizes` are bytes. `present` are values that exist before
-    the first task, `kept` those needed after the last one.
+    the first task, `kept` are values needed after the last task.
     """
 
     before: Groups

@@ -131,7 +131,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Return the blocks with closed gaps: between the given steps, gaps below `least` bytes."""
+    """Return the blocks after closing gaps below `least` bytes between the given steps."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):

@@ -1,4 +1,4 @@
-"""Better orders by small changes to the best one so far."""
+"""Better orders by small changes to the best order so far."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Joining:
         return tuple(_in_order(self.pool))
 
     def exchange(self, old: Iterable[Joined], new: Iterable[Joined]) -> None:
-        """Replace rectangles by others of the same blocks."""
+        """Replace rectangles by other rectangles of the same blocks."""
         for j in old:
             self.pool.remove(j)
             self._ending[j.end].remove(j)
@@ -256,7 +256,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Return subsets of both sides with equal sums, except those that contain smaller ones."""
+    """Return subsets of both sides with equal sums, except supersets of such subsets."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)

@@ -89,7 +89,7 @@ class RangeMaximum:
 
 
 def conflicts(blocks: Sequence[Block]) -> list[int]:
-    """Return, for each block, the number of others alive at a common step."""
+    """Return, for each block, the number of other blocks alive at a common step."""
     starts = sorted(b.start for b in blocks)
     ends = sorted(b.end for b in blocks)
     begun = [bisect_left(starts, b.end) for b in blocks]

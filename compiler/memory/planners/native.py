@@ -91,8 +91,7 @@ class Kept(Generic[P, R]):
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function interpreted until that has taken as long as loading machine code.
 
-        For functions that are called repeatedly for small pieces of work, and usually only a few
-        times.
+        This suits functions that do little work per call and are usually called only a few times.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)

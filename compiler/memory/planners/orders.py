@@ -124,8 +124,8 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
     """The largest buffer first, each in the smallest gap between buffers already placed.
 
-    Large buffers determine the peak, and small ones fit between them. Hard to beat on networks in
-    which a few tensors are much larger than the rest.
+    Large buffers determine the peak, and small buffers fit between them. Hard to beat on networks
+    in which a few tensors are much larger than the rest.
     """
     order = by(by_size, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)

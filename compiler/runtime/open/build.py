@@ -144,7 +144,7 @@ def _works(graph: Graph, options: CodeOptions) -> list[Work]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """Yield the code of each part's groups of launches; None for a node of the reference."""
+    """Yield the code of each part's groups of launches; None for nodes that the reference runs."""
     n_native = 0
     for step in steps:
         found = []

@@ -78,7 +78,7 @@ class OpenPart:
 
     @cached_property
     def gives(self) -> tuple[tuple[str, str], ...]:
-        """Return each value that others read, with the name of its result."""
+        """Return each value that other parts read, with the name of its result."""
         return tuple((r.value, r.name) for r in self.graph.results)
 
     @property

@@ -86,7 +86,7 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
         "E-SCHEDULE-NAME",
         f"{second.kernel!r} and {first.kernel!r} name the same kernel, and both have schedules",
         where=Where(source="schedule", line=max(second.first_line - 1, 1)),
-        hint="keep one of them",
+        hint="keep one of the two schedules",
     )
 
 

@@ -64,8 +64,8 @@ def within_limit(
         smallest = given if made is None else made.peak_bytes
         raise CompileError(
             "E-LIMIT-ARENA",
-            f"the arena's limit is {limit_bytes} bytes; the smallest arena found has {smallest}",
-            notes=(f"without recomputed kernels it has {given}",),
+            f"the limit is {limit_bytes} bytes, but the smallest arena found has {smallest} bytes",
+            notes=(f"without recomputed kernels, the arena has {given} bytes",),
         )
     words = program.words(made.found, given, made.peak_bytes, limit_bytes)
     event = Event("memory limit", graph, made.graph, perf_counter() - start, words=words)
@@ -99,7 +99,7 @@ class _Search:
         return None
 
     def smallest(self, given: int) -> _Made | None:
-        """Return the smallest arena found for any limit; None if it is the given one.
+        """Return the smallest arena found for any limit; None if none is smaller than given.
 
         A search within a limit can find a smaller arena than the searches for lower limits.
         """

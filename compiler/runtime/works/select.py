@@ -71,7 +71,7 @@ class FallbackWork:
 
     @property
     def is_view(self) -> bool:
-        """Return whether it only returns the filled part of a buffer, sized at run time."""
+        """Return whether the node only returns the filled part of a buffer, sized at run time."""
         return is_handed_out(self.node)
 
 

@@ -108,12 +108,14 @@ class Stages:
         part = self._part(self.stage)
         require_legal(
             all(not isinstance(m, Group) for m in self.members),
-            "some stages already run inside loops of others",
+            "some stages already run inside loops of other stages",
             "move inline() before all compute_at()",
         )
         (stage, *others) = part
         t = stage.target
-        require_legal(not others and t not in self.computation.outputs, f"{t} is a result")
+        require_legal(
+            not others and t not in self.computation.outputs, f"{t} is a result of the kernel"
+        )
         require_legal(
             stage.reduce is None,
             f"{t} is a reduction: every read would recompute the entire reduction",
@@ -185,7 +187,7 @@ class Stages:
         between the two must run inside the loop too, so move the last producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
-        require_legal(part is not other, f"{self.stage} is {stage}")
+        require_legal(part is not other, f"{stage} cannot run inside its own loop")
         self._require_free(self.stage, part)
         around = _around(self.members, other)
         group = next((g for g in around if g.consumer is other and g.loop == loop), None)
@@ -225,7 +227,7 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: with {places} per iteration it is no loop",
+            f"{loop} of {stage} has {extent} places: with {places} per iteration there is no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -279,13 +281,13 @@ class Stages:
         require_legal(
             missing is None,
             f"{stage} runs inside a loop over {missing.loop if missing else ''} of "
-            f"{name_of(missing.consumer) if missing else ''}, and {self.stage} does not",
+            f"{name_of(missing.consumer) if missing else ''}, but {self.stage} does not",
             f"compute {self.stage} at that loop first",
         )
         require_legal(
             len(own) == len(inside),
             f"{self.stage} runs inside a loop over {own[-1].loop if own else ''} of "
-            f"{name_of(own[-1].consumer) if own else ''}, and {stage} does not",
+            f"{name_of(own[-1].consumer) if own else ''}, but {stage} does not",
         )
 
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
@@ -318,7 +320,7 @@ class Stages:
         )
         require_legal(
             part[0].extents[own] == group.extent,
-            f"{own} of {self.stage} has {part[0].extents[own]} places, and {group.loop} of "
+            f"{own} of {self.stage} has {part[0].extents[own]} places, but {group.loop} of "
             f"{consumer} {group.extent}",
         )
         self._require_no_blocks(part, own)

@@ -84,7 +84,7 @@ def _targets(part: object) -> Sequence[str]:
 
 
 def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
-    """Return the lines that parse, and the errors of the others."""
+    """Return the lines that parse, and the errors of the other lines."""
     lines: list[Line] = []
     problems: list[CompileError] = []
     for number, line in enumerate(text.split("\n"), 1):

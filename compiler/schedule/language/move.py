@@ -52,7 +52,7 @@ Level = Literal["stages", "nest"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a move; `is_rest` marks a variadic one, `default` an optional one."""
+    """A parameter of a move: variadic with `is_rest`, optional with a `default`."""
 
     name: str
     kind: Kind
@@ -154,7 +154,7 @@ def move(
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """Yield the arguments in order, without the subject and omitted optional ones."""
+    """Yield the arguments in order, without the subject and omitted optional arguments."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()
@@ -170,7 +170,7 @@ def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Ite
 
 
 def moves_table() -> str:
-    """Print the moves as the Markdown table of docs/schedules.md, those on nests first."""
+    """Print the moves as the Markdown table of docs/schedules.md, moves on nests first."""
     moves = sorted(MOVES.values(), key=lambda m: m.level != "nest")
     rows = [f"| `{m.signature}` | {m.title} |" for m in moves]
     return "\n".join(["| move | what it does |", "|---|---|", *rows]) + "\n"

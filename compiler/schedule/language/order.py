@@ -50,8 +50,8 @@ class Order(Checked):
         """Split a loop in two: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
 
         When the factor does not divide the length, the last part is shorter and gets separate code
-        (loop peeling). The outer loop of such a split cannot be split again, the inner one can.
-        The default names for `j` are `jo` and `ji`.
+        (loop peeling). The outer loop of such a split cannot be split again, but the inner loop
+        can. The default names for `j` are `jo` and `ji`.
         """
         a = self.axis(loop)
         require_legal(a.kind == "for" and loop not in self.held, f"{a} is no longer a plain loop")
@@ -149,8 +149,8 @@ class Order(Checked):
     def reorder(self, *loops: LoopName) -> Self:
         """Reorder the loops, outermost first; loops not named follow in their former order.
 
-        Every order is legal with one exception: when a split's factor does not divide the length,
-        the inner loop must stay inside the outer one, on which its length depends.
+        Every order is legal with one exception: if the factor of a split does not divide the
+        length, the inner loop must stay inside the outer loop, on which its length depends.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

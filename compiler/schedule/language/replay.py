@@ -79,7 +79,7 @@ def replay_lines(
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
     """Separate the lines on stages from the lines on loops after them.
 
-    Errors: E-SCHEDULE-MOVE where a line on stages follows one on loops.
+    Errors: E-SCHEDULE-MOVE where a line on stages follows a line on loops.
     """
     between: list[Line] = []
     inside: list[Line] = []

@@ -78,7 +78,7 @@ class Running(Checked):
         """Vectorise the innermost loop: one iteration in each lane of a vector.
 
         It helps where consecutive iterations access consecutive elements. Lanes over a reduction
-        need one sum each: see `rfactor`.
+        need separate sums: see `rfactor`.
         """
         return self._marked("vector", loop)
 
@@ -109,7 +109,7 @@ class Running(Checked):
     def parallel(self, loop: LoopName) -> Self:
         """Divide the iterations of a loop among threads.
 
-        Iterations over the target's points are independent; those of a reduction are not.
+        Iterations over the target's points are independent; iterations of a reduction are not.
         """
         return self._marked("parallel", loop)
 
@@ -143,18 +143,18 @@ class Running(Checked):
         =>
         Y: rfactor(i)
         =>
-        i is no loop of the reduction
+        i is not a loop of the reduction
         """,
     )
     def rfactor(self, *loops: LoopName) -> Self:
-        """Give each iteration of reduction loops its own partial sum; combine these at the end.
+        """Give each iteration of reduction loops a separate partial sum; combine these at the end.
 
         The loops can then be vectorised or unrolled, and the chains of additions are independent.
         Float sums are rounded differently; with many terms, more accurately.
         """
         for var in loops:
             a = self.axis(var)
-            require_legal(a.is_reduction, f"{var} is no loop of the reduction")
+            require_legal(a.is_reduction, f"{var} is not a loop of the reduction")
             require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
         axes = tuple(replace(a, lanes=True) if a.var in loops else a for a in self.axes)
         return self if axes == self.axes else replace(self, axes=axes)
@@ -211,7 +211,7 @@ class Running(Checked):
         if step == "dot":
             require_legal(
                 a.is_reduction,
-                f"{loop} is no loop of the reduction, and dot steps sum over the reduction only",
+                f"{loop} is not a loop of the reduction, and dot steps sum over the reduction only",
             )
         else:
             require_legal(
@@ -219,7 +219,8 @@ class Running(Checked):
                 f"{loop} runs over the reduction, but the rows of a tile are points of the target",
             )
             require_legal(
-                all(b.kind != "tile" for b in self.axes), "one loop runs over the rows of tiles"
+                all(b.kind != "tile" for b in self.axes),
+                "a loop already runs over the rows of tiles",
             )
         require_legal(a.kind == "for" and not a.lanes, f"{a} is no longer a plain loop")
         for reduce in self.reductions:

@@ -70,7 +70,7 @@ class Storage(Checked):
         sum may be extended where each term has a factor padded with zeros.
         """
         a = self.axis(loop)
-        require_legal(isinstance(a.extent, int), f"the length of {a} is not known here")
+        require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
         extent = -(-a.extent // multiple) * multiple
         if extent == a.extent:
             return self
@@ -186,7 +186,7 @@ class Storage(Checked):
         require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
         place = tuple(affine.symbol(a.var) for a in axes)
         block = f"{tensor}'{self.target}"
-        require_legal(block not in self.shapes, f"{tensor} is copied already")
+        require_legal(block not in self.shapes, f"{tensor} is already copied")
         copied = Read(block, place, read.dtype)
 
         def change(s: Scalar) -> Scalar | None:
@@ -250,7 +250,7 @@ class Storage(Checked):
         require_legal(not self._is_open(loop), f"the length of {loop} is known only at run time")
         if over:
             apart = any(_uses(e, over) for e in read.index)
-            require_legal(not apart, f"iterations of {over} read other elements of {tensor}")
+            require_legal(not apart, f"iterations of {over} read different elements of {tensor}")
             known = isinstance(self.axis(loop).extent, int)
             require_legal(known, f"the length of {loop} is known only at run time")
         made = Entry(loop, tensor, read.index, distance=distance, over=over, share=share)
@@ -264,7 +264,7 @@ class Storage(Checked):
         """Return the only read of a tensor. Errors: E-SCHEDULE-MOVE."""
         found = {r for r in self.reads() if r.tensor == tensor}
         names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
-        require_legal(bool(found), f"{tensor} is not read here; operands: {names}")
+        require_legal(bool(found), f"{tensor} is not an operand of this nest; operands: {names}")
         require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different indices")
         computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
         require_legal(not computed, f"{tensor} is read at computed indices")
@@ -311,7 +311,7 @@ class Storage(Checked):
         =>
         Y: cache_write(m)
         =>
-        m is no plain loop of the reduction
+        m is not a plain loop of the reduction
         """,
     )
     def cache_write(self, loop: LoopName) -> Self:
@@ -325,7 +325,7 @@ class Storage(Checked):
         a = self.axis(loop)
         require_legal(
             a.is_reduction and a.kind == "for" and not a.lanes,
-            f"{loop} is no plain loop of the reduction",
+            f"{loop} is not a plain loop of the reduction",
         )
         require_legal(not self.cached, f"the sums are already in memory, from {self.cached} on")
         return replace(self, cached=loop)
@@ -378,7 +378,9 @@ class Storage(Checked):
             index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
         )
         text = ", ".join(map(str, index))
-        require_legal(packing is not None, f"{tensor}[{text}] does not follow the loops")
+        require_legal(
+            packing is not None, f"the indices of {tensor}[{text}] do not combine entire loops"
+        )
         assert packing is not None
         n_elements = self.tensors[tensor].n_elements
         n_padded = affine.assumed(affine.product(packing.shape))

@@ -43,7 +43,7 @@ FEWEST_COLUMNS = 64
 about half as many products."""
 
 FEWEST_TERMS = 64
-"""The shortest sum: configuring, loading and storing tiles dominates shorter ones."""
+"""The fewest terms of a sum: configuring, loading and storing tiles dominates shorter sums."""
 
 
 @dataclass(frozen=True, slots=True)

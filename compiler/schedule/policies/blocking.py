@@ -103,7 +103,7 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a row loop whose operand stays in L2; `copied` names a copied one, or is ""."""
+    """A block of a row loop whose operand stays in L2; `copied` names the operand if copied."""
 
     loop: str
     size: int
@@ -116,9 +116,9 @@ def row_block(
     """Choose the block of rows that stays in L2 for all columns; None where it saves no cycles.
 
     Without blocks, the rows are read again for each column tile; with them, the columns for each
-    block. `around` are the loops over images; the outermost one is split if their number is known
-    and several images fit a block, else the rows are. Rows are copied into panels where each
-    reduction step reads another line of them.
+    block. `around` are the loops over images. The outermost image loop is split if the number of
+    images is known and several fit a block, else the row loop is split. Rows are copied into panels
+    where each reduction step reads another line of them.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)
@@ -203,7 +203,7 @@ def cycles_again(
 
 
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
-    """Return the operand that all lanes share, and the other one.
+    """Return the operand that all lanes share, and the other operand.
 
     None where loops other than those over images are open.
     """

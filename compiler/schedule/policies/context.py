@@ -149,7 +149,7 @@ def depends(read: Read, var: str) -> bool:
 
 
 def contiguous_axis(nest: Nest) -> Axis | None:
-    """Return the loop along which the target is contiguous: the one to vectorise.
+    """Return the loop to vectorise, along which the target is contiguous.
 
     In a blocked layout, this is the loop over channels before its split at the block size.
     """

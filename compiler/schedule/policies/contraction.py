@@ -1,8 +1,8 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
 All contractions share one schedule. It vectorises the contiguous axis of the output: channels in a
-blocked layout, columns or pixels in a plain one. It unrolls a second axis as rows. Constants are
-packed in loop order, and the accumulators stay in registers over the whole reduction.
+blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows. Constants are
+packed in loop order, and the accumulators stay in registers during the entire reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """

@@ -5,9 +5,10 @@
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
-One operand is a constant, packed so that the elements of a step are contiguous over all lanes. The
-other operand has the elements of a step contiguous in memory, and all lanes read the same ones. The
-other loops are those of an f32 contraction: sums stay in registers over the whole reduction.
+One operand is a constant, packed so that the elements of a step are contiguous over all lanes. In
+the other operand the elements of a step are contiguous in memory, and all lanes read the same
+elements. The other loops equal those of an f32 contraction: sums stay in registers during the
+entire reduction.
 
 If the operand of the lanes is no constant (pixels in plain order, the second product of attention)
 and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved into
@@ -115,7 +116,7 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Whether a non-constant operand has contiguous lanes, so that two runs make pairs."""
+    """Whether a non-constant operand has contiguous lanes, so that two runs form pairs."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
@@ -160,7 +161,7 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
     """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    Fewer lanes than a vector do not justify it.
+    Fewer lanes than a full vector do not justify the interleaving.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):

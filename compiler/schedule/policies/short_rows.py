@@ -1,8 +1,8 @@
 """Register tiles over several rows of an image whose rows are shorter than efficient tiles.
 
-A row of 7 pixels is a tile of 4 and one of 3, and both are inefficient; 49 pixels are nine tiles of
-5 and one of 4. Rows of a padded image, or of one read with stride 2, are not contiguous, so tiles
-over several rows need a contiguous copy.
+A row of 7 pixels has a tile of 4 and a tile of 3 pixels, which are both inefficient; 49 pixels have
+nine tiles of 5 and one of 4. Rows of a padded image, or of an image read with stride 2, are not
+contiguous, so tiles over several rows need a contiguous copy.
 """
 
 from __future__ import annotations

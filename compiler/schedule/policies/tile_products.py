@@ -8,8 +8,8 @@
 
 One operand is a constant, packed so that the elements of a step are contiguous for each column. The
 other operand is read in place: its rows may have any distance, but the elements of a sum must be
-contiguous. Four tiles of sums stay in tile registers over the whole reduction, so each loaded tile
-is used twice. The sums pass through memory (L1) once.
+contiguous. Four tiles of sums stay in tile registers during the entire reduction, so each loaded
+tile is used twice. The sums pass through memory (L1) once.
 Source: the kernels of oneDNN for AMX. Measured on a machine with AMX: 2 x 2 tiles of 16 rows of 64
 bytes are fastest.
 """
@@ -127,7 +127,7 @@ def _tiled(
             nest = nest.reorder(*before, *parts, *tile, steps, *lanes).pack(packed.tensor)
         else:
             nest = nest.reorder(*before, *parts, *tile, tap.var, steps, *lanes).pack(packed.tensor)
-            nest = nest.because("neighbours in a row of the window are contiguous")
+            nest = nest.because("adjacent elements in a row of the window are contiguous")
             nest = nest.fuse(tap.var, steps, f"{v}s").split(f"{v}s", together, f"{v}w", f"{v}i")
             nest = nest.reorder(*before, f"{v}w", *parts, *tile, f"{v}i", *lanes)
     except CompileError:
@@ -166,9 +166,9 @@ def _blocks(
 def _tap(
     nest: Nest, k: Axis, n_channels: int, group: int, operands: tuple[Read, Read]
 ) -> Axis | None:
-    """Return the loop over neighbours in a row of the window, if their channels are contiguous.
+    """Return the loop over a row of the window, if channels of adjacent elements are contiguous.
 
-    The contiguous channels are all channels, or those of a block.
+    The contiguous channels are all channels, or the channels of a block.
     """
     rows_of, packed = operands
     if k.size % n_channels or n_channels % group:

@@ -95,7 +95,7 @@ def _lie_alike(a: TensorType, b: TensorType) -> bool:
 
 
 def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
-    """Rename the axes of a stage to those of another with the same extents."""
+    """Rename the axes of a stage to the axes of another stage with the same extents."""
     if len(first.axes) != len(stage.axes):
         return None
     names = dict(zip(stage.axes, first.axes, strict=True))

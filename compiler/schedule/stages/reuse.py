@@ -39,7 +39,7 @@ def in_place(
 
 
 def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
-    """Whether each point of a stage reads only the element at its own index of a tensor."""
+    """Whether each point of a stage reads a tensor only at the index that it stores."""
     if stage.reduce is not None or tensors[read] != tensors[stage.target]:
         return False
     if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):

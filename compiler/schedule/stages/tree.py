@@ -23,7 +23,7 @@ class Group:
     """A loop over the places of an axis, `places` per iteration, and its members.
 
     `own` maps the name of each nest inside to that nest's name of the axis. The loop belongs to the
-    last nest, which reads the results of the others.
+    last nest, which reads the results of the other nests.
     """
 
     members: tuple[Member, ...]

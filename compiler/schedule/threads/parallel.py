@@ -4,10 +4,10 @@ A loop can be shared when its iterations are proven independent. The cost of sha
 the longest share, plus the time to read the operands that every thread reads in full, mostly
 written by other threads. If images are divided by rows, each row stays in the cache of its writer,
 but all threads read all weights; if they are divided by channels, the reverse holds. A loop of few
-iterations is shared together with the loops directly inside it. A shared loop may be inside others
-that every thread runs.
+iterations is shared together with the loops directly inside it. A shared loop may be inside other
+loops that every thread runs.
 
-Reductions are never shared, so results are bit-identical to those of one thread.
+Reductions are never shared, so results are bit-identical to the results of one thread.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) 
 
 
 def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Replace parallel loops by plain ones."""
+    """Replace parallel loops by plain loops."""
     return tuple(
         replace(s, body=_unmarked(s.body), kind="for" if s.kind == "parallel" else s.kind)
         if isinstance(s, Loop)

@@ -49,7 +49,7 @@ class Writer(Protocol):
 
 
 class _Accumulator:
-    """The registers of one reduction: partial results, those of shorter vectors, and the total."""
+    """The registers of one reduction: partial results of full and shorter vectors, and a total."""
 
     def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
         self.reduce = reduce
@@ -65,9 +65,9 @@ class _Accumulator:
             self.total = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
 
     def acc(self, cut: Fixed) -> Buffer:
-        """Return the register of partial results; shorter vectors have a separate one.
+        """Return the register of partial results; shorter vectors have a separate register.
 
-        A shared register would need a blend at every step to keep the other lanes.
+        A shared register would need a blend at every step to preserve the other lanes.
         """
         lengths = {a.var: length_of(a) for a in self._axes}
         vector = self._vector.var if self._vector is not None else ""

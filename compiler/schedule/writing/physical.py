@@ -20,7 +20,7 @@ def nest_of(
     """Build the plain nest of a stage: its loops in order, over physical buffers.
 
     Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
-    `around` are the loops around the whole nest.
+    `around` are the loops around the entire nest.
     """
     around = around or {}
     reduced = set(stage.reduce_axes)

@@ -140,7 +140,7 @@ def place(board: Board, block: int) -> bool:
 
 @compiled
 def lift(board: Board, block: int) -> bool:
-    """Decide that a block, and its twins, do not lie on their bases."""
+    """Decide that a block and its twins are not on their bases."""
     bound = lifted_bound(board, block)
     if bound > board.block[HIGHEST, block]:
         return False

@@ -79,7 +79,7 @@ NewLeaf: TypeAlias = Callable[[int], int]
 
 
 class Step:
-    """The blocks that end and begin at a step, with sums of sets of those that begin.
+    """The blocks that end and begin at a step, with the sums of sets of beginning blocks.
 
     `begun` are groups of leaves that end at the same step, and are therefore probably adjacent.
     `sizes` are by leaf.

@@ -14,7 +14,7 @@ Rectangle: TypeAlias = tuple[int, int, int]
 """The first step, the step after the last step, and the size in bytes."""
 
 Path: TypeAlias = "tuple[Path, Seam] | None"
-"""The newest seam, linked to earlier ones."""
+"""The newest seam, linked to earlier seams."""
 
 
 MOST_TRIED = 40

@@ -78,8 +78,7 @@ class Search:
             yield best
 
     def _first_plans(self, until: float) -> Iterator[Any]:
-        """Yield first-fit plans by the first plan's offsets, which raises no block, and by
-        orders."""
+        """Yield first-fit plans: by the given offsets, which raises no block, and by orders."""
         bottom_up = np.lexsort((self.blocks.start, self.first))
         orders = [order(self.blocks) for order in ORDERS]
         for order in (orders[0], bottom_up, *orders[1:]):
