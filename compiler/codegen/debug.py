@@ -13,7 +13,7 @@ _DEFINE = re.compile(r'define\b[^@]*@(?:"([^"]+)"|([\w.$-]+))\(')
 _METADATA = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _LOCATION = re.compile(r"\s+\.loc\s+\d+\s+(\d+)\b")
 _ADDED = re.compile(r"\s+\.(loc|cfi_\w+|file)\b|\.L(tmp|func_begin)\d+:")
-"""Directives in a listing with debug locations only."""
+"""Matches directives that occur only in listings with debug locations."""
 
 
 def with_locations(ir: str, symbols: Collection[str]) -> str:

@@ -119,7 +119,7 @@ class Expressions:
             return None
         left, right = s.args
         if s.fn == "sub" and left == right:
-            return None  # an exact product minus the rounded one would not be 0
+            return None  # an exact product minus the rounded product would not be 0
         if isinstance(right, Apply) and right.fn == "mul":
             a, b = (self.value(x, cache) for x in right.args)
             c = self.value(left, cache)

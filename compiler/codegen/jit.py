@@ -85,7 +85,7 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""A store checks its size at the first write of a process and after this many entries."""
+"""A store checks its size at the first write of a process and after this number of entries."""
 
 
 class ObjectStore:
@@ -107,7 +107,7 @@ class ObjectStore:
         return ObjectStore(kept_directory("objects"))
 
     def key(self, ir: str, target: Target, effort: int = EFFORT) -> str:
-        """Return the key of an entry."""
+        """Return the key of a module's entry."""
         facts = (llvmlite.__version__, target.triple, target.cpu, target.features, effort, ir)
         return hashlib.sha256(
             "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
@@ -145,7 +145,7 @@ class ObjectStore:
             return
 
     def trim(self) -> None:
-        """Remove the oldest entries beyond the limit."""
+        """Remove the oldest entries until the size is within the limit."""
         if self.directory is None:
             return
         files = (p for p in self.directory.iterdir() if p.is_file())

@@ -21,7 +21,7 @@ from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
-"""Tasks by number, from 0."""
+"""The numbers of tasks, from 0, in order."""
 
 APART = 16
 """The distance between cursors of lanes, in i64: separate cache lines."""

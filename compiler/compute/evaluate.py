@@ -39,8 +39,8 @@ def evaluate(computation: Computation, arrays: Mapping[str, Array]) -> dict[str,
     """Evaluate the outputs of a computation for these inputs, by tensor name.
 
     Shapes: `arrays` holds every input with exactly the shape and element type of its tensor.
-    Errors: AssertionError for an unguarded out-of-bounds read, or for an input of other shape or
-    type.
+    Errors: AssertionError for an unguarded out-of-bounds read, or for an input of a different shape
+    or type.
     """
     memory: dict[str, Array] = {}
     for name in computation.inputs:

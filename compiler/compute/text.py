@@ -152,7 +152,7 @@ class Cursor:
         return self.items("]", lambda: self.expr(",", "]"))
 
     def dtype(self, label: str) -> DType:
-        """Return the element type of a short name."""
+        """Return the element type with a short name."""
         if label not in DType.__members__:
             raise self.fail("an element type")
         return DType[label]

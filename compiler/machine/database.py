@@ -139,7 +139,7 @@ class Database:
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        import sqlite3  # most compilations find no database
+        import sqlite3  # imported here since most compilations find no database
 
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:

@@ -175,7 +175,7 @@ def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | Non
 
 
 def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
-    """Yield views whose size or place differs from that of the source, and gaps between parts."""
+    """Yield views whose size or place differs from the source, and gaps between parts."""
     for view, shown in views.shown.items():
         if view in places and shown in places and places[view] != places[shown]:
             at = f"the view is at {places[view]}, its source at {places[shown]}"

@@ -13,7 +13,7 @@ from compiler.schedule.language.sections import section
 KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")
 
 OF_GRAPHS = ("graph", "onnx")
-"""Kinds that exist before sizes are known and code is generated."""
+"""Kinds of output that exist before sizes are known and code is generated."""
 
 
 def emit(built: Built, kind: str) -> str | bytes:

@@ -143,7 +143,7 @@ class OutputSpec:
 
     @property
     def maker(self) -> Callable[[], Array]:
-        """Return a function that allocates an array, if large at a cache line or large page."""
+        """Return a function that allocates an array; large arrays start at a line or large page."""
         small = self.nbytes < SMALL_BYTES
         return partial(np.empty, self.shape, self.dtype) if small else self._aligned
 

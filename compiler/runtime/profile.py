@@ -43,7 +43,7 @@ class Profile(dict[str, float]):
 def median_interval(times: Sequence[float]) -> tuple[float, float]:
     """Return the distribution-free 95 % interval of the median, from order statistics.
 
-    For few times, it is the entire range.
+    For few times, the interval is their entire range.
     """
     ordered, n = sorted(times), len(times)
     reach = 1.96 * n**0.5 / 2

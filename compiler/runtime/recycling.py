@@ -1,4 +1,4 @@
-"""Reuse of large memory blocks: mapping and clearing pages can cost more than the results.
+"""Reuse of large memory blocks: mapping and clearing pages can cost more than computation.
 
 The operating system clears each page that it maps, and the allocator unmaps large arrays as soon as
 they are freed. Without reuse, each run of a program would wait for new pages for its results.

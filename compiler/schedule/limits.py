@@ -40,7 +40,7 @@ MOST_STATEMENTS = 4_000
 
 
 def require_small(kernel: Kernel, target: Target) -> None:
-    """Refuse a kernel of too many instructions. Errors: E-LIMIT-CODE."""
+    """Refuse a kernel with too many instructions. Errors: E-LIMIT-CODE."""
     size = code_size(kernel.body, target)
     if size > MOST_CODE:
         raise CompileError(

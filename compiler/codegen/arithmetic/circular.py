@@ -2,7 +2,7 @@
 
 The nearest multiple of pi/2 is subtracted in three parts (Cody and Waite), and the rounding error
 of the remainder is added at the end. If an argument in any lane exceeds `_FAR`, a branch passes all
-lanes to the C library. Polynomials are fitted to 2**-32 of the result.
+lanes to the C library. The fitted polynomials have an error of 2**-32 of the result.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def cos(a: Arithmetic, x: Value) -> Value:
 
 
 def tan(a: Arithmetic, x: Value) -> Value:
-    """The tangent: sine / cosine; in odd quadrants, minus the inverse."""
+    """The tangent: sine / cosine; in odd quadrants, minus the reciprocal."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     odd = _is_odd(a, quarter)
     top, bottom = a.out.select(odd, cosine, sine), a.out.select(odd, sine, cosine)
@@ -109,7 +109,7 @@ def _rest(a: Arithmetic, x: Value, n: Value) -> tuple[Value, Value]:
     first, second, third = (number(x, -part) for part in _PARTS)
     whole = a.fma(n, first, x)
     product, product_lost = exact_product(a, n, second)
-    # Either may be larger, and their sum far smaller than both.
+    # Either number may be larger, and their sum may be far smaller than both.
     r, lost = exact_sum(a, whole, product)
     return r, a.fma(n, third, a.two("fadd", lost, product_lost))
 

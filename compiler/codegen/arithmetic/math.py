@@ -89,7 +89,7 @@ def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
 
 
 def _sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their precision."""
+    """1 / (1 + exp(-x)), computed from exp(-|x|) so that small results keep their precision."""
     e = library_call(a, "exp", [a.negate(a.intrinsic("fabs", x))])
     one = constant(1.0, x.dtype, x.lanes)
     top = a.out.select(a.test("fcmp olt", x, constant(0.0, x.dtype, x.lanes)), e, one)

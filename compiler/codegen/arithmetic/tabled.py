@@ -56,13 +56,13 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """A piecewise polynomial, odd."""
+    """The hyperbolic tangent, as an odd piecewise polynomial."""
     t = _at_most(a, x, 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """A piecewise polynomial, odd."""
+    """The error function, as an odd piecewise polynomial."""
     t = _at_most(a, x, 4.1)
     # The slope has the largest possible rounding error in f32, but the slope minus 1 does not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))

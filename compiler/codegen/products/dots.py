@@ -204,7 +204,7 @@ class Dots:
         return step(total, left, right)
 
     def _plus(self, total: Value, sums: Value, operation: str) -> Value:
-        """Add 128 times some sums to a total, or subtract them."""
+        """Add 128 times `sums` to a total, or subtract it."""
         shifted = self.arithmetic.two("shl", sums, constant(7, DType.i32, sums.lanes))
         return self.arithmetic.two(operation, total, shifted)
 

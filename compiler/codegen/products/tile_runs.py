@@ -188,7 +188,8 @@ class _Planner:
                 self.statements(loop.body)
             self.numbers.pop(loop.var, None)
         else:
-            # The operand tiles at the start of an iteration differ from those at its end.
+            # The operand tiles at the start of an iteration differ from the operand tiles at its
+            # end.
             self.held.clear()
             self.inside.add(loop.var)
             self.statements(loop.body)

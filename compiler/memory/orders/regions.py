@@ -58,7 +58,8 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Tasks without earlier successors, and tasks from here on without later predecessors.
+    # Changes, by position, of two numbers: of earlier tasks without successors so far, and of later
+    # tasks without predecessors from here on.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:

@@ -79,8 +79,8 @@ LARGE_ORDERS = {
 def best(problem: Problem, options: Options) -> Outcome:
     """All greedy orders, then searches, until a plan is optimal, fits the capacity, or time is up.
 
-    Reports the winning planner, the reason for stopping, and the proven gap. The default if time is
-    not short.
+    The outcome has the winning planner, the reason for stopping, and the proven gap. The default
+    planner if time is not short.
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:

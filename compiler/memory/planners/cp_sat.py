@@ -25,8 +25,8 @@ FEWEST_SECONDS = 0.01
 def cp_sat(problem: Problem, options: Options) -> Outcome:
     """A constraint solver on the whole problem, started from the best greedy order.
 
-    Proves optimality if time permits, and raises the lower bound meanwhile. Good for up to a few
-    hundred buffers; on tight problems, dedicated searches are faster.
+    The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
+    to a few hundred buffers; on tight problems, dedicated searches are faster.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

@@ -1,4 +1,4 @@
-"""Placement of many blocks by halves of time, in time hardly more than linear in their number.
+"""Placement of many blocks by halves of the steps, in almost linear time.
 
 Blocks alive in the middle of all steps are placed first; then each half of the steps is an
 independent problem (an interval tree, Edelsbrunner 1980). In a half, blocks placed earlier that are
@@ -63,7 +63,7 @@ def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> 
 
 
 class Placing:
-    """A problem as arrays, with the offsets so far. Units: bytes; steps with starts, numbered."""
+    """A problem as arrays, with the offsets so far. Units: bytes; numbers of steps with starts."""
 
     def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
         rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]

@@ -11,7 +11,7 @@ Key = Callable[[Block], tuple[float, ...]]
 
 
 def by(key: Key, blocks: Sequence[Block]) -> list[int]:
-    """Return the positions of blocks sorted by a key; stable."""
+    """Return the positions of blocks, in a stable order by a key."""
     return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 

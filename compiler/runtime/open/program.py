@@ -116,12 +116,12 @@ class OpenProgram:
 
     @property
     def plan(self) -> Plan:
-        """Return the concatenated arenas of the last run's parts; before, of a sample's parts."""
+        """Return the concatenated arenas of the last run's parts (before a run, of a sample)."""
         return joined_plans([b.plan for b in self.last]) if self.last else self.built.plan
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks with the last run's sizes; before any run, sample sizes."""
+        """Return launches and fallbacks with the last run's sizes (before a run, sample sizes)."""
         bounds = iter(self.last)
         if not self.last:
             return self.built.kernels

@@ -16,7 +16,7 @@ from compiler.ir.types import TensorType, Type
 
 
 class NotDetermined(Exception):
-    """The inputs do not determine sizes as they did at compile time."""
+    """Raised if the inputs do not determine sizes in the same way as at compile time."""
 
 
 def input_symbols(graph: Graph) -> frozenset[str]:

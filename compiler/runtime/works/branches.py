@@ -1,9 +1,10 @@
 """Concurrent launches: independent chains of kernels where the cost model predicts a gain.
 
-Nearly all large kernels use all threads, so running two at once gains little. Concurrency pays for
-kernels on one thread: small branches, or the two directions of a recurrent network. A section is a
-sequence of adjacent launches that splits into chains; one thread runs each chain in order. No chain
-reuses the memory of another chain's operands and results before both chains have ended.
+Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
+pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
+section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
+order. No chain reuses the memory of another chain's operands and results before both chains have
+ended.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Section:
         for chain in self.chains:
             for a, b in pairwise(chain):
                 after[a].add(b)
-        later: dict[int, int] = {}  # as the bits of numbers
+        later: dict[int, int] = {}  # sets of launches as bits of integers
         found: dict[int, int] = {}
         for i in reversed(range(self.first, self.end)):
             later[i] = 0

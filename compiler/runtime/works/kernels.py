@@ -88,7 +88,7 @@ def kernel_infos(
 def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
     """Return the works of a graph, followed by the works inside nodes with regions."""
     found = [Listed(w, graph) for w in works]
-    for number, one in enumerate(found):  # grows by nested works
+    for number, one in enumerate(found):  # the list grows by nested works
         if isinstance(one.work, RegionWork):
             found += _inside(number, one, one.work)
     return found

@@ -28,7 +28,7 @@ MOST_OPERATIONS = 2_000
 class Stages:
     """The stages of a kernel and their shared loops, with the moves applied so far.
 
-    `stage` names the subject of the next move. `tiled` are the stages of a convolution in tiles,
+    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution,
     which share loops over bands of tiles.
     """
 

@@ -115,7 +115,7 @@ class Order(Checked):
         )
         require_new(self, loop)
         f = affine.symbol(loop)
-        # An empty loop stays empty, and nothing is divided by 0.
+        # A width of at least 1 avoids divisions by 0; an empty loop stays empty.
         width = max(b.extent, 1) if isinstance(b.extent, int) else b.extent
         joined = {outer: affine.floordiv(f, width), inner: affine.mod(f, width)}
         fused = Axis(loop, a.extent * b.extent, a.is_reduction, lanes=a.lanes)

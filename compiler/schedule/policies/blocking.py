@@ -118,7 +118,7 @@ def row_block(
     Without blocks, the rows are read again for each column tile; with them, the columns for each
     block. `around` are the loops over images. The outermost image loop is split if the number of
     images is known and several fit a block, else the row loop is split. Rows are copied into panels
-    where each reduction step reads another line of them.
+    if each reduction step reads another cache line of them.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)

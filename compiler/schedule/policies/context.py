@@ -86,7 +86,7 @@ def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
 def _fuse_once(
     nest: Nest, held: int, name: Callable[[str], str], packable: frozenset[str]
 ) -> tuple[Nest, int] | None:
-    """Fuse the first two loops that can be fused; return also the number of divisions after it."""
+    """Fuse the first two loops that can be fused; return also the number of divisions then."""
     kept = tested(nest)
     for a, b in zip(nest.axes, nest.axes[1:], strict=False):
         if a.is_reduction != b.is_reduction or a.var in kept or b.var in kept:

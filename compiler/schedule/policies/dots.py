@@ -10,9 +10,9 @@ the other operand the elements of a step are contiguous in memory, and all lanes
 elements. The other loops equal those of an f32 contraction: sums stay in registers during the
 entire reduction.
 
-If the operand of the lanes is no constant (pixels in plain order, the second product of attention)
-and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved into
-pairs at the load, which pays off for enough rows.
+If the operand of the lanes is not a constant (pixels in plain order, the second product of
+attention) and elements are bf16, its lanes must be contiguous. Two runs of lanes are then
+interleaved into pairs at the load, which pays off for enough rows.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -42,7 +42,8 @@ FEWEST_ROWS = 4
 """The fewest rows that share a vector of pairs interleaved at the load."""
 
 UNROLL = 4
-"""The unroll factor of steps, as in f32 contractions; more increases register pressure."""
+"""The unroll factor of steps, as in f32 contractions; a larger factor increases register
+pressure."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:

@@ -29,7 +29,7 @@ LONGEST_STEP = 8
 """The maximum stride between adjacent lanes, in elements: larger strides share few cache lines."""
 
 LONG_RUN = 16
-"""The contiguous elements of a reduction from which on lanes always run over the reduction."""
+"""The minimum number of contiguous elements for which lanes always run over the reduction."""
 
 
 def reduction(nest: Nest, ctx: Context) -> Nest:

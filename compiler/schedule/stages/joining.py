@@ -1,8 +1,8 @@
 """Stages fused into one nest: several results computed and stored at each point.
 
 A kernel with several outputs has a stage for each. Two outputs over the same points share one nest
-if they read the same elements or one reads the other. Shared operands are then loaded once, and
-shared values computed once.
+if they read the same elements or if one output reads the other. Shared operands are then loaded
+once, and shared values computed once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _place(
         if joined is not None:
             return position, joined
         if any(s.target in stage.read_tensors for s in before):
-            return None  # it must run after these
+            return None  # the stage must run after these stages
     return None
 
 

@@ -1,10 +1,10 @@
 """The policy for shared loops: consumers read a row of a producer before it computes the next row.
 
-A softmax, a normalisation or attention has several stages. Separately, each would read and write
-all rows and evict them from the caches. If a stage reads another stage's results only at the same
-rows, `compute_at` places both in one loop over the rows. The temporary between them then holds one
-row or a block of rows. This policy finds the longest runs of such stages, and applies itself to the
-stages of each run.
+A softmax, a normalisation or attention has several stages. If they ran one after another, each
+stage would read and write all rows and evict them from the caches. If a stage reads another stage's
+results only at the same rows, `compute_at` places both in one loop over the rows. The temporary
+between them then holds one row or a block of rows. This policy finds the longest runs of such
+stages, and applies itself to the stages of each run.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -33,7 +33,7 @@ from compiler.targets.target import Target
 def share(stages: Stages, target: Target) -> Stages:
     """Move stages that read each other's rows into shared loops over the rows."""
     if stages.tiled is not None:
-        return stages  # they share bands of tiles
+        return stages  # stages of a Winograd convolution share bands of tiles instead
     computation = stages.computation
     where = _Where(computation.tensors, frozenset(computation.temporaries), frozenset())
     return _shared(stages, tuple(leaves(stages.members)), where, target)

@@ -64,7 +64,7 @@ def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
 class _Option:
     """A way to share a statement, and its cost in half cycles of the slowest thread.
 
-    `later` is the additional time of kernels that read its results; it only ranks the ways.
+    `later` is the additional time of kernels that read the results; it only ranks the options.
     """
 
     statement: Loop

@@ -1,8 +1,9 @@
 """The schedule of Winograd convolutions: each band of tile rows passes all stages while in cache.
 
 Such a computation has stages for the transformed weights, the transformed image, the products and
-the results. Run in sequence, they would move the transformed image and the products, each larger
-than the image, through memory. Here they share the loop over bands of tile rows:
+the results. If the stages ran one after another, they would move the transformed image and the
+products, each larger than the image, through memory. Here they share the loop over bands of tile
+rows:
 
     for band {
       image rows of the band -> V           additions in registers, lanes over channels

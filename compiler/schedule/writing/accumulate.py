@@ -189,7 +189,7 @@ def _finished(nest: Nest, result: Beside, sums: Sums, at: At, cut: Fixed) -> Sta
     own = reduction(result.value)
     if own is None:
         return stored(nest, result, at, cut)
-    # Substitute indices before inserting the register, whose index is that of the tile.
+    # Substitute indices before inserting the register, whose index is the position in the tile.
     outline = rewrite(result.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
     store = stored(nest, replace(result, value=outline), at, cut)
     value = rewrite(store.value, lambda s: sums[own] if isinstance(s, Accumulated) else None)

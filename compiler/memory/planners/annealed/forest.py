@@ -1,4 +1,4 @@
-"""Coolings of a forest of joints: its arrays, and the remaining rectangles."""
+"""Simulated annealing of a forest of joints: its arrays, and the remaining rectangles."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """Fill THEIRS from 1 on with nodes of the first n of SOME that sum to `need` bytes.
+    """Fill THEIRS from position 1 on with some of the first n nodes of SOME; sum: `need` bytes.
 
     The set has one root, two, or all; return its size, 0 for none.
     """

@@ -30,7 +30,7 @@ from compiler.memory.planners.exact.trail import remember
 from compiler.memory.planners.native import compiled
 
 NOWHERE = 1 << 61
-"""Greater than any offset."""
+"""A number greater than any offset."""
 
 
 @compiled

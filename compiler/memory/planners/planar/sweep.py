@@ -79,7 +79,7 @@ class Sweep:
                 if division is None:
                     continue
                 chance = state.chance + division.chance
-                if chance > likely:  # spare memory changes: others may be more plausible
+                if chance > likely:  # spare memory changes, so other branches may be more plausible
                     heapq.heappush(ways, (chance, turn, state, way, division))
                     continue
             if division.tree not in following:

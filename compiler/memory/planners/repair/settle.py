@@ -144,7 +144,7 @@ def _unplace(blocks: Arrays, lists: Lists, state: State, costs: Costs, block: in
 
 @compiled
 def _next_block(state: State, costs: Costs) -> int:
-    """Pop the costlier of two random blocks among the last unplaced."""
+    """Pop the costlier of two random blocks among the most recently unplaced blocks."""
     n = state.counts[0]
     at = n - 1 - draw(state.chance, min(n, TOP))
     other = n - 1 - draw(state.chance, min(n, TOP))

@@ -28,7 +28,7 @@ MOST_BYTES = 1 << 27
 class Skylines:
     """Unpinned rectangles of at least one byte; `back` reverses time.
 
-    Offsets are sums of their sizes.
+    All offsets are sums of the rectangles' sizes.
     """
 
     def __init__(self, rectangles: Sequence[Joined], back: bool = False) -> None:
