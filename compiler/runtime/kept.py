@@ -65,7 +65,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache: it runs at once; other requests recompile the whole program."""
+    """A program from the cache: it runs immediately; requests other than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -95,7 +95,7 @@ class KeptProgram:
     __call__ = run
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Return True at once: the best code is loaded and cached."""
+        """Return True immediately: the best code is loaded and cached."""
         return True
 
     @property

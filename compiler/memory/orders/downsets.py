@@ -57,7 +57,7 @@ class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
     `floor` is a lower bound of all peaks. A task that stays within it and frees at least as many
-    bytes as it allocates runs at once, since delaying it gains nothing. `n_steps` counts the
+    bytes as it allocates runs immediately, since delaying it gains nothing. `n_steps` counts the
     examined steps.
     """
 

@@ -24,7 +24,7 @@ threads, which are slow on a busy machine."""
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Pad each axis with zeros, split it into factors, and put all factors in a new order.
+    """Pad each axis with zeros, split each axis into factors, and permute all factors.
 
     `taken` selects a part of each axis: the first element, the step and the count. A `transform` M
     replaces the last two axes of weights w by a new first axis with the elements of M w M'. The

@@ -2,7 +2,7 @@
 
 The children of a P node may be permuted, the children of a Q node reversed. Trees are immutable: a
 reduction returns a new tree that shares unchanged parts. Source: Booth and Lueker, Testing for the
-consecutive ones property, 1976; templates for a set that is replaced at once.
+consecutive ones property, 1976; here the templates reduce and replace a set in one step.
 """
 
 from __future__ import annotations
