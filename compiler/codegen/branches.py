@@ -19,7 +19,7 @@ Chain = Sequence[Launch]
 def side_by_side(
     symbol: str, chains: Sequence[Chain], threads: int, work: int
 ) -> tuple[Launch, FunctionText]:
-    """Return the launch of all chains and its function; `work` is their sum in half cycles."""
+    """Return the launch of all chains and its function; `work` is their total in half cycles."""
     args = tuple(dict.fromkeys(a for chain in chains for launch in chain for a in launch.args))
     names = {a: f"%a{i}" for i, a in enumerate(args)}
     region = Region(symbol, tuple(("ptr", name) for name in names.values()))

@@ -1,7 +1,7 @@
 """The mapping of assembly lines to lines of a function's LLVM text.
 
-LLVM's code generator preserves debug locations. A copy of the module has each line number as a
-debug location, and the assembly of the copy contains these locations.
+LLVM's code generator preserves debug locations. A copy of the module attaches to each instruction
+its line number as a debug location, and the assembly of the copy contains these locations.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _DEFINE = re.compile(r'define\b[^@]*@(?:"([^"]+)"|([\w.$-]+))\(')
 _METADATA = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _LOCATION = re.compile(r"\s+\.loc\s+\d+\s+(\d+)\b")
 _ADDED = re.compile(r"\s+\.(loc|cfi_\w+|file)\b|\.L(tmp|func_begin)\d+:")
-"""Directives in a listing with debug locations only."""
+"""Matches directives that occur only in listings with debug locations."""
 
 
 def with_locations(ir: str, symbols: Collection[str]) -> str:
-    """Add debug locations to some functions of a module: the line of each instruction, from 1."""
+    """Add debug locations to some functions of a module: line numbers of instructions, from 1."""
     used = [int(n) for n in _METADATA.findall(ir)]
     return "\n".join(_located(ir.split("\n"), symbols, max(used, default=-1) + 1))
 
@@ -60,7 +60,7 @@ def _located(lines: Sequence[str], symbols: Collection[str], first: int) -> Iter
 
 
 def without_locations(lines: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Remove the locations from a listing; return also the line of each, from 0, -1 for none."""
+    """Remove the locations from a listing; return also the line of each row, from 0 (-1: none)."""
     kept: list[str] = []
     of: list[int] = []
     now = -1

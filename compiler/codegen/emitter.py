@@ -16,7 +16,7 @@ from compiler.ir.types import DType
 
 
 class Line(str):
-    """A line of text with its line of the Loop IR, -1 for none."""
+    """A line of LLVM text with the corresponding line of the Loop IR, -1 for none."""
 
     __slots__ = ("of",)
     of: int
@@ -48,7 +48,7 @@ class _Lines(list[str]):
 
 @dataclass(slots=True)
 class Scope:
-    """The text of one loop body (or the function), still being written."""
+    """The text emitted so far for one loop body, or for the function."""
 
     block: str
     vector_budget: int
@@ -85,7 +85,7 @@ class Block:
 
 
 class Emitter:
-    """Text of one function. Values of `level` d belong to scope d; the function is scope 0.
+    """The emitter of one function. Values of `level` d belong to scope d; the function is scope 0.
 
     With line tracking, each line is a `Line`; `at` is the current line of the Loop IR.
     """
@@ -98,7 +98,7 @@ class Emitter:
         self._begin("entry", n_vector_registers)
         self.declarations: dict[str, None] = {}
         self.used: set[str] = set()
-        """Carried values with readers; a loop drops the others."""
+        """Loop-carried values with readers; a loop drops values without readers."""
         self._count = 0
 
     @property
@@ -150,7 +150,7 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Return the outermost scope of a vector that leaves registers to the loops between."""
+        """Return the outermost scope for a vector that leaves enough registers to inner loops."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:

@@ -32,7 +32,7 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
-"""Facts about the statements of one body; holds the caches of inner bodies by identity."""
+"""Facts about the statements of one body; it includes the caches of inner bodies by identity."""
 
 
 class Expressions:
@@ -119,7 +119,7 @@ class Expressions:
             return None
         left, right = s.args
         if s.fn == "sub" and left == right:
-            return None  # an exact product minus the rounded one would not be 0
+            return None  # an exact product minus the rounded product would not be 0
         if isinstance(right, Apply) and right.fn == "mul":
             a, b = (self.value(x, cache) for x in right.args)
             c = self.value(left, cache)
@@ -138,7 +138,7 @@ class Expressions:
         return convert(self.arithmetic, v, dtype)
 
     def _limit(self, extent: Expr, dtype: DType) -> Value:
-        """The end of an axis as numbers of a type are compared with it."""
+        """Emit the end of an axis, in a type that can be compared with indices of type `dtype`."""
         if isinstance(extent, int):
             return constant(extent, dtype)
         n = self.indices.scalar(extent)
@@ -169,10 +169,10 @@ class Expressions:
         return self.out.select(holds, then, otherwise)
 
     def _all_below(self, tests: list[tuple[Value, Value]]) -> Value:
-        """Whether all numbers lie from 0 up to their limits.
+        """Emit the test that every number is from 0 to below its limit.
 
-        Where tests of single numbers fail, the limit of the first lanes is 0: that takes no step
-        for each vector, and LLVM would widen and narrow masks to combine them.
+        If the test of a scalar fails, the first vector test gets the limit 0. This takes no
+        instruction per vector. LLVM would widen and narrow masks that are combined.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
         lanewise = [(v, limit) for v, limit in tests if v.lanes]

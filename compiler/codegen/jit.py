@@ -73,7 +73,7 @@ def code_bytes(ir: str, target: Target) -> int:
 def object_code(
     ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
 ) -> bytes:
-    """Return the relocatable object of a module, from the (user's) store if cached."""
+    """Return the relocatable object of a module, from the store (default: the user's) if cached."""
     store = store or ObjectStore.default()
     key = store.key(ir, target, effort)
     found = store.get(key)
@@ -85,7 +85,7 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""A store checks its size at the first write of a process and after this many entries."""
+"""A store checks its size at the first write of a process and after this number of entries."""
 
 
 class ObjectStore:
@@ -107,7 +107,7 @@ class ObjectStore:
         return ObjectStore(kept_directory("objects"))
 
     def key(self, ir: str, target: Target, effort: int = EFFORT) -> str:
-        """Return the key of an entry."""
+        """Return the key of a module's entry."""
         facts = (llvmlite.__version__, target.triple, target.cpu, target.features, effort, ir)
         return hashlib.sha256(
             "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
@@ -145,7 +145,7 @@ class ObjectStore:
             return
 
     def trim(self) -> None:
-        """Remove the oldest entries beyond the limit."""
+        """Remove the oldest entries until the size is within the limit."""
         if self.directory is None:
             return
         files = (p for p in self.directory.iterdir() if p.is_file())
@@ -218,7 +218,7 @@ class Library:
 
 
 def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
-    """Return the threading functions that objects call, with their addresses."""
+    """Return the functions of the threading runtime that objects call, with their addresses."""
     if SHARE not in defined and any(SHARE.encode() in o for o in objects):
         return thread_pool(Library.compile).addresses
     if any(NUMBER_OF_THREADS.encode() in o for o in objects):
@@ -228,13 +228,13 @@ def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
 
 
 BATCH_CHARACTERS = 60_000
-"""Lines per module: large enough to make the overhead of a module negligible."""
+"""The characters of text per module: enough to make the overhead of a module negligible."""
 
 
 class Objects:
     """Object files of functions, compiled by LLVM concurrently with emission.
 
-    LLVM serves one caller at a time, so there is one thread; it does not hold the GIL.
+    LLVM serves one caller at a time, so one thread compiles, without holding the GIL.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:
@@ -260,7 +260,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Add the callers as the last module; later additions are illegal."""
+        """Add the functions' callers as the last module; later additions are illegal."""
         if self._texts:
             self._send()
         self.add(callers, declarations)

@@ -30,8 +30,8 @@ class Counts:
     """The instructions of a function by class, and its use of registers.
 
     Units: `widest_bytes` is the size of the widest vector register used. `n_registers` counts
-    distinct vector registers, `n_spills` the spills and reloads of whole ones. None for machines
-    without registers.
+    distinct vector registers, `n_spills` the spills and reloads of full registers. Both are None
+    for machines without registers.
     """
 
     by_class: dict[str, int]

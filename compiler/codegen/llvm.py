@@ -1,7 +1,7 @@
 """Loop IR -> the text of an LLVM function.
 
 Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
-buffers become SSA values that the remaining loops carry. The text goes directly to LLVM's code
+buffers become SSA values, carried by the remaining loops. The text goes directly to LLVM's code
 generator, without an optimiser.
 """
 
@@ -70,7 +70,7 @@ def function_text(
 ) -> FunctionText:
     """Emit a kernel as an LLVM function of pointers to its params, in order.
 
-    With more than one thread, parallel loops become separate functions that a team runs.
+    With more than one thread, parallel loops become separate functions that a team of threads runs.
     Errors: NotLowerable for element types or functions without generated code.
     """
     check_kernel(kernel)
@@ -84,7 +84,8 @@ def function_lines(
 ) -> tuple[FunctionText, tuple[int, ...]]:
     """Emit a kernel's function; map each of its lines to a line of the kernel's text.
 
-    -1 stands for none. Thread shares, which are separate functions, are not mapped.
+    Lines without a counterpart map to -1. Thread shares, which are separate functions, are not
+    mapped.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
@@ -95,12 +96,12 @@ def function_lines(
 
 
 def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionText, list[str]]:
-    """Emit a kernel by a writer; return the lines of the function too."""
+    """Emit a kernel by a writer; return its text, and the lines of its function."""
     team, prepared = writer.team, writer.prepared
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     texts = team.texts if team is not None else []
-    # A region passes its operands to other threads in memory.
+    # A region passes its operands to other threads in memory, which captures the pointers.
     named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
     attributes = " ".join(("nounwind", *filter(None, (writer.target.vscale_range,))))
     head = f'define void @"{symbol}"({", ".join(named)}) {attributes} {{'
@@ -150,7 +151,7 @@ class _Writer:
         )
         self.vector: Loop | None = None
         self.squares: dict[int, Square | None] = {}
-        """Results of `square_of` by loop identity: unrolling emits the same loop several times."""
+        """Cache of `square_of` by loop identity: unrolling emits the same loop several times."""
         self.tiles = Tiles(self.memory, self.buffers, target)
         has_unit = target.has_bf16_tiles or target.has_int8_tiles
         self.runs_in_tiles = has_unit and any(map(has_tiles, prepared.kernel.body))
@@ -300,7 +301,7 @@ class _Writer:
         del env.ranges[lanes.var]
 
     def _dot_loop(self, loop: Loop, cache: Cache) -> None:
-        """Emit a dot loop for one vector: as one instruction if possible, else unrolled."""
+        """Emit a dot loop for one vector: one instruction if possible, else unrolled code."""
         step = products(loop)
         if step is not None and self._dot_step(loop, step, cache):
             return
@@ -345,7 +346,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block, across which loads of its stored buffers do not move."""
+        """Emit a conditional block; loads of buffers stored inside do not move across it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()

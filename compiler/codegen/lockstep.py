@@ -1,8 +1,9 @@
 """Interleaved copies of an unrolled loop body: the first operation of each, then the second, ...
 
 A polynomial is a chain of dependent operations. An out-of-order processor looks ahead about 200
-operations; in consecutive copies, these belong to the same chain. Interleaving gives independent
-ones. Measured: 10 % less time for one function, 25 to 35 % for two or three in sequence.
+operations, which all belong to one chain if copies are consecutive. In interleaved copies, these
+operations are independent. Measured: 10 % less time for one function, 25 to 35 % for two or three
+in sequence.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from compiler.compute.scalar import Apply, Fetch, Read, walk
 from compiler.loops.nodes import Loop, Statement, Store
 
 MOST = 4
-"""The most interleaved copies: each keeps some vectors in registers."""
+"""The maximum number of interleaved copies: each copy occupies some vector registers."""
 
 _NAME = re.compile(r"%[\w.]+")
 
 
 def may_mix(loop: Loop, registers: Collection[str], functions: Collection[str]) -> bool:
-    """Whether iterations call one of some functions and are independent."""
+    """Whether the iterations of a loop are independent and call at least one of `functions`."""
     stores = list(_stores(loop.body))
     if any(not isinstance(s, Store) or s.buffer in registers for s in stores):
         return False
@@ -48,7 +49,7 @@ def _stores(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def in_lockstep(copies: Sequence[Sequence[str]]) -> list[str]:
-    """Interleave the lines of some copies at a time; copies with branches stay consecutive."""
+    """Interleave the lines of up to `MOST` copies; copies with branches stay consecutive."""
     if any(line.endswith(":") or line.startswith("  br ") for lines in copies for line in lines):
         return [line for lines in copies for line in lines]
     return [
@@ -72,7 +73,7 @@ def _mixed(copies: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _names(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the value that each line defines, if any."""
+    """Yield the index of each line that defines a value, and the name of the value."""
     for n, line in enumerate(lines):
         name, equals, _ = line.strip().partition(" = ")
         if equals:

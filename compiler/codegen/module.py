@@ -19,8 +19,8 @@ class Arg:
     """A pointer argument: an offset into the arena or the constants, or a caller's array.
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes, `slot` is the position of the arena offset in the run's table, and `table` is that
-    table itself.
+    open shapes, a `slot` is the position, in the table of a run, of an offset into the arena;
+    `table` is a pointer to this table.
     """
 
     space: Space
@@ -29,7 +29,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One call of a kernel; `sizes` are numbers, or slots of the run's table."""
+    """One call of a kernel; `sizes` are constants, or positions in the table of a run."""
 
     symbol: str
     args: tuple[Arg, ...]
@@ -47,10 +47,10 @@ def module_ir(
 ) -> str:
     """Emit a module with every kernel under its symbol, and the entry points.
 
-    `run` performs all launches in order; `run_0`, `run_1`... perform `launches[first:end]` of each
-    segment, so that the caller can work in between. An entry point is
-    `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
-    Errors: NotLowerable when a kernel cannot be expressed.
+    `run` performs all launches in order. `run_0`, `run_1`... each perform the launches of one
+    segment, `launches[first:end]`, so that the caller can do other work in between. An entry point
+    is `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
+    Errors: NotLowerable for a kernel that cannot be emitted.
     """
     functions = [
         function_text(k, symbol, target, threads, forking) for symbol, k in kernels.items()
@@ -134,7 +134,7 @@ def _pointer(name: str, arg: Arg) -> list[str]:
 
 
 def from_table(name: str, slot: int) -> list[str]:
-    """Return the lines that load a number of the run's table under a name."""
+    """Return the lines that load a number from the table of a run into the SSA value `name`."""
     return [
         f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
         f"  {name} = load i64, ptr {name}.at",

@@ -1,13 +1,13 @@
 """Launches that several threads run by a static plan, as one launchable function.
 
     launch(...)   counts the dependences of each task, and passes lanes to the thread pool as shares
-    share(lane)   runs the lane's next task if it is ready, else steals one of another lane
-    take(lane)    returns the next task of a lane, BUSY if it still waits, DONE if none is left
+    share(lane)   runs the lane's next task if it is ready, else steals a task of another lane
+    take(lane)    returns the next task of a lane, BUSY if it still waits, DONE after the last task
 
-A lane has the tasks of one thread, in order. A thread whose task waits for another lane takes the
-next task of that lane, if it is ready and not taken. All tasks therefore complete with any number
-of threads, also with one. Proof of progress: the first untaken task in program order is always the
-next one of its lane, and all its dependences are taken.
+A lane is the ordered list of tasks of one thread. A thread whose next task waits for another lane
+takes the next task of that lane, if that task is ready and not taken. All tasks therefore complete
+with any number of threads, even with one. Proof of progress: the first untaken task in program
+order is always the next task of its lane, and all its dependences are taken.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
-"""Tasks by number, from 0."""
+"""The numbers of tasks, from 0, in order."""
 
 APART = 16
 """The distance between cursors of lanes, in i64: separate cache lines."""
@@ -41,7 +41,8 @@ def by_lanes(
 ) -> tuple[Launch, FunctionText]:
     """Return the launch of all tasks, and its function.
 
-    `after` maps each task to the tasks that wait for it; `work` is their sum in half cycles.
+    `after` maps each task to the tasks that wait for it; `work` is the total time of all tasks in
+    half cycles.
     """
     args = tuple(dict.fromkeys(a for t in tasks for a in t.args))
     names = {a: f"%a{i}" for i, a in enumerate(args)}

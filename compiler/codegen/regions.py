@@ -1,10 +1,11 @@
 """Control flow as LLVM functions that call the kernels of their regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The function of the node calls it with tables of pointers: once, for
-one of two branches, or for every step of a loop. Its params are its arena, the packed constants,
-then operands and results. In code for open sizes, both have an additional pointer to the table of
-the run, and numbers that depend on sizes are slots of this table.
+like a program's entry point. The function of the node calls the body with tables of pointers: once,
+for one of two branches, or for every step of a loop. The params of the node's function are its
+arena, the packed constants, then operands and results. In code for open sizes, both functions have
+an additional pointer to the table of the run, and numbers that depend on sizes are slots of this
+table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NO_LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A number in the table of a run, at this position."""
+    """A number in the table of a run, at the given position."""
 
     position: int
 
@@ -63,7 +64,7 @@ def _copy(target: str, source: str, nbytes: int | str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The pointer param of a node's function at this position, after arena and constants."""
+    """The pointer param of a node's function at a position, counted after arena and constants."""
 
     number: int
 
@@ -132,10 +133,10 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A loop state: it starts at `start`; every step reads one of two places and writes the other.
+    """A loop state, initially at `start`: every step reads one of two places and writes the other.
 
     `final` is the place of the last value, `spare` the other place. A state that `stays` never
-    changes; a state of no bytes is not copied to its final place.
+    changes; a state of 0 bytes is not copied to its final place.
     Units: bytes.
     """
 
@@ -186,7 +187,8 @@ def loop_function(symbol: str, n_params: int, loop: LoopText, *, is_open: bool =
     """Emit the function of a Loop or Scan.
 
     States alternate between two places (double buffering), so steps copy nothing. If the trip count
-    is known before the first step, the last step writes the final place; else a copy may follow.
+    is known before the first step, the last step writes the final places; else copies may follow
+    the loop.
     """
     w = _Writer(symbol, n_params, is_open)
     w.loop(loop)
@@ -208,7 +210,7 @@ class _Writer:
         return "\n".join(self.lines)
 
     def pointer(self, p: Pointer) -> str:
-        """Emit a pointer; one into the arena is emitted once, in the entry block."""
+        """Emit a pointer; each pointer into the arena is emitted once, in the entry block."""
         if isinstance(p, Param):
             return f"%p{p.number}"
         if p.offset not in self._scratch:
@@ -219,7 +221,7 @@ class _Writer:
         return self._scratch[p.offset]
 
     def number(self, n: Number) -> str:
-        """Emit a number; one in the table is loaded once, in the entry block."""
+        """Emit a number; each number in the table is loaded once, in the entry block."""
         if isinstance(n, int):
             return str(n)
         if n not in self._numbers:
@@ -318,7 +320,7 @@ class _Writer:
     def _final_turn(self, trip: Number | Param | None) -> str:
         """Return the parity of the steps that write the final places.
 
-        It is that of the last step, if the trip count is known before the first.
+        If the trip count is known before the first step, it is the parity of the last step.
         """
         if isinstance(trip, Slot):
             n = self.number(trip)
@@ -356,7 +358,8 @@ class _Writer:
         for k, (s, (_, final, _), now) in enumerate(zip(loop.states, places, current, strict=True)):
             if s.nbytes == 0 or (known and not s.stays):
                 continue
-            # memcpy does not allow overlapping places, so equal ones copy 0 bytes.
+            # memcpy does not allow overlapping places, so 0 bytes are copied if both places are
+            # equal.
             self.lines += [
                 f"  %same{k} = icmp eq ptr {now}, {final}",
                 f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {self.number(s.nbytes)}",

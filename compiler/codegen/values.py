@@ -1,8 +1,9 @@
 """Values of generated code: SSA names with an element type and a number of lanes.
 
 Half-precision values (f16, bf16) are f32 between load and store and are rounded after every
-operation. A bool is an i1 in values and a byte of 0 or 1 in memory. Floats of at most 8 bits and
-integers of fewer than 8 bits are their byte in memory, and are converted before any operation.
+operation. A bool is an i1 in values and a byte of 0 or 1 in memory. Values of floats of at most 8
+bits and of integers of fewer than 8 bits are the byte in memory, which is converted before any
+operation.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Value(NamedTuple):
 
 
 def vector_of(element: str, lanes: int) -> str:
-    """Return the LLVM type of `lanes` elements; that of the element for 0 lanes."""
+    """Return the LLVM type of `lanes` elements; for 0 lanes, the type of the element."""
     return f"<{lanes} x {element}>" if lanes else element
 
 
@@ -81,7 +82,8 @@ def literal(value: Any, dtype: DType) -> str:
     if dtype is DType.bool:
         return "true" if value else "false"
     if dtype.is_storage:
-        # ml_dtypes keeps integers of less than 8 bits in the low bits of a byte of zeros.
+        # ml_dtypes stores integers of fewer than 8 bits in the low bits of a byte; the other bits
+        # are 0.
         value = np.asarray(value).astype(dtype.numpy).reshape(1).view(np.int8)[0]
     if dtype.is_integer or dtype.is_storage:
         bits = 8 * dtype.nbytes
@@ -99,7 +101,7 @@ def literal(value: Any, dtype: DType) -> str:
 
 
 def nearest_f32(x: float) -> float:
-    """Round to f32; numbers out of range become infinite."""
+    """Round a number to f32; numbers out of range become infinite."""
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:
@@ -107,7 +109,7 @@ def nearest_f32(x: float) -> float:
 
 
 def constant(value: Any, dtype: DType, lanes: int = 0) -> Value:
-    """Return a literal, splat to all lanes."""
+    """Return a literal, broadcast to all lanes."""
     text = literal(value, dtype)
     if lanes:
         text = f"splat ({value_type(dtype)} {text})"

@@ -1,4 +1,4 @@
-"""The builder with which an operator's `lower` facet describes its computation.
+"""The builder by which an operator's `lower` facet describes its computation.
 
     @softmax.lower
     def _(k, x, out, *, axis):
@@ -57,7 +57,7 @@ Indices = Expr | Iterable[Expr]
 class Handle:
     """A tensor inside a lowering, with elements `handle[i, j]`.
 
-    `value` holds the elements when they are known at compile time (parameters such as pads).
+    `value` has the elements if they are known at compile time (parameters such as pads).
     """
 
     name: str
@@ -104,7 +104,7 @@ class Handle:
         return Inside(tests, read, Number(otherwise, self.dtype))
 
     def broadcast(self, index: Sequence[Expr]) -> Read:
-        """Return the element that broadcasting reads for an index of the (larger) result."""
+        """Return the element that broadcasting reads for an index of the result."""
         own = index[len(index) - self.rank :]
         return self[tuple(self.repeated(i, n) for i, n in zip(own, self.shape, strict=True))]
 
@@ -166,7 +166,7 @@ class Lowering:
     # Indices
 
     def axis(self, extent: Expr, hint: str = "i") -> Expr:
-        """Make a new index over `0 <= i < extent`."""
+        """Return a new index over `0 <= i < extent`."""
         n = 0
         name = hint
         while name in self._extents:
@@ -176,13 +176,13 @@ class Lowering:
         return affine.symbol(name)
 
     def axes(self, shape: Sequence[Expr], hints: str = "ijklmnpqrs") -> list[Expr]:
-        """Make one new index per dimension."""
+        """Return one new index per dimension."""
         return [self.axis(n, hints[d % len(hints)]) for d, n in enumerate(shape)]
 
     # Values
 
     def number(self, value: Any, dtype: DType) -> Scalar:
-        """Make a literal, or a number that depends on open sizes."""
+        """Return a literal, or a number that depends on open sizes."""
         return number(value, dtype)
 
     def count(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
@@ -285,7 +285,7 @@ class RoutineBuilder:
         return tuple(self._open[0])
 
     def cell(self, dtype: DType, hint: str = "cell") -> Read:
-        """Declare a scalar variable, which keeps its value until the next store."""
+        """Declare a scalar variable, which retains its value until the next store."""
         return self.lowering.temporary((), dtype, hint)[()]
 
     def store(self, target: Read | Fetch, value: Scalar | float | int | bool) -> None:

@@ -1,4 +1,4 @@
-"""Index expressions compiled to Python functions, cached for all iterations."""
+"""Compilation of index expressions to Python functions, each cached for all iterations."""
 
 from __future__ import annotations
 

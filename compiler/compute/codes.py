@@ -3,9 +3,10 @@
     to_u8(max(min(round(y) + z, 255), 0))     to_u8(max(min(to_i32(round(y)) + z, 255), 0))
     to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
 
-The first applies where y certainly fits an i32: one instruction rounds and converts it, and the
-saturating store clamps it; `within` states a bound that only constants prove. The second applies to
-a code read in the same kernel. Both are exact, since zero points and range limits are integers.
+The first rewrite applies if y provably fits an i32: one instruction rounds and converts y, and the
+saturating store clamps it. If the bound of y follows from constants, `within` states it. The second
+rewrite applies to a code that is read in the same kernel. Both are exact, since zero points and
+range limits are integers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from compiler.ir.types import DType
 SMALL = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
 
 FAR_INSIDE = 2.0**30
-"""The bound of numbers that fit an i32 after rounding and with a zero point added."""
+"""The bound below which numbers fit an i32 after rounding and addition of a zero point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class _Code:
 
 
 def with_fewer_steps(value: Scalar, largest: Largest) -> Scalar:
-    """Rewrite the quantization and dequantization in an expression to the fewest operations."""
+    """Rewrite the quantization and dequantization in an expression with fewer operations."""
 
     def change(s: Scalar) -> Scalar | None:
         read = _read_again(s)
@@ -63,7 +64,7 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """Clamp the number y of a code to the range limits less the zero point."""
+    """Clamp the number y of a code to the range limits minus the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 

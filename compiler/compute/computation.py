@@ -6,8 +6,8 @@
       ...
     }
 
-Sorting, scatter and running sums, which no index map describes, are a `Routine`: statements in
-order. The schedule chooses the order within a stage. Stages run in sequence.
+No index map describes sorting, scatter and running sums; they are a `Routine`, which consists of
+ordered statements. The schedule chooses the order of points within a stage. Stages run in sequence.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from compiler.ir.types import TensorType
 class Stage:
     """One assignment: `target[index] = value` for all points of `extents`.
 
-    `extents` maps every index symbol to its size: first the axes of the target, in order, then
-    those of the reduction. The target's index must cover every element exactly once; several stages
-    may cover one target together (concatenation).
+    `extents` maps every index symbol to its size: first the axes of the target, in order, then the
+    axes of the reduction. The target's index must cover every element exactly once; several stages
+    may jointly cover one target (concatenation).
     """
 
     target: str

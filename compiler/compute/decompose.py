@@ -15,7 +15,7 @@ def decomposition(
 ) -> Graph:
     """Return the composition as a graph from the node's operands to its outputs.
 
-    `known` gives the elements of small constants. Errors: what the facet and the type rules raise.
+    `known` returns the elements of small constants. Errors: those of the facet and the type rules.
     """
     facet = OPERATORS[node.op].decompose_fn
     assert facet is not None, f"{node.op} has no decompose facet"
@@ -26,9 +26,9 @@ def decomposition(
 def composition(
     node: Node, types: Mapping[str, TensorType], made: Operand | tuple[Operand, ...]
 ) -> Graph:
-    """Build the graph of calls over a node's operands that compute the node's outputs.
+    """Build the graph of the calls that compute a node's outputs from its operands.
 
-    Errors: what the type rules raise.
+    Errors: those of the type rules.
     """
     reads = dict.fromkeys(filter(None, node.inputs))
     inputs = tuple(Value(i, types[i].logical) for i in reads)

@@ -1,4 +1,4 @@
-"""A numpy oracle for computations: evaluates every stage over whole grids of index values.
+"""A numpy oracle for computations: it evaluates each stage over entire grids of index values.
 
 It shares no code with schedules, Loop IR or code generation, so it can test them. It is meant for
 small tensors: each subexpression becomes an array over the stage's domain.
@@ -31,14 +31,16 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 CHUNK_POINTS = 4_000_000
-"""The most points evaluated at once; larger domains are sliced along the first axes."""
+"""The maximum number of points evaluated at once; larger domains are sliced along the first
+axes."""
 
 
 def evaluate(computation: Computation, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Evaluate the outputs of a computation for these inputs, by tensor name.
 
     Shapes: `arrays` holds every input with exactly the shape and element type of its tensor.
-    Errors: AssertionError when a read outside its tensor is not guarded, or an input does not fit.
+    Errors: AssertionError for an unguarded out-of-bounds read, or for an input of a different shape
+    or type.
     """
     memory: dict[str, Array] = {}
     for name in computation.inputs:
@@ -78,7 +80,7 @@ def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
     target = memory[stage.target]
     index = grid.indices(stage.index, target.shape, None)
     position = {a: d for d, a in enumerate(ranges)}
-    # The value has one axis per index symbol, of length 1 for reduced ones.
+    # The value has one axis per index symbol; reduced axes have length 1.
     inner = tuple(position[a] for a in stage.reduce_axes)
     shape = [1 if d in inner else n for d, n in enumerate(sizes.values())]
     full = np.broadcast_to(value, shape)
@@ -115,7 +117,7 @@ class _Grid:
     def indices(
         self, index: tuple[Expr, ...], shape: tuple[int, ...], mask: Array | None
     ) -> tuple[Array, ...]:
-        """Evaluate index arrays; assert bounds under the mask, and clamp elsewhere."""
+        """Evaluate index arrays; assert bounds where the mask is true, and clamp elsewhere."""
         made: list[Array] = []
         for e, n in zip(index, shape, strict=True):
             i = self.index(e)
@@ -157,7 +159,7 @@ class _Grid:
             case Reduce(combine, axes, body):
                 return self._reduce(combine, axes, self.scalar(body, mask), body.dtype)
             case _:
-                raise TypeError(f"{s} is no part of a computation")
+                raise TypeError(f"{s} cannot occur in a computation")
 
     def _inside(
         self,

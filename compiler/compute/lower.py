@@ -40,7 +40,7 @@ from compiler.ir.operator import OPERATORS, Array, Operator
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 
 SCALES_LIMIT = 1 << 14
-"""The most elements of a constant that is scanned for its largest magnitude."""
+"""The maximum number of elements of a constant that is scanned for its largest magnitude."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Lowered:
 
 
 def size_name(symbol: str) -> str:
-    """Name a size of a graph in computations, where lower case is for loop indices."""
+    """Name a size of a graph for computations, in which lower-case names are loop indices."""
     return symbol if symbol[0].isupper() and not symbol.startswith("S_") else f"S_{symbol}"
 
 
@@ -88,8 +88,8 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
 def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
     """Name the atoms of operands' sizes, and the remaining symbols.
 
-    For instance, a quotient is one size of the computation, and sizes of results are expressed by
-    it.
+    For instance, a quotient becomes one size of the computation, and sizes of results are
+    expressions of this size.
     """
     names: dict[affine.Atom, str] = {}
     for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
@@ -206,7 +206,7 @@ class _Stages:
             renamed[local] = value
             operands.append(k.input(local, self.types[value].logical, self._known(value)))
         if not operator.schema.variadic:
-            # Facets take every operand of the signature, also omitted trailing ones.
+            # Facets take every operand of the signature, including omitted trailing operands.
             operands += [None] * (len(operator.schema.operands) - len(operands))
         outputs = []
         for position, (value, t) in enumerate(zip(node.outputs, node.types, strict=True)):
@@ -291,7 +291,7 @@ def _named(
     outputs: list[str],
     known: Mapping[str, Constant],
 ) -> Lowered:
-    """Rename a computation's tensors and indices by its structure alone, readably."""
+    """Rename a computation's tensors and indices readably, depending on its structure only."""
     read = {t for s in stages for t in s.read_tensors}
     names: dict[str, str] = {}
     for inner in body.nodes:
@@ -341,9 +341,9 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Rename the factors of sums that store parts of one tensor, each separately.
+    """Give the constant factors of sums that store parts of one tensor separate names.
 
-    Each sum can then pack its factor in its own order.
+    Each sum can then pack its factor in a separate order.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()
@@ -384,7 +384,7 @@ def _unique(label: str, taken: Mapping[str, str]) -> str:
 
 
 def computation_name(node: Node) -> str:
-    """Name a kernel after the operators of a node, joined."""
+    """Name a kernel after the operators of a node."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     words: list[str] = []
     for n in inner:

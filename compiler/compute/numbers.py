@@ -41,9 +41,9 @@ def neutral(combine: str, dtype: DType) -> Any:
 
 
 def convert(x: Array, dtype: DType) -> Array:
-    """Convert the element type: floats truncate towards zero, bool is `!= 0`.
+    """Convert to an element type: floats truncate towards zero, bool is `!= 0`.
 
-    Storage-only types convert by way of their type in arithmetic.
+    Storage-only types convert via their arithmetic type.
     """
     source = DType.from_numpy(x.dtype)
     if source.is_storage and source is not dtype:
@@ -58,7 +58,7 @@ def convert(x: Array, dtype: DType) -> Array:
 def _towards_odd(x: Array) -> Array:
     """Round f64 to f32 by round-to-odd: truncate, and set the last bit if inexact.
 
-    A second rounding then equals a single one; ml_dtypes rounds to f32 first.
+    A second rounding then gives the result of a single rounding; ml_dtypes rounds to f32 first.
     """
     nearest = x.astype(np.float32)
     back = nearest.astype(np.float64)
@@ -101,7 +101,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def power(a: Array, b: Array) -> Array:
-    """Compute a to the power b; integers wrap, and negative powers are 1/a truncated."""
+    """Compute a to the power b; integers wrap, and negative powers truncate the reciprocal."""
     if a.dtype.kind not in "iu":
         return np.power(a, b)
     # For 1 and -1 the parity of the exponent decides the sign; other bases give 0.

@@ -15,10 +15,10 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""The limit of copies times operations for substituting a producer with several reads."""
+"""The limit of copies times operations for the substitution of a producer with several reads."""
 
 REPEAT_LIMIT = 256
-"""The same limit for a producer with one consumer that reads it only at its own point."""
+"""The limit of reads times operations for a producer whose only consumer reads it at one point."""
 
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
@@ -26,14 +26,15 @@ EXPENSIVE = frozenset(
 """Functions of dozens of instructions: storing and loading a value is cheaper."""
 
 NEAR_BYTES = 1 << 20
-"""Bytes of a core's cache: values of expensive functions are stored while they fit."""
+"""The bytes of a core's cache: values of expensive functions are stored if they fit."""
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
     """Substitute producers into their consumers wherever the result is one expression per point.
 
-    A sum with several readers may have one once these are substituted into each other: hard-swish
-    of a convolution reads it in both factors. The search therefore repeats until nothing changes.
+    A sum with several readers may have one reader after these are substituted into each other:
+    hard-swish reads the convolution in both of its factors. The search therefore repeats until no
+    stage changes.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -74,7 +75,7 @@ def _substituted_once(stages: list[Stage | Routine], outputs: set[str]) -> list[
 def _finished_together(
     first: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
 ) -> list[Stage | Routine] | None:
-    """Make the only consumer of a tensor that several sums store the epilogue of each."""
+    """Make the only consumer of a tensor that several sums store an epilogue of each sum."""
     if isinstance(first, Routine) or first.target in outputs:
         return None
     parts = [s for s in stages if first.target in s.stored_tensors]
@@ -166,9 +167,9 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
-    """Whether storing values is cheaper than recomputing them: expensive ones that fit a cache.
+    """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
 
-    Where a consumer sums over some axes and all share the others, a schedule stores one row.
+    If a consumer sums over some axes and all consumers share the others, a schedule stores one row.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False

@@ -14,7 +14,7 @@ Largest = Callable[[str], float]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The smallest and largest value, and whether NaN is excluded."""
+    """The smallest and largest value of an expression, and whether NaN is excluded."""
 
     low: float
     high: float
@@ -61,7 +61,7 @@ def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
 
 
 def _integers(s: Scalar) -> Range:
-    """Return the range of an integer expression; one that may wrap has the range of its type."""
+    """Return the range of an integer expression: if it may wrap, the range of its type."""
     bits, signed = s.dtype.bits, s.dtype.label.startswith("i")
     top = float(1 << (bits - signed))
     whole = Range(-top if signed else 0.0, top)

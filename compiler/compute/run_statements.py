@@ -1,8 +1,8 @@
 """The statement interpreter: the slow oracle for routines, schedules and machine code.
 
-Only vector loops run all iterations at once, with an array per index: their iterations must be
-independent, and lanes that store to the same place are an error. Each statement is compiled to a
-Python function once, for all iterations.
+All loops run iteration by iteration, except vector loops: these run all iterations at once, with an
+array per index. Their iterations must be independent, and lanes that store to the same element are
+an error. Each statement is compiled to a Python function once, for all iterations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from compiler.ir.types import DType
 
 Act = Callable[[], None]
 Value = Callable[[Any], Any]
-"""Evaluates a scalar for every lane under a mask; where the mask is false, it is unspecified."""
+"""Evaluates a scalar for every lane under a mask; results are unspecified where the mask is
+false."""
 Place = Callable[[Any], tuple[Any, ...]]
 """Evaluates the position of an element under a mask; always within the bounds of its array."""
 
@@ -105,7 +106,7 @@ class _Maker:
         return run
 
     def _vector_loop(self, loop: Loop) -> Act:
-        assert self.lane is None, "a vector loop holds no other one"
+        assert self.lane is None, "a vector loop contains no other vector loop"
         bounds = self._index((loop.start, loop.stop))
         self.lane = loop.var
         inner = self.block(loop.body)
@@ -122,7 +123,7 @@ class _Maker:
         return run
 
     def _conditional(self, s: If | While) -> Act:
-        assert self.lane is None, "a vector loop holds stores only"
+        assert self.lane is None, "a vector loop contains stores only"
         condition, inner = self.scalar(s.condition), self.block(s.body)
 
         def run_if() -> None:
@@ -136,7 +137,7 @@ class _Maker:
         return run_if if isinstance(s, If) else run_while
 
     def _scatter_store(self, s: ScatterStore) -> Act:
-        assert self.lane is None, "a vector loop holds plain stores only"
+        assert self.lane is None, "a vector loop contains plain stores only"
         target, value = self.memory[s.buffer], self.scalar(s.value)
         index = [self.scalar(i) for i in s.index]
 
@@ -189,7 +190,7 @@ class _Maker:
         return self._slice_of_lanes(name, index, varies[0], step)
 
     def _same_place(self, name: str, index: tuple[Expr, ...]) -> Place:
-        """Return the position that all lanes share."""
+        """Return the function for a position that all lanes share."""
         shape, calculate = self.memory[name].shape, self._index(index)
 
         def place(mask: Any) -> tuple[Any, ...]:
@@ -202,7 +203,7 @@ class _Maker:
         return place
 
     def _slice_of_lanes(self, name: str, index: tuple[Expr, ...], axis: int, step: int) -> Place:
-        """Return a slice: the lanes are equally spaced along an axis."""
+        """Return the function for a slice of lanes that are equally spaced along an axis."""
         assert self.lane is not None, "there are lanes"
         shape, anywhere = self.memory[name].shape, self._places_of_lanes(name, index)
         rest = index[axis] - step * affine.symbol(self.lane)
@@ -223,7 +224,7 @@ class _Maker:
         return place
 
     def _places_of_lanes(self, name: str, index: tuple[Expr, ...]) -> Place:
-        """Return a position per lane."""
+        """Return the function for a separate position per lane."""
         shape, calculate = self.memory[name].shape, self._index(index)
         return lambda mask: tuple(
             np.broadcast_arrays(*_brought_inside(name, index, calculate(), shape, mask))
@@ -256,7 +257,7 @@ class _Maker:
             case Inside():
                 return self._inside(s)
             case _:
-                raise AssertionError(f"{type(s).__name__} has no place in a statement")
+                raise AssertionError(f"{type(s).__name__} cannot occur in a statement")
 
     def _read(self, s: Read) -> Value:
         source, place = self.memory[s.tensor], self._place(s.tensor, s.index)
@@ -315,7 +316,7 @@ def _brought_inside(
     shape: Sequence[int],
     mask: Any,
 ) -> tuple[Index, ...]:
-    """Replace indices that are out of bounds, allowed where the mask is false, by 0."""
+    """Replace out-of-bounds indices, which are legal where the mask is false, by 0."""
     found: list[Index] = []
     for e, i, n in zip(index, at, shape, strict=True):
         outside = (i < 0) | (i >= n)

@@ -1,7 +1,8 @@
 """Scalar expressions: the value of one point of a computation.
 
 Indices are integer expressions (`compiler.ir.affine`), values are scalar expressions. Expressions
-are immutable and compare by structure. A stage's value may contain one `Reduce`, several times.
+are immutable and compare by structure. A stage's value may contain one distinct `Reduce`, possibly
+several times.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 FUNCTIONS: dict[str, int] = {
-    # name: number of operands. All take and give one element type, comparisons give bool.
+    # name: number of operands. Operands and result have one element type; comparisons give bool.
     "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2, "larger": 2,
     "pow": 2, "fmod": 2, "mod": 2,
     "and": 2, "or": 2, "xor": 2, "not": 1, "shl": 2, "shr": 2,
@@ -28,21 +29,21 @@ FUNCTIONS: dict[str, int] = {
     "flush": 1, "within": 2,
     "select": 3,  # condition, then, otherwise
 }  # fmt: skip
-"""`max` and `min` propagate NaN; `larger` gives its second operand if larger than the first, else
-the first, so as a reduction it ignores NaN. `round` rounds halves to even; `mod` has the sign of
-the divisor, `fmod` that of the dividend; integer `div` truncates. `decay` is exp of a rounded
-difference that is NaN or at most 0: its error may grow by 3e-9 |x|, a tenth of the rounding error
-of the operand. `expm1` is exp(x)-1 and `log1p` log(1+x), both accurate near 0. `normal_cdf` is the
-probability that a normal variable is smaller than x, `normal_cdf_tanh` its approximation by tanh in
-GELU. `flush` flushes denormal f32 to 0 of the same sign. `within` is its first operand, whose
-magnitude is at most the second, a literal."""
+"""The scalar functions, with their numbers of operands. `max` and `min` propagate NaN. `larger` is
+its second operand if larger than the first, else the first, so as a reduction it ignores NaN.
+`round` rounds halves to even; `mod` has the sign of the divisor, `fmod` the sign of the dividend;
+integer `div` truncates. `decay` is exp of a rounded difference that is NaN or at most 0; its error
+may grow by 3e-9 |x|, a tenth of the rounding error of the operand. `expm1` is exp(x)-1 and `log1p`
+log(1+x), both accurate near 0. `normal_cdf` is the probability that a normal variable is smaller
+than x, `normal_cdf_tanh` its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of
+the same sign. `within` is its first operand, whose magnitude is at most the second, a literal."""
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
 COMBINERS = {"add", "mul", "max", "min", "larger"}
 
 
 class _Arithmetic:
-    """Python's operators on scalars; plain numbers take the type of the other operand."""
+    """Python operators on scalars; plain numbers take the type of the other operand."""
 
     __slots__ = ()
 
@@ -195,7 +196,7 @@ class Reduce(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Accumulated(_Arithmetic):
-    """The result of a stage's reduction, where a schedule has split the stage."""
+    """The result of a stage's reduction, in a part of a stage that a schedule has split."""
 
     dtype: DType
 
@@ -220,7 +221,7 @@ def apply(fn: str, *args: Any) -> Apply:
 
 
 def number(value: float | int | bool | affine.Affine, dtype: DType) -> Number | IndexValue:
-    """Make a literal, or the `IndexValue` of an expression of open sizes."""
+    """Return a literal, or the `IndexValue` of an expression of open sizes."""
     if isinstance(value, affine.Affine):
         return IndexValue(value, dtype)
     return Number(value, dtype)
@@ -291,7 +292,7 @@ NO_NAMES: Mapping[str, str] = {}
 def substitute(
     s: Scalar, values: Mapping[str, Expr], tensors: Mapping[str, str] = NO_NAMES
 ) -> Scalar:
-    """Substitute index symbols; those of reduction axes by plain symbols only.
+    """Substitute index symbols; only plain symbols may replace the symbols of reduction axes.
 
     `tensors` renames tensors.
     """

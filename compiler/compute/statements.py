@@ -28,9 +28,9 @@ class Loop:
     `unroll` and `dot` loops have constant bounds. A vector loop has a constant start and may have
     an open end; it contains only unrolled loops and dot steps, and vector loops do not nest. A
     `dot` loop sums products of consecutive elements of a small type into each lane, by one
-    instruction if the target has it. A `tile` loop runs over the rows of a block of sums, with one
-    loop of reduction steps, the lanes and a dot step inside: one instruction on targets with matrix
-    tiles.
+    instruction if the target has it. A `tile` loop runs over the rows of a block of sums and
+    contains a loop of reduction steps, the vector loop and a dot step. On targets with matrix
+    tiles, it is one instruction.
     """
 
     var: str
@@ -41,7 +41,7 @@ class Loop:
 
     @property
     def extent(self) -> int:
-        """The trip count, if it is a number."""
+        """The trip count, which must be a constant."""
         n = self.stop - self.start
         assert isinstance(n, int), f"the extent of {self.var} is not a number"
         return n
@@ -49,10 +49,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`buffer[index] = value`; with `stream`, non-temporal where lanes fill whole cache lines.
+    """`buffer[index] = value`; with `stream`, non-temporal where lanes fill full cache lines.
 
-    Streaming is for results larger than the caches: their lines are not fetched before the store.
-    The buffer is aligned to cache lines.
+    Streaming suits results larger than the caches: the processor does not fetch their lines before
+    the store. The buffer must be aligned to cache lines.
     """
 
     buffer: str

@@ -6,7 +6,7 @@
       Y[i, j] = exp(sub(X[i, j], T[i]))  for i<4, j<10
     }
 
-The text of a read has no element type; the declaration of the tensor has it.
+The text of a read has no element type; the declaration of the tensor states it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NUMBER = re.compile(
 _SPACE = re.compile(r"(?:\s|//[^\n]*)*")
 _KINDS: tuple[LoopKind, ...] = get_args(LoopKind)
 MAX_DEPTH = 200
-"""The deepest nesting of expressions, below Python's recursion limit."""
+"""The maximum nesting depth of expressions, below Python's recursion limit."""
 
 
 class Cursor:
@@ -69,7 +69,7 @@ class Cursor:
         self.skip()
 
     def fail(self, needed: str, at: int | None = None) -> CompileError:
-        """Make the error for a missing token at this position."""
+        """Return the error for a missing token at this position."""
         at = self.at if at is None else at
         line = self.text.count("\n", 0, at) + 1
         column = at - (self.text.rfind("\n", 0, at) + 1) + 1
@@ -94,7 +94,7 @@ class Cursor:
         return True
 
     def word(self, token: str) -> bool:
-        """Consume a whole word if it is next; return whether it was."""
+        """Consume an entire word if it is next; return whether it was."""
         found = NAME.match(self.text, self.at)
         return bool(found and found.group() == token) and self.take(token)
 
@@ -152,7 +152,7 @@ class Cursor:
         return self.items("]", lambda: self.expr(",", "]"))
 
     def dtype(self, label: str) -> DType:
-        """Return the element type of a short name."""
+        """Return the element type with a short name."""
         if label not in DType.__members__:
             raise self.fail("an element type")
         return DType[label]

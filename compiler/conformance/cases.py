@@ -30,7 +30,7 @@ RANDOM_OPERATORS = frozenset(
         "RandomUniformLike",
     }
 )
-"""Operators with random results by definition: a seed does not fix the generator."""
+"""Operators with random results by definition: a seed does not determine the generator."""
 
 DataSet = tuple[Sequence[Any], Sequence[Any]]
 """Inputs and expected outputs, by position: arrays, lists of arrays, None for absent values."""
@@ -38,7 +38,7 @@ DataSet = tuple[Sequence[Any], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a suite. `read` returns the data sets; files are read when needed."""
+    """One case of a suite; `read` returns the data sets, and reads their files when called."""
 
     suite: str
     name: str
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Return the ONNX operators in the model, in its functions and subgraphs; sorted."""
+        """Return the sorted ONNX operators of the model, including its functions and subgraphs."""
         local = {(f.domain, f.name) for f in self.model.functions}
         bodies = [self.model.graph.node, *(f.node for f in self.model.functions)]
         nodes = (n for body in bodies for n in _all_nodes(body))
@@ -90,7 +90,7 @@ def _by_domain(operator: str) -> tuple[str, str]:
 def collect(suite: str) -> tuple[Case, ...]:
     """Return the cases of one suite, by name."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # creating the data overflows and divides by zero
+        warnings.simplefilter("ignore")  # the suite's data generators overflow and divide by zero
         found = _of_nodes() if suite == "node" else _of_files(suite)
     return tuple(sorted(found, key=lambda c: c.name))
 
@@ -106,7 +106,7 @@ def _of_nodes() -> list[Case]:
 
 
 def _corrected(case: Case) -> Case:
-    """Return the case, with outputs of the corrected onnx.reference if the published are wrong."""
+    """Return the case; replace wrong published outputs by those of the corrected onnx.reference."""
     if not is_corrected_case(case.name):
         return case
     return replace(case, read=lambda: [(given, _expected(case, given)) for given, _ in case.read()])
@@ -121,7 +121,7 @@ def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to the form of programs: arrays for messages, object arrays for strings."""
+    """Convert a value as programs do: arrays for messages, object arrays for strings."""
     if isinstance(value, onnx.TensorProto):
         return plain(numpy_helper.to_array(value))
     if isinstance(value, list | tuple):
@@ -172,7 +172,8 @@ def read_value(path: Path, needed: onnx.TypeProto) -> Any:
 
 
 def _light(test: Any) -> Case:
-    # A light model's URL is its path in the repository of onnx, equal to that in the package.
+    # A light model's URL is its path in the repository of onnx, which equals its path in the
+    # package.
     path = Path(onnx.__file__).parent.parent.joinpath(*test.url.split("/"))
     model = onnx.load(path)
     return Case("light", test.name, model, lambda: _light_sets(path, model), test.rtol, test.atol)

@@ -1,4 +1,4 @@
-"""The child's side of the pool: case names on standard input, outcomes on standard output."""
+"""The child process of the pool: it reads case names and writes outcomes as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Runner = Callable[[Case], Outcome]
 
 
 def main(runner: str) -> None:
-    """Print `ready`, then answer each line `[suite, name]` with a line of JSON, until the end."""
+    """Print `ready`, then answer each line `[suite, name]` with a line of JSON, to end of input."""
     # Output of other code, including native libraries, must not mix with the answers.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The comparison of outputs with expected ones, as strict as onnx's suites."""
+"""The comparison of outputs with expected outputs, as strict as onnx's suites."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from compiler.ir.types import DType
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BFLOAT16_RTOL = 2.0**-6
-"""The suites' least relative tolerance for bf16: two units in the last place."""
+"""The smallest relative tolerance of the suites for bf16: two units in the last place."""
 
 
 def objection(
     made: Any, expected: Any, rtol: float, atol: float, *, is_random: bool = False
 ) -> str:
-    """Return the difference between an output and the expected one; "" if they match.
+    """Return in words the difference between an output and the expected output; "" if they match.
 
-    Shapes and element types must be equal, as must integers, booleans and strings. Other numbers
-    may be off by `atol + rtol * |expected|` each; NaN and infinities must be at the same places.
-    Only shape and element type of a random output are compared.
+    Shapes and element types must be equal, as must integers, booleans and strings. The error of any
+    other number may be at most `atol + rtol * |expected|`; NaN and infinities must be at the same
+    positions. Only shape and element type of a random output are compared.
     Source: `assert_similar_outputs` of onnx.backend.test.runner.
     """
     if expected is None or made is None:
@@ -63,7 +63,8 @@ def _of_elements(a: Array, b: Array, rtol: float, atol: float) -> str:
         return ""
     place = tuple(int(i) for i in np.argwhere(wrong)[_worst(a[wrong], b[wrong])])
     at = f" at {list(place)}" if place else ""
-    return f"{n_wrong} of {b.size} elements differ, most{at}: {a[place]!s:.40} for {b[place]!s:.40}"
+    worst = f"{a[place]!s:.40} instead of {b[place]!s:.40}"
+    return f"{n_wrong} of {b.size} elements differ, most{at}: {worst}"
 
 
 def _same(a: Array, b: Array, rtol: float, atol: float) -> Array:
@@ -84,7 +85,7 @@ def _wide(a: Array) -> Array:
 
 
 def _worst(a: Array, b: Array) -> int:
-    """Return the index of the worst of some wrong elements; NaN comes first."""
+    """Return the index of the wrong element with the largest error; NaN counts as largest."""
     if b.dtype == np.object_:
         return 0
     with np.errstate(all="ignore"):

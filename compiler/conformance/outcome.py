@@ -1,4 +1,4 @@
-"""One case from model to verdict: loaded, compiled, run, compared."""
+"""The outcome of one case: its model is loaded, compiled, run and compared."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ FAILED = ("wrong", "crashed")
 class Outcome:
     """The outcome of a case. `fallbacks` has each fallback's operator in our graph, and the reason.
 
-    `code` is that of a refusal; `why` is the reason of a refusal, a mismatch or a crash. Units:
-    `seconds` of wall-clock time in total.
+    `code` is the error code of a refusal; `why` is the reason of a refusal, a mismatch or a crash.
+    Units: `seconds` is the total wall-clock time.
     """
 
     suite: str
@@ -53,7 +53,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Return whether the outputs are the expected ones."""
+        """Return whether the outputs match the expected outputs."""
         return self.kind in RIGHT
 
     def to_json(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _how(n_native: int, n_kernels: int) -> str:
 
 
 def _described(e: Exception) -> str:
-    """Return the kind of an error, its first line, and the module and function that raised it."""
+    """Return the type of an error, its first line, and the module and function that raised it."""
     frames = traceback.extract_tb(e.__traceback__)
     place = f" in {Path(frames[-1].filename).stem}.{frames[-1].name}" if frames else ""
     first = str(e).splitlines()[0][:200] if str(e) else ""

@@ -1,4 +1,4 @@
-"""Cases in child processes: a crash costs only its own case, and the child is replaced."""
+"""Cases in child processes: a crash affects one case only, and a new child replaces the old one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run_cases(
                 raise outcome
             yield outcome
     finally:
-        while not waiting.empty():  # the caller stopped iterating: cancel the other cases
+        while not waiting.empty():  # the caller stopped iterating, so cancel the other cases
             waiting.get()
         for child in children:
             child.stop()
@@ -66,7 +66,7 @@ def _serve(
     waiting: queue.SimpleQueue[Case],
     done: queue.SimpleQueue[Outcome | BaseException],
 ) -> None:
-    """Feed cases to one child until none is left."""
+    """Send cases to one child until none are waiting."""
     try:
         while True:
             done.put(child.run(waiting.get_nowait()))
@@ -80,8 +80,8 @@ def _serve(
 class _Child:
     """A process that judges one case after another, restarted after it dies.
 
-    It reads a line `[suite, name]` for each case, and answers with the outcome as a line of JSON;
-    child.py is its side.
+    The child (child.py) reads a line `[suite, name]` for each case, and answers with the outcome as
+    a line of JSON.
     """
 
     runner: str
@@ -133,7 +133,7 @@ class _Child:
 
 
 def _start(runner: str) -> subprocess.Popen[bytes]:
-    """Start a child with our module search path that ignores our Ctrl-C."""
+    """Start a child that has our module search path and ignores our Ctrl-C."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "compiler.conformance.child", runner],
         stdin=subprocess.PIPE,
@@ -142,7 +142,7 @@ def _start(runner: str) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdout is not None, "the child was started with a pipe"
-    # The time of its imports is no case's, and a failed import is no case's fault.
+    # Neither the time of the imports nor a failed import is attributed to a case.
     if process.stdout.readline().strip() != READY:
         process.wait()
         _close(process)
@@ -151,7 +151,7 @@ def _start(runner: str) -> subprocess.Popen[bytes]:
 
 
 def _ask(process: subprocess.Popen[bytes], line: str) -> bytes:
-    """Send one line to the child and return its answer; a partial one if the child dies."""
+    """Send one line to the child and return its answer, which is incomplete if the child dies."""
     assert process.stdin is not None, "the child was started with a pipe"
     assert process.stdout is not None, "the child was started with a pipe"
     try:

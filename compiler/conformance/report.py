@@ -22,7 +22,7 @@ GENERAL = (
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
 )
-"""Patterns that remove one model's names and types from reasons for fallbacks."""
+"""Patterns and replacements that remove a model's names and types from reasons for fallbacks."""
 
 FALL_BACK = """\
 By operator of the compiled graph: the cases in which it falls back, the cases in which no other
@@ -36,7 +36,7 @@ another operator of the case is the cause."""
 
 @dataclass
 class Fallback:
-    """The cases in which an operator of our graph falls back; those where no other one does."""
+    """The cases in which an operator of our graph falls back, and in which no other does."""
 
     cases: int = 0
     alone: int = 0

@@ -1,7 +1,7 @@
-"""The grain size of parallel work: a rough estimate of its cycles.
+"""The grain size of parallel work: a rough estimate of the cycles of statements.
 
-A precision of microseconds suffices: a loop that takes less than a few times the cost of waking
-and joining threads runs on one thread.
+A precision of microseconds suffices: a loop runs on one thread if it takes less than a few times
+the cost of waking and joining threads.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 FORK_CYCLES = 3000
-"""Cycles to start and join a parallel region, 1 us (measured: spinning pool 0.3, libgomp 0.6)."""
+"""Cycles to start and join a parallel region: 1 us. Measured: 0.3 us with a spinning pool, 0.6 us
+with libgomp."""
 
 STEPS_PER_CYCLE = 2
-"""The unit of `steps` is half a cycle: two vector operations or loads issue per cycle."""
+"""A step, the unit of `steps`, is half a cycle: two vector operations or loads issue per cycle."""
 
 MEETING_STEPS = 2 * FORK_CYCLES * STEPS_PER_CYCLE
 """The overhead of a region: start, join, and operands in other cores' caches."""
@@ -40,7 +41,7 @@ _CHEAP = frozenset(
     " trunc isnan isinf select".split()
 )
 _FUNCTION = 30
-"""Steps of a function that is a polynomial, such as exp."""
+"""Steps of a function that is computed by a polynomial, such as exp."""
 
 _STORE = 8
 """Steps to move a vector of results to outer caches, and operands from there."""
@@ -117,5 +118,5 @@ def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Return the least work to share: less would gain less than twice the overhead."""
+    """Return the minimum steps worth sharing: fewer would gain less than twice the overhead."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

@@ -34,7 +34,7 @@ Ranges = Mapping[str, Range]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access to an element of a buffer, at an index over the counters in `inner`.
+    """An access to an element of a buffer, at an index in the counters of `inner` and outer loops.
 
     `inner` has the ranges of the loops between the analysed statement and the access.
     """
@@ -53,22 +53,22 @@ def why_dependent(
 ) -> str:
     """Return the dependence that prevents parallel iterations of a loop, or "".
 
-    Each iteration is to have a copy of the buffers in `private`.
+    Buffers in `private` are assumed to have a copy per iteration.
     """
     if any(isinstance(s, While | ScatterStore) for s in walk_statements(loop.body)):
-        return "the places of its stores depend on the data"
+        return "the indices of its stores depend on data"
     carried = _carried(loop.body, buffers)
     if carried:
         return f"the register {carried} is carried from iteration to iteration"
     stored = {n for n in stored_buffers(loop.body) if buffers[n].role != "register"}
     if fetched_buffers(loop.body) & stored:
-        return "it reads buffers that it stores to at computed indices"
+        return "it reads buffers at computed indices and stores to them"
     inner = {loop.var: range_of(loop, outer)}
     accesses = list(_accesses(loop.body, inner, outer))
     for name in sorted(stored - private):
         own = [a for a in accesses if a.buffer == name]
         if not any(a.stores for a in own):
-            return f"the places of its stores to {name} are unknown"
+            return f"the indices of its stores to {name} are unknown"
         by_index = _apart_by(loop.var, inner[loop.var], buffers[name], own)
         if not by_index and not (private and iterations_are_disjoint(loop, buffers[name])):
             return f"several iterations may access the same element of {name}"
@@ -83,9 +83,9 @@ def private_to_turns(
 ) -> frozenset[str]:
     """Return the temporaries that may be private to each iteration of a loop.
 
-    Every iteration, and every other statement with an access, writes their elements before it reads
-    them. All these statements must be `neighbours`: statements of the body that contains the loop.
-    `body` is that of the kernel.
+    Every iteration, and every other statement with an access, writes the elements of these
+    temporaries before it reads them. All statements with an access must be `neighbours`, the
+    statements of the body that contains the loop. `body` is the body of the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -215,7 +215,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index by the size of its terms relative to the step of a loop, if it has one."""
+    """Split an index by the size of its terms relative to a loop's step; None without a step."""
     if not isinstance(e, Affine):
         return None
     step = next((c for atom, c in e.terms if atom == var), 0)

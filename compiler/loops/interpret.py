@@ -1,7 +1,8 @@
 """The Loop IR interpreter: the slow oracle for schedules and code generation.
 
-Only vector loops run all iterations at once, with an array per index: their iterations must be
-independent, and lanes that store to the same place are an error.
+All loops run iteration by iteration, except vector loops: these run all iterations at once, with an
+array per index. Their iterations must be independent, and lanes that store to the same element are
+an error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def interpret(
     """Run a kernel on arrays in physical layout, by param name; outputs change in place.
 
     Shapes: every param's array has exactly its shape and element type, for the `sizes` given.
-    Errors: AssertionError when an index leaves its buffer, lanes collide, or arrays do not fit.
+    Errors: AssertionError for an out-of-bounds index, colliding lanes, or arrays that do not fit.
     """
     kernel = with_sizes(kernel, sizes or {})
     memory: dict[str, Array] = {}

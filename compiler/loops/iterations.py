@@ -1,7 +1,8 @@
 """Enumeration of the elements that one iteration of a loop accesses, for known sizes.
 
-Proofs on indices fail where bounds of inner loops depend on the iteration, and cannot show that a
-value read was written in the same iteration. Enumerated elements, axis by axis, show both.
+Proofs on indices fail where bounds of inner loops depend on the iteration, and they cannot show
+that the same iteration wrote the value that it reads. Enumerating the elements, axis by axis,
+proves both.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer
 
 MOST_TURNS = 128
-"""The most distinct iterations of an enumerated loop."""
+"""The maximum number of distinct iterations of an enumerated loop."""
 
 MOST_PLACES = 1 << 20
-"""The most places of an enumerated buffer, or combinations of counters."""
+"""The maximum number of elements of an enumerated buffer, and of combinations of counters."""
 
 Iteration = Mapping[str, int]
-"""The fixed counters of open loops."""
+"""Maps the counters of open loops to fixed values."""
 
 
 class _Unknown(Exception):
-    """Raised for a place that cannot be enumerated."""
+    """Raised for an index that cannot be enumerated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class _Touch:
 
 
 def iterations_are_disjoint(loop: Loop, b: Buffer) -> bool:
-    """Whether iterations of a loop access disjoint places of a buffer, along one axis."""
+    """Whether iterations of a loop access disjoint elements of a buffer, along one axis."""
     if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
         return False
     if loop.extent > MOST_TURNS:
@@ -79,7 +80,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Whether iterations of the loops in a body store every element of a buffer before its read.
+    """Whether iterations of the loops in a body store each element of a buffer before reading it.
 
     Then each iteration may have a private copy of the buffer, with identical results.
     """
@@ -97,7 +98,7 @@ def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
 
 
 def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iteration) -> bool:
-    """Whether all reads are of elements in `made` or stored before; add stored ones to `made`."""
+    """Whether all elements read are in `made` or stored before; add stored elements to `made`."""
     places = _Places(iteration)
     for s in body:
         touches = _touches(name, [s], (), True)
@@ -115,7 +116,7 @@ def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iterati
 
 
 def _iterations(loop: Loop, name: str, iteration: Iteration) -> list[Iteration]:
-    """Return the iterations of a loop; only one if all access the same places of a buffer."""
+    """Return the iterations of a loop; only one if all access the same elements of a buffer."""
     start, stop = (int(index_values(_settled(e, iteration), {})) for e in (loop.start, loop.stop))
     touches = _touches(name, loop.body, (), True)
     moving = any(
@@ -137,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Whether a store covers every combination of the places along its axes."""
+    """Whether a store covers every combination of its indices along the axes."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)
@@ -183,7 +184,7 @@ def touches(body: Sequence[Statement], name: str) -> int:
 
 
 def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
-    """Return the loops on which an index, or the trip counts around it, depend."""
+    """Return the counters on which an index, or the trip counts around it, depend."""
     needed = set(affine.symbols(e))
     found: list[str] = []
     for loop in reversed(loops):
@@ -201,11 +202,11 @@ class _Places:
     known: dict[tuple[object, ...], Array] = field(default_factory=dict)
 
     def box(self, t: _Touch) -> tuple[Any, ...]:
-        """Return the places of an access, along all axes."""
+        """Return the elements of an access, as indices along all axes."""
         return np.ix_(*(self.of(e, t.loops) for e in t.index))
 
     def of(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
-        """Return all values of an index; none if an enclosing loop is empty."""
+        """Return all values of an index: an empty array if an enclosing loop is empty."""
         key = (e, *map(id, loops))
         if key not in self.known:
             self.known[key] = self._listed(e, loops)

@@ -13,8 +13,8 @@
       }
     }
 
-Values are the scalar expressions of `compiler.compute.scalar`, with `Read` of a buffer at a
-physical index and without `Reduce`. Buffers are row-major without gaps. Semantics are those of
+Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` is of a
+buffer at a physical index. Buffers are row-major without gaps. The semantics are those of
 sequential execution. The `kind` of a loop permits another execution with the same result; the
 iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing` divides
 parallel loops among threads.
@@ -56,10 +56,10 @@ Role = Literal["input", "output", "constant", "temporary", "register"]
 class Buffer:
     """Memory (or registers) for elements of one type, row-major.
 
-    A `register` buffer is kept in machine registers: expanding unrolled and vector loops must make
-    its indices constant (vector axis last). Other buffers are pointers passed by the caller; an
-    output may alias an input only where the kernel declares it. A shape may depend on the kernel's
-    sizes.
+    A `register` buffer is in machine registers: the expansion of unrolled and vector loops must
+    make its indices constant (vector axis last). Other buffers are pointers passed by the caller;
+    an output may alias an input only where the kernel declares it. A shape may depend on the
+    kernel's sizes.
     """
 
     name: str

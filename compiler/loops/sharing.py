@@ -6,8 +6,8 @@
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-one, so no piece may access elements that another one stores. Where that is not proven, the loop
-stays outside, and each of its iterations has a separate region.
+loop. So no piece may access elements that another piece stores. Where this is not proven, the loop
+stays outside the region, and each of its iterations has a separate region.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.loops.independence import Ranges, are_apart, range_of, why_depende
 from compiler.loops.nodes import Buffer
 
 Piece = tuple[Statement, ...]
-"""A loop that is or contains a parallel one, or adjacent statements for one thread."""
+"""A loop that is or contains a parallel loop, or adjacent statements for one thread."""
 
 
 def loop_of(piece: Piece) -> Loop | None:
@@ -35,7 +35,7 @@ def has_parallel(body: Sequence[Statement]) -> bool:
 
 
 def pieces(body: Sequence[Statement]) -> list[Piece]:
-    """Partition a body into loops that are or contain parallel ones, and the statements between."""
+    """Partition a body into (loops around) parallel loops and the statements between them."""
     found: list[Piece] = []
     for s in body:
         if found and loop_of(found[-1]) is None and not has_parallel((s,)):
@@ -69,7 +69,7 @@ def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Adjacent pieces of a body: those of a region run concurrently, others in order."""
+    """Adjacent pieces of a body; the pieces of a region run concurrently, others in order."""
 
     pieces: tuple[Piece, ...]
     is_region: bool
@@ -92,7 +92,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Whether a piece can run concurrently with those before it, at least one of them shared."""
+    """Whether a piece can run concurrently with the region, and at least one of them is shared."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

@@ -35,7 +35,7 @@ from compiler.loops.nodes import (
 from compiler.loops.sizes import sizes_of, with_sizes
 
 SAMPLE_SIZES = (1, 2, 7, 70)
-"""The assumed value of a kernel's first size during verification; others are larger."""
+"""The assumed values of a kernel's first size during verification; other sizes are larger."""
 
 
 class BadKernel(AssertionError):
@@ -45,8 +45,8 @@ class BadKernel(AssertionError):
 def verify_kernel(kernel: Kernel) -> None:
     """Check names, types, bounds of indices, and the rules of vector loops and registers.
 
-    Indices must be in bounds by interval arithmetic over the ranges of the loops; under `inside`,
-    the guarded expressions count as in bounds. Errors: BadKernel.
+    Interval arithmetic over the ranges of the loops must prove that indices are in bounds; under
+    `inside`, the guarded expressions count as in bounds. Errors: BadKernel.
     """
     stray = set(sizes_of(kernel.params)) - set(kernel.sizes)
     _require(not stray, f"{kernel.name} does not declare the sizes {', '.join(sorted(stray))}")
@@ -55,11 +55,11 @@ def verify_kernel(kernel: Kernel) -> None:
             verify_kernel(with_sizes(kernel, {s: n + i for i, s in enumerate(kernel.sizes)}))
         return
     names = [b.name for b in (*kernel.params, *kernel.registers)]
-    _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of one name")
+    _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of the same name")
     for b in kernel.params:
         _require(b.role != "register", f"the param {b.name} cannot be a register")
     for b in kernel.registers:
-        _require(b.role == "register", f"{b.name} is no param and no register")
+        _require(b.role == "register", f"{b.name} is neither a param nor a register")
     _Checker(kernel.buffers).statements(kernel.body)
 
 
@@ -74,11 +74,11 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which a counter depends: its own, and those in its bounds."""
+    """The loops on which a counter depends: its loop, and the loops in the bounds of its loop."""
     choosing: frozenset[str] = frozenset()
-    """Open loops that may be empty, with the loops in their bounds."""
+    """Open loops that may be empty, and the loops in the bounds of those."""
     excused: frozenset[str] = frozenset()
-    """Loops around a condition, which may select one of their iterations."""
+    """Loops around a condition; the condition may select one of their iterations."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -130,9 +130,15 @@ class _Checker:
 
     def _store(self, s: Store) -> None:
         b = self._buffer(s.buffer)
-        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
+        _require(
+            b.role not in ("input", "constant"),
+            f"{s.buffer} is an {b.role} that stores must not change",
+        )
         self._access(b, s.index, ())
-        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        _require(
+            s.value.dtype is b.dtype,
+            f"{s.buffer} has type {b.dtype}, but {s.value.dtype} is stored",
+        )
         lane = self._lane
         if lane:
             own = any(lane in affine.symbols(e) for e in s.index)
@@ -142,7 +148,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check that iterations of parallel loops store to different elements, by their indices."""
+        """Check by the indices that iterations of parallel loops store to different elements."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
@@ -154,15 +160,21 @@ class _Checker:
 
     def _scatter_store(self, s: ScatterStore) -> None:
         b = self._buffer(s.buffer)
-        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
-        _require(b.role != "register", f"the register {s.buffer} has no computed indices")
-        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        _require(
+            b.role not in ("input", "constant"),
+            f"{s.buffer} is an {b.role} that stores must not change",
+        )
+        _require(b.role != "register", f"the register {s.buffer} has a computed index")
+        _require(
+            s.value.dtype is b.dtype,
+            f"{s.buffer} has type {b.dtype}, but {s.value.dtype} is stored",
+        )
         _require(not self._lane, f"lanes of {self._lane} would store at computed indices")
         self._computed_index(b, s.index, ())
         self._scalar(s.value, ())
 
     def _conditional(self, condition: Scalar, body: tuple[Statement, ...]) -> None:
-        _require(condition.dtype is DType.bool, f"the condition {condition} is no bool")
+        _require(condition.dtype is DType.bool, f"the condition {condition} is not a bool")
         _require(not self._lane, f"lanes of {self._lane} would take different branches")
         kept = {n for n in stored_buffers(body) if self._buffer(n).role == "register"}
         _require(not kept, f"registers ({', '.join(sorted(kept))}) change under a condition")
@@ -176,11 +188,11 @@ class _Checker:
     ) -> None:
         _require(len(index) == len(b.shape), f"{b} has rank {len(b.shape)}, not {len(index)}")
         for i in index:
-            _require(i.dtype is DType.i64, f"the computed index {i} of {b.name} is no i64")
+            _require(i.dtype is DType.i64, f"the computed index {i} of {b.name} is not an i64")
             self._scalar(i, guards)
 
     def _buffer(self, name: str) -> Buffer:
-        _require(name in self.buffers, f"{name} is no buffer")
+        _require(name in self.buffers, f"{name} is not a buffer")
         return self.buffers[name]
 
     def _known(self, e: Expr) -> None:
@@ -223,13 +235,13 @@ class _Checker:
         match s:
             case Read(tensor, index, dtype):
                 b = self._buffer(tensor)
-                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
+                _require(dtype is b.dtype, f"{tensor} has type {b.dtype}, but is read as {dtype}")
                 self._access(b, index, guards)
                 return
             case Fetch(tensor, index, dtype):
                 b = self._buffer(tensor)
-                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
-                _require(b.role != "register", f"the register {tensor} has no computed indices")
+                _require(dtype is b.dtype, f"{tensor} has type {b.dtype}, but is read as {dtype}")
+                _require(b.role != "register", f"the register {tensor} has a computed index")
                 self._computed_index(b, index, guards)
                 return
             case IndexValue(expr, _):
@@ -255,7 +267,7 @@ class _Checker:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The known truth of `0 <= expr < extent`."""
+    """The fact that `0 <= expr < extent` holds."""
 
     expr: Expr
     extent: int

@@ -1,1 +1,1 @@
-"""Speeds of a machine, measured once or estimated, and the kernel lower bounds they imply."""
+"""Speeds of a machine, measured or estimated, and the lower bounds of kernels that they imply."""

@@ -1,7 +1,7 @@
 """The database of tuned schedules: SQLite, one row per computation and machine.
 
-Python's own `sqlite3` is enough: one command writes the single table, and each process reads it
-once as a whole. An object-relational mapping would only add a dependency to each compilation.
+Python's `sqlite3` module suffices: one command writes the single table, and each process reads the
+entire table once. An object-relational mapping would only add a dependency to each compilation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORMAT = 1
-"""Version of the rows' meaning; a database of another version is rejected."""
+"""Version of the row format; a database of another version is rejected."""
 
 LANGUAGE = 2
 """Version of the schedule language: rows of older versions are ignored."""
@@ -57,9 +57,9 @@ create table if not exists schedules (
 class Entry:
     """The result of tuning one computation on one machine.
 
-    `schedule` is the text of the best schedule, "" if none was faster than the policy's by more
-    than noise. Seconds are those of one call. `why_stopped`: budget, converged, exhausted or
-    interrupted.
+    `schedule` is the text of the best schedule, or "" if no schedule was faster than the policy's
+    schedule by more than noise. Seconds are per call. `why_stopped`: budget, converged, exhausted
+    or interrupted.
     """
 
     computation: str
@@ -74,7 +74,7 @@ class Entry:
 
 
 def computation_key(computation: Computation, constants: frozenset[str]) -> str:
-    """Return the key of a computation and its constants; nodes of origin do not count."""
+    """Return the key of a computation and its constants; the key ignores nodes of origin."""
     text = f"{replace(computation, origins=())}\0{sorted(constants)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -98,7 +98,7 @@ def machine_key(options: CodeOptions) -> str:
 
 
 def default_path() -> Path | None:
-    """Return the user's own database; None if caching is disabled."""
+    """Return the path of the user's database; None if caching is disabled."""
     directory = kept_directory("measured")
     return None if directory is None else directory / "schedules.sqlite"
 
@@ -110,7 +110,7 @@ class Database:
         self.path = Path(path)
 
     def entries(self, machine: str) -> dict[str, Entry]:
-        """Return all entries for a machine, by computation; none if the file does not exist."""
+        """Return all entries for a machine, by computation; {} if the file does not exist."""
         if not self.path.exists():
             return {}
         with self._open() as connection:
@@ -123,7 +123,7 @@ class Database:
         return {e.computation: e for e in found}
 
     def put(self, machine: str, entry: Entry) -> None:
-        """Write an entry, replacing one for the same computation and machine."""
+        """Write an entry; replace any entry for the same computation and machine."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
@@ -139,7 +139,7 @@ class Database:
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        import sqlite3  # most compilations find no database
+        import sqlite3  # imported here since most compilations find no database
 
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
@@ -162,7 +162,7 @@ class Database:
 
 @dataclass(eq=False)
 class Tuned:
-    """Schedules to use in a compilation, by computation; records which ones are used.
+    """Schedules for a compilation, by computation, with a record of the schedules used.
 
     A schedule that no longer applies to its computation is ignored.
     """
@@ -172,7 +172,7 @@ class Tuned:
     used: set[str] = field(default_factory=set)
 
     def __call__(self, computation: Computation, constants: frozenset[str]) -> str | None:
-        """Return the schedule of a computation with these constants if tuning found one."""
+        """Return the tuned schedule of a computation with these constants, or None."""
         key = computation_key(computation, constants)
         found = self.schedules.get(key)
         if found:
@@ -188,8 +188,8 @@ class Tuned:
 def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> Tuned | None:
     """Return a database's schedules for this machine; by default from the user's database.
 
-    None if there are none, or if the code is for another machine. A damaged user database counts as
-    empty. Errors: E-TUNE-DATABASE for a named one.
+    The result is None if there are no schedules, or if the code is for another machine. A damaged
+    user database counts as empty. Errors: E-TUNE-DATABASE for a damaged database given by `path`.
     """
     if options.target.name != "host":
         return None

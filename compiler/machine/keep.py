@@ -22,7 +22,7 @@ FORMAT = 2
 
 @cache
 def processor() -> str:
-    """Return the processor's name: a label that no decision depends on."""
+    """Return the processor's name, a label on which no decision depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         return next(x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
@@ -42,13 +42,13 @@ def _facts(target: Target) -> tuple[object, ...]:
 
 
 def path() -> Path | None:
-    """Return the file of this machine; None if caching is disabled."""
+    """Return the path of this machine's file; None if caching is disabled."""
     directory = kept_directory("measured")
     return None if directory is None else directory / f"machine-{key_of(host())}.json"
 
 
 def keep(machine: Machine) -> Path | None:
-    """Write the figures; return None if there is no directory or it is not writable."""
+    """Write the figures; return their path, or None if no directory is writable."""
     _read.cache_clear()
     file = path()
     if file is None:
@@ -71,7 +71,7 @@ def known() -> Machine:
 
 
 def measured_at() -> float | None:
-    """Return the time of the kept measurement, in Unix seconds; None for estimates."""
+    """Return the time of the stored measurement, in Unix seconds; None for estimates."""
     file = path()
     try:
         return file.stat().st_mtime if file is not None and known().is_measured else None

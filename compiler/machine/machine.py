@@ -1,7 +1,7 @@
-"""The speeds of one machine: peaks, bandwidths by level of memory, and costs of calls.
+"""The speeds of one machine: peak rates, bandwidths by level of memory, and costs of calls.
 
-A `Target` lists a machine's features; a `Machine` has its speeds. They are measured by
-`measure.py`, or estimated from the facts of the target.
+A `Target` lists a machine's features; a `Machine` has its speeds. `measure.py` measures the speeds;
+`estimated` estimates them from the target's features.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ LEVELS: tuple[Level, ...] = ("L1", "L2", "L3", "DRAM")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One core of a machine, and the memory behind it.
+    """One core of a machine, and its memory hierarchy.
 
     Units: operations, bytes and seconds. A peak or rate of 0 is unknown: the machine has no such
-    unit, or our code does not use it. `launch_seconds` is the cost of one more kernel inside a
-    native call, `call_seconds` of a call from Python, `fork_seconds` of starting and joining all
-    threads. `is_measured` is False for estimates.
+    unit, or generated code does not use it. `launch_seconds` is the cost of one more kernel inside
+    a native call, `call_seconds` the cost of a call from Python, `fork_seconds` the cost of
+    starting and joining all threads. `is_measured` is False for estimates.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Machine:
     is_measured: bool
 
     def level_of(self, nbytes: float) -> Level:
-        """Return the smallest memory level that holds `nbytes` bytes."""
+        """Return the smallest memory level with a capacity of at least `nbytes` bytes."""
         sizes = (self.l1_bytes, self.l2_bytes, self.l3_bytes)
         for level, size in zip(LEVELS, sizes, strict=False):
             if nbytes <= size:
@@ -74,7 +74,7 @@ class Machine:
         kinds = {"str": str, "int": int, "bool": bool, "float": float}
         named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
         if set(data) != set(named):
-            raise ValueError("these fields are not those of a machine")
+            raise ValueError("the fields are not the fields of a machine")
         values: dict[str, Any] = {name: named[name](value) for name, value in data.items()}
         made = Machine(**values)
         rates = (made.flops_per_second, *(made.bytes_per_second(level) for level in LEVELS))
@@ -91,7 +91,7 @@ L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8
 DRAM_BYTES_PER_SECOND = 12e9
-"""Figures of a current server or laptop core, for machines without measurements."""
+"""Typical figures of a current server or laptop core, for machines without measurements."""
 
 
 def estimated(target: Target) -> Machine:

@@ -1,7 +1,8 @@
-"""Measurement of a machine: probes compiled by our code generator, best rounds only.
+"""Measurement of a machine by probes that our code generator compiles; the best rounds count.
 
-It takes about two seconds. Probes run interleaved, and the best round of each counts: a core that
-shares its units with another is at times half as fast, but the figures are its capability.
+The measurement takes about two seconds. Probes run interleaved, and the best round of each probe
+counts: a core that shares its units with another core is at times half as fast, but the figures
+state its capability.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ ROUND_SECONDS = 0.003
 PAGE_BYTES = 2 << 20
 LAUNCHES = 1000
 LARGEST_BYTES = 512 << 20
-"""Largest memory that measures the bandwidth behind all caches."""
+"""Largest block of memory for measuring the bandwidth of main memory."""
 
 Tell = Callable[[str], None]
 """Callback for the name of the next step."""
 
 
 def measure(name: str, tell: Tell = lambda what: None) -> Machine:
-    """Measure the machine this runs on."""
+    """Measure the machine on which this process runs."""
     target = host()
     lanes = target.lanes(4)
     tell("compiling probes")
@@ -77,7 +78,7 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
 
 
 def _sizes(target: Target) -> dict[str, int]:
-    """Return sizes that fit in one cache level and in no smaller one. Units: bytes."""
+    """Return sizes that fit in one cache level and in no smaller level. Units: bytes."""
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
@@ -88,7 +89,7 @@ def _sizes(target: Target) -> dict[str, int]:
 
 
 def _iterations(nbytes: int) -> int:
-    """Return how often a probe reads its memory in one call: some megabytes in total."""
+    """Return how often a probe reads its memory in one call: a few megabytes in total."""
     return max((4 << 20) // nbytes, 1)
 
 
@@ -98,14 +99,14 @@ def _behind_caches(target: Target) -> int:
 
 @dataclass
 class _Timed:
-    """A call, its repetitions in a round, and the least seconds of a call so far."""
+    """A call, its repetitions per round, and the minimum of seconds per call so far."""
 
     call: Callable[[], object]
     n: int = 0
     best: float = float("inf")
 
     def round(self) -> None:
-        """Time one more round; the first only calibrates the repetitions."""
+        """Time one more round; the first round only calibrates the repetitions."""
         start = perf_counter()
         for _ in range(self.n or 1):
             self.call()
@@ -117,7 +118,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """Return a call of a probe on its own memory, touched once."""
+    """Return a call of a probe on memory that was allocated for it and touched once."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))
@@ -141,7 +142,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return calls of compiled code that launch one empty kernel, and many."""
+    """Return two calls of compiled code, which launch one empty kernel and many empty kernels."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

@@ -1,4 +1,4 @@
-"""Kernels in Loop IR that do one thing at full speed: the benchmarks of `measure.py`."""
+"""The benchmarks of `measure.py`: Loop IR kernels that each use one resource at full speed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from compiler.loops.nodes import Kernel
 from compiler.loops.text import parse_kernel
 
 ACCUMULATORS = 12
-"""Independent chains: enough to hide the latency of an addition, few enough for 16 registers."""
+"""Number of independent chains: enough to hide the latency of an addition, few enough for 16
+registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,13 @@ def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, iterations: int = 
 
 
 def multiply_adds(lanes: int, iterations: int) -> Probe:
-    """Return a probe of f32 multiply-adds on registers alone."""
+    """Return a probe of f32 multiply-adds with all operands in registers."""
     text = peak_text(lanes, iterations=iterations)
     return Probe(parse_kernel(text), 2.0 * 4 * iterations * ACCUMULATORS * lanes)
 
 
 SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
-"""Products per 32-bit lane, their operand types, and the type of their sum."""
+"""By kind: products per 32-bit lane, both operand types, and the type of the sum."""
 
 
 def dots(kind: str, lanes: int, iterations: int) -> Probe:

@@ -1,4 +1,4 @@
-"""The lower bound of a kernel's time on a machine: its operations, its bytes, or its launch.
+"""The lower bound of a kernel's time on a machine, by its operations, bytes, or launch.
 
 Source: the roofline model, Williams, Waterman and Patterson 2009, with a roof for each level of
 memory (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
@@ -21,10 +21,10 @@ Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The lower bound of a kernel's time, and its limit; `is_measured` tells measured figures.
+    """The lower bound of a kernel's time, and its limit; `is_measured` is False for estimates.
 
-    `roof_seconds` excludes the launch, `unit` computes most operations, and `traffic` has bytes by
-    the level of memory of their source or destination.
+    `roof_seconds` excludes the launch, `unit` computes most operations, and `traffic` has the bytes
+    read from or written to each level of memory.
     """
 
     seconds: float
@@ -45,8 +45,8 @@ def predicted(
     """Return one kernel's roofline: the longer of arithmetic and memory, plus the launch.
 
     `traffic` has the bytes from (or to) each level of memory. Levels are read one after another, so
-    their times add up, and the slowest names the bound. `unit` computes most operations; a unit of
-    unknown peak counts as f32.
+    their times add up, and the slowest level is the limit. `unit` computes most operations; a unit
+    of unknown peak counts as f32.
     """
     peaks = {
         "int8": machine.int8_ops_per_second,

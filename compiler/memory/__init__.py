@@ -1,4 +1,4 @@
-"""Lifetimes of values, their offsets in the arena, and a checker that depends on neither."""
+"""Lifetimes of values, planners that assign arena offsets, and a checker independent of both."""
 
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.check import check_plan, check_steps

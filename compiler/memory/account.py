@@ -1,4 +1,4 @@
-"""A plan's use of its arena: bytes by step, the content of the peak, and handovers of memory."""
+"""A plan's use of its arena: bytes by step, the buffers at the peak, and handovers of memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.memory.buffer import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Bytes that pass from one buffer to another: `before` and `after` are their numbers."""
+    """Bytes that pass from the buffer with number `before` to the buffer with number `after`."""
 
     before: int
     after: int
@@ -19,7 +19,7 @@ class Handover:
 
 
 def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """Return the live bytes of each step, from step 0 to the last end."""
+    """Return the live bytes of each step, from step 0 until the end of the last buffer."""
     change = [0] * (_n_steps(buffers) + 1)
     for b in buffers:
         change[b.start] += b.size
@@ -32,7 +32,7 @@ def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """Return the highest occupied byte of each step, plus one; below it, gaps are unused."""
+    """Return for each step the end of the highest occupied byte range, with the gaps below it."""
     used = [0] * _n_steps(buffers)
     for b in buffers:
         if b.size:

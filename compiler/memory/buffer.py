@@ -1,4 +1,4 @@
-"""Buffers with lifetimes, and plans that assign offsets: the vocabulary of memory planning.
+"""Buffers with lifetimes, and plans that assign offsets: the data types of memory planning.
 
 plan 4608 bytes, alignment 64 {
   x: 4096 bytes at 0, live 0..3, pinned to 0
@@ -18,7 +18,7 @@ from functools import cached_property
 from compiler.dataclass import dataclass
 
 ALIGNMENT_BYTES = 64
-"""One cache line, and one vector of the widest kind."""
+"""The size of a cache line, and of the widest vector register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,12 @@ class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
     `values` names its contents: the value itself, its views, parts written into it, and results
-    computed in place; `starts` has their offsets in it, () if all are 0. `alignment_bytes` applies
-    if it exceeds the plan's alignment. `pinned` is a required offset, -1 for any. Buffers with the
-    same name in `shares` have the same offset: they share one place, as large as the largest and
-    live from the first start to the last end. Units: size and offsets in bytes; lifetimes in launch
-    steps, half-open; `offset` is -1 before planning.
+    computed in place. `starts` has the offsets of these values in the buffer, () if all are 0.
+    `alignment_bytes` applies if it exceeds the plan's alignment. `pinned` is a required offset, -1
+    for any. Buffers with the same name in `shares` have the same offset: they share one place,
+    which has the size of the largest buffer and is live from the first start to the last end.
+    Units: size and offsets in bytes; lifetimes in launch steps, half-open; `offset` is -1 before
+    planning.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Buffer:
 
     @property
     def limit(self) -> int:
-        """Return the first byte behind the buffer."""
+        """Return the first byte after the buffer."""
         return self.offset + self.size
 
     def __str__(self) -> str:
@@ -68,8 +69,8 @@ class Buffer:
 class Block:
     """The unit of placement: a buffer, or all buffers that share a place.
 
-    `members` are the positions of its buffers in the problem. `alignment_bytes` is the maximum of
-    the problem's and its own; `pinned` is a required offset, -1 for any.
+    `members` are the positions of its buffers in the problem. `alignment_bytes` is the larger of
+    the problem's and the block's alignment; `pinned` is a required offset, -1 for any.
     """
 
     members: tuple[int, ...]
@@ -119,10 +120,10 @@ def live_bytes(blocks: Iterable[Block]) -> int:
 
 
 def aligned_bytes(blocks: Sequence[Block]) -> int:
-    """Return the most bytes that blocks alive at one step occupy, stacked with alignment.
+    """Return the maximum, over all steps, of the bytes of live blocks stacked with alignment.
 
-    Each block but the last is padded to the least alignment. The last block is unknown, so the one
-    with the most padding counts.
+    Each block except the topmost is padded to the smallest alignment. Since the topmost block is
+    unknown, the block with the most padding is assumed.
     """
     unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
     if unit == 1:
@@ -163,7 +164,7 @@ class Plan:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """Return a lower bound of all plans: the most live bytes at one step, with alignment."""
+        """Return a lower bound of all plans: the most live bytes at one step, aligned."""
         return aligned_bytes(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property

@@ -1,7 +1,7 @@
 """Verification of a memory plan, independent of the planner.
 
-`check_plan` uses lifetimes and offsets only. `check_steps` does not trust the lifetimes either: it
-follows the launches and checks at each read that the bytes still belong to the value.
+`check_plan` checks offsets against lifetimes. `check_steps` does not rely on lifetimes: it follows
+the launches and checks at each read that the bytes still belong to the value.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def check_plan(
 ) -> list[Fault]:
     """Find overlaps of live buffers, misaligned offsets, and offsets outside the arena.
 
-    Buffers that share a place must have one offset, and pinned buffers their pin. With `problem`,
-    the plan must have the same buffers, unchanged. The result is empty for a correct plan; a wrong
-    plan has at least one fault, but not one for each overlapping pair. Units: bytes; without
-    `arena_bytes`, the plan's own peak is the arena.
+    Buffers that share a place must have the same offset, and pinned buffers their pinned offset.
+    With `problem`, the plan must have the same buffers, unchanged. The result is empty for a
+    correct plan; a wrong plan has at least one fault, but not a fault for each overlapping pair.
+    Units: bytes; without `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
     faults = [*_misplaced(plan, limit), *_torn(plan.buffers), *_overlaps(plan.buffers)]
@@ -46,7 +46,7 @@ def check_plan(
 def _changed(plan: Plan, problem: Problem) -> Iterator[Fault]:
     """Yield differences between the plan and the problem."""
     if plan.alignment_bytes % problem.alignment_bytes:
-        words = f"aligned to {plan.alignment_bytes}, the problem asks for {problem.alignment_bytes}"
+        words = f"aligned to {plan.alignment_bytes}, the problem requires {problem.alignment_bytes}"
         yield Fault(("all",), words)
     asked = {b.name: b for b in problem.buffers}
     seen: set[str] = set()
@@ -70,7 +70,7 @@ def _facts(b: Buffer) -> tuple[object, ...]:
 def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
     for b in plan.buffers:
         if b.size < 0 or b.start >= b.end:
-            yield Fault((b.name,), f"has {b.size} bytes and lives {b.start}..{b.end}")
+            yield Fault((b.name,), f"has {b.size} bytes and the lifetime {b.start}..{b.end}")
         if b.offset < 0:
             yield Fault((b.name,), "has no offset")
         elif b.offset % plan.alignment_bytes:
@@ -120,7 +120,7 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
     """Sweep over the steps with live buffers ordered by offset: only neighbours can overlap.
 
-    Overlapping buffers are left out of the order to keep it consistent.
+    Overlapping buffers are not inserted into the order, so that it stays consistent.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -145,11 +145,11 @@ Place = tuple[int, int]
 def check_steps(
     steps: Sequence[Step], places: Mapping[str, Place], views: Views = NO_VIEWS
 ) -> list[Fault]:
-    """Follow the launches: each read must find the bytes that were written for its value.
+    """Follow the launches: check that each read finds the bytes that were written for its value.
 
-    `places` has each value and scratch buffer in the arena; a view without a place has that of its
-    source. Cuts of a value, and parts of a joined value, must be at their offsets inside it, and
-    parts must fill it. Overwriting an operand of the same launch needs a declaration
+    `places` has each value and scratch buffer in the arena; a view without a place has the place of
+    its source. Cuts of a value, and parts of a joined value, must be at their offsets inside it,
+    and parts must fill it. Overwriting an operand of the same launch needs a declaration
     (`Step.may_overwrite`) and equal bytes.
     """
     faults = list(_misshapen(places, views))
@@ -170,12 +170,12 @@ def check_steps(
 
 
 def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | None:
-    """Return the place of a value in the arena; None for values elsewhere."""
+    """Return the place of a value in the arena; None for values outside the arena."""
     return places.get(value) or places.get(views.below(value))
 
 
 def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
-    """Yield views whose size or place differs from their source's, and gaps between parts."""
+    """Yield views whose size or place differs from the source, and gaps between parts."""
     for view, shown in views.shown.items():
         if view in places and shown in places and places[view] != places[shown]:
             at = f"the view is at {places[view]}, its source at {places[shown]}"
@@ -187,11 +187,11 @@ def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
         for part in parts:
             yield from _beside(part.value, part.start, part.size, whole, places)
             if part.start != end:
-                at = f"begins at byte {part.start} of the whole, not {end}"
+                at = f"begins at byte {part.start} of the joined value, not {end}"
                 yield Fault((part.value, whole), at)
             end = part.start + part.size
         if whole in places and places[whole][1] != end:
-            yield Fault((whole,), f"has {places[whole][1]} bytes, its parts have {end}")
+            yield Fault((whole,), f"has {places[whole][1]} bytes, but its parts have {end}")
 
 
 def _beside(
@@ -208,7 +208,7 @@ def _beside(
 
 
 def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: Views) -> bool:
-    """Return whether a value's bytes are still those written for it, each in its place."""
+    """Return whether all bytes written for a value are still present, each at its offset."""
     at, size = place
     pieces = list(views.pieces(value, 0, size))
     for piece in pieces or [Span(root, 0, 0) for root in views.roots(value)]:
@@ -224,7 +224,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield writes of one step that overlap each other, or an operand without permission."""
+    """Yield writes of a step that overlap each other, or an operand that it must not overwrite."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:

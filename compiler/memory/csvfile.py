@@ -21,7 +21,7 @@ EXTRA_COLUMNS = ("alignment", "pinned", "shares")
 
 
 LONGEST_LINE = 1_000_000
-"""Longest line of a file in bytes; usual rows have some dozens."""
+"""Maximum length of a line in bytes; usual lines have a few dozen bytes."""
 
 
 def read_csv(text: str, source: str = "") -> list[Buffer]:
@@ -33,9 +33,9 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
 
 
 def read_csv_file(file: BinaryIO, source: str = "") -> list[Buffer]:
-    """Read buffers from a file line by line: memory grows with the buffers only.
+    """Read buffers from a file line by line, using memory for the buffers only.
 
-    Errors: as `read_csv`, and E-PLAN-INPUT for text that is not UTF-8, or has no line ends.
+    Errors: those of `read_csv`, and E-PLAN-INPUT for text that is not UTF-8 or has overlong lines.
     """
     return _read(_lines(file, source), source)
 
@@ -54,7 +54,8 @@ def _lines(file: BinaryIO, source: str) -> Iterator[str]:
             words = f"not UTF-8: byte 0x{e.object[e.start]:02x}"
             where, hint = Where(source, number, e.start + 1), "save the table as CSV in UTF-8"
             raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint) from e
-        # Lines with other systems' line ends, possibly all of the file in one chunk.
+        # With the line ends of other systems, one chunk may contain many lines, even the entire
+        # file.
         yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
 
 

@@ -19,9 +19,9 @@ from compiler.loops.nodes import walk_statements as walk
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A store and its number of executions; None if a loop's trip count is unknown.
+    """A store and its number of executions, which is None if a loop's trip count is unknown.
 
-    `then` has the stores that follow it in the same iteration of the innermost loop.
+    `then` has the stores that follow this store in the same iteration of the innermost loop.
     """
 
     store: Store
@@ -48,7 +48,7 @@ def _stores(body: tuple[Statement, ...], count: Expr | None) -> Iterator[_Stored
         elif isinstance(s, Loop):
             n = s.stop - s.start
             n = max(n, 0) if isinstance(n, int) else n
-            # Loops over symbolic sizes count up from 0; others may start behind their end.
+            # Loops over symbolic sizes count up from 0; other loops may start after their end.
             known = isinstance(n, int) or not affine.symbols(s.start)
             inner = count * n if known and count is not None else None
             yield from _stores(s.body, inner)
@@ -58,7 +58,8 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
     if (x.dtype, x.n_elements) != (y.dtype, y.n_elements):
         return False
     written = [s for s in stores if s.store.buffer == y.name]
-    # All elements are written; with as many stores as elements, none is written twice.
+    # All elements are written; if there are as many stores as elements, no element is written
+    # twice.
     counts = [s.count for s in written if s.count is not None]
     if len(counts) < len(written) or affine.recombine(sum(counts, 0)) != x.n_elements:
         return False
@@ -66,7 +67,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Return whether a store reads x (and y) only at the address that it, or the next, writes."""
+    """Return whether a store reads x and y only at its address or the address of a later store."""
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False
@@ -77,7 +78,7 @@ def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
         return all(p == _address(y, store.index) for p in places)
     if any(r.tensor == y.name for r in reads(store.value)):
         return False
-    # One of several results: an iteration reads x before it writes y over x.
+    # With several results, an iteration reads x before a later store writes y over x.
     return any(
         behind.buffer == y.name and all(p == _address(y, behind.index) for p in places)
         for behind in stored.then
@@ -85,7 +86,7 @@ def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
 
 
 def _address(buffer: Buffer, index: tuple[Expr, ...]) -> Expr:
-    """Return how many elements precede an element in memory."""
+    """Return the linear index of an element in memory."""
     total: Expr = 0
     for i, stride in zip(index, buffer.strides, strict=True):
         total = total + i * stride

@@ -29,8 +29,8 @@ class Step:
 class Lifetimes:
     """The buffers that a program needs, and the buffer of each value.
 
-    `starts` has the offsets of values that are not at the start of their buffer. `overwritten`
-    gives, for a value computed in place, the previous value.
+    `starts` has the offsets of values that are not at the start of their buffer. `overwritten` maps
+    each value computed in place to the value that it overwrites.
     """
 
     buffers: tuple[Buffer, ...]
@@ -54,8 +54,9 @@ def join_lifetimes(
 
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
     arrays, constants) get no buffer. A value is computed in place of an operand of the same size
-    without later readers. A joined value's memory is live from the first write of a part. `until`
-    has, for a step that runs concurrently with others, the last step that may start before it ends.
+    that has no later readers. The memory of a joined value is live from the first write of a part.
+    `until` maps each step that runs concurrently with others to the last step that may start before
+    it ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -84,7 +85,7 @@ def join_lifetimes(
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """The steps that use each value's own memory, by its owner, and the writer of each value."""
+    """The steps that use each piece of memory, by its owner, and the writer of each value."""
 
     users: Mapping[str, set[int]]
     writers: Mapping[str, int]
@@ -117,12 +118,14 @@ class _Uses:
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """Return the step by which all users of a value's memory have ended."""
+        """Return the step before which all users of a value's memory have ended."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:
-        """Return whether no other step needs a value's memory when a step starts that reads it, and
-        so waits for its producers."""
+        """Return whether no other step needs a value's memory when step `number` starts.
+
+        The step reads the value, so it waits for the value's producers.
+        """
         used = self.users[self.views.home(value)[0]]
         others = used - {number, *(self.writers[root] for root in self.views.roots(value))}
         return number in used and all(self.last(u) < number for u in others)
@@ -161,7 +164,7 @@ def _victim(
     uses: _Uses,
     homes: Mapping[str, str],
 ) -> str | None:
-    """Return the owner of memory that a value may take over, or None."""
+    """Return the owner of the memory that a value may overwrite, or None."""
     views = uses.views
     taken = {homes[w] for w in step.writes if w in homes}
     operands = step.may_overwrite.get(value, ())
@@ -177,7 +180,7 @@ def _victim(
 
 
 def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Views) -> bool:
-    """Return whether an operand is alone in its arena memory, and has `size` bytes."""
+    """Return whether an operand has `size` bytes of arena memory that no other value uses."""
     if any(root not in sizes for root in views.roots(operand)):
         return False
     owner, _ = views.home(operand)
@@ -185,5 +188,5 @@ def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Vie
 
 
 def is_read_besides(operand: str, safe: Sequence[str], step: Step, views: Views) -> bool:
-    """Return whether a step also reads an operand's bytes under a name that it must preserve."""
+    """Return whether a step also reads an operand's bytes through a value that it must preserve."""
     return views.meets(operand, (r for r in step.reads if r not in safe))

@@ -19,12 +19,12 @@ def plan_memory(
     planner: str = "quick",
     time_limit_s: float = 1.0,
 ) -> Plan:
-    """Give each buffer an offset so that buffers alive together never overlap.
+    """Assign offsets such that buffers alive at the same time do not overlap.
 
     Units: sizes, offsets and the peak in bytes; lifetimes in launch steps, half-open [start, end).
     Errors: E-PLAN-INPUT for an inconsistent problem, E-OPTION-VALUE for an unknown planner.
-    `time_limit_s` applies to planners that search; `quick` counts attempts, and always gives the
-    same plan.
+    `time_limit_s` applies to planners that search; `quick` limits the number of attempts instead,
+    so its plans are deterministic.
 
     >>> plan_memory([Buffer("a", 64, 0, 2), Buffer("b", 64, 2, 3)]).peak_bytes
     64
@@ -36,10 +36,11 @@ def plan_memory(
 
 
 def find_planner(name: str) -> Planner:
-    """Return the planner of a name. Errors: E-OPTION-VALUE."""
+    """Return the planner with this name. Errors: E-OPTION-VALUE."""
     if name == quick.name:
         return quick
-    # Compiling programs uses `quick` only: the registry imports all planners.
+    # Compiling programs uses `quick` only, so the registry, which imports all planners, is loaded
+    # late.
     from compiler.memory.planners.all import PLANNERS
 
     if name not in PLANNERS:

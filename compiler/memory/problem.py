@@ -17,8 +17,8 @@ from compiler.memory.taken import Taken
 class Problem:
     """Buffers to place. Each offset must be a multiple of `alignment_bytes`, a power of two.
 
-    Planners place `blocks`, and `plan` turns offsets of blocks into a plan. Errors: `check_problem`
-    states the requirements, which planners may rely on.
+    Planners place `blocks`, and `plan` converts offsets of blocks to a plan. Planners may rely on
+    the requirements that `check_problem` checks.
     """
 
     buffers: tuple[Buffer, ...]
@@ -26,7 +26,7 @@ class Problem:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Return the units of placement. Blocks of 0 bytes can have any offset."""
+        """Return the units of placement; blocks of 0 bytes may have any offset."""
         return tuple(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property
@@ -51,7 +51,7 @@ class Problem:
 
 
 LARGEST = 2**60
-"""Largest step, and largest sum of all sizes, pins and alignments: offsets fit in 64 bits."""
+"""Largest step, and largest sum of sizes, pins and alignments, so that offsets fit in 64 bits."""
 
 
 def check_problem(
@@ -59,9 +59,9 @@ def check_problem(
     alignment_bytes: int = 1,
     where: Callable[[str], Where | None] = lambda name: None,
 ) -> None:
-    """Check buffers, alone and together. Errors: E-PLAN-INPUT.
+    """Check each buffer, and all buffers together. Errors: E-PLAN-INPUT.
 
-    `where` maps a buffer's name to its place in a file.
+    `where` maps a buffer's name to its position in a file.
     """
     seen: set[str] = set()
     for row, b in enumerate(buffers, 1):
@@ -133,7 +133,7 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
     """Sweep over the steps with live blocks ordered by offset: only neighbours can overlap.
 
-    The order stays free of overlaps, since the caller stops at the first fault.
+    The order never contains overlaps, since the caller stops at the first fault.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []

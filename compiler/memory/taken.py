@@ -6,14 +6,14 @@ import math
 from bisect import bisect_left, bisect_right, insort
 
 MOST_TOGETHER = 1_000
-"""Offsets are listed in pieces of up to twice as many: an update moves one piece only."""
+"""Half the maximum length of the pieces of the offset list: an update moves one piece only."""
 
 Stretch = tuple[int, int, str]
 """Offset, limit, and the owner of the bytes."""
 
 
 class Taken:
-    """Disjoint byte ranges by offset: only neighbours can overlap a new one."""
+    """Disjoint byte ranges in the order of offsets: only neighbours can overlap a new range."""
 
     def __init__(self) -> None:
         self._stretches: dict[int, Stretch] = {}

@@ -1,7 +1,7 @@
-"""Values that no launch writes: views of others, cuts of others, and joined parts.
+"""Values that no launch writes: views and cuts of other values, and values joined from parts.
 
-A view shows all of a value, a *cut* some of its bytes. A *joined* value consists of its parts, one
-behind the other: they are written directly into its memory.
+A view shows all bytes of a value, a *cut* some of its bytes. A *joined* value is the concatenation
+of its parts, which are written directly into its memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Views:
-    """The values that use another value's memory; all others are written by launches.
+    """The values that use the memory of another value; launches write all other values.
 
     `shown` has the source of each view, `cut` the byte range of each cut. `joined` has the parts of
     each joined value with their offsets in it; they fill it without gaps.
@@ -45,13 +45,13 @@ class Views:
         yield from self.joined
 
     def below(self, value: str) -> str:
-        """Return the source of a view, through views of views; any other value itself."""
+        """Return the source of a view, through views of views; return any other value unchanged."""
         while value in self.shown:
             value = self.shown[value]
         return value
 
     def roots(self, value: str) -> tuple[str, ...]:
-        """Return the launch-written values whose bytes this value shows, each once."""
+        """Return the distinct launch-written values whose bytes this value shows."""
         if value not in self._roots:
             self._roots[value] = tuple(dict.fromkeys(self._found_roots(value)))
         return self._roots[value]
@@ -67,7 +67,7 @@ class Views:
             yield value
 
     def meets(self, value: str, others: Iterable[str]) -> bool:
-        """Return whether any of the others shares a launch-written value with this one."""
+        """Return whether any of `others` shares bytes of a launch-written value with this value."""
         roots = set(self.roots(value))
         return any(not roots.isdisjoint(self.roots(other)) for other in others)
 
@@ -82,7 +82,7 @@ class Views:
             value, start = at.value, start + at.start
 
     def size_in(self, value: str, sizes: Mapping[str, int]) -> int:
-        """Return the bytes of a value; `sizes` has those of written values."""
+        """Return the size of a value in bytes; `sizes` has the sizes of written values."""
         value = self.below(value)
         if value in self.cut:
             return self.cut[value].size

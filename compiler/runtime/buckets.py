@@ -1,9 +1,9 @@
 """Specialised code for frequent sizes, and its selection at run time.
 
-A bucket holds code for chosen sizes. A run with exactly these sizes uses it. If the program
-computes each row independently, a run with fewer rows is padded up to the smallest sufficient
-bucket, and its results are cut. Otherwise padding could change results, and other sizes use the
-program for all sizes.
+A bucket holds code for chosen sizes, and runs with exactly these sizes use it. If the program
+computes each row independently, the inputs of a run with fewer rows are padded to the smallest
+sufficient bucket, and its results are truncated. Otherwise padding could change results, and other
+sizes use the program for all sizes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 MAX_BUCKETS = 64
-"""Most combinations of sizes that are compiled."""
+"""Maximum number of combinations of sizes that are compiled."""
 
 Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes. `smallest` has the least sizes that are padded to it.
+    """A program for chosen sizes; `smallest` has the smallest sizes that are padded to it.
 
-    Units: operations and bytes of one run; seconds of compiling.
+    Units: operations and bytes of one run; seconds of compilation.
     """
 
     sizes: Sizes
@@ -66,7 +66,7 @@ class Bucket:
         text += f"{self.nbytes:,} bytes per run"
         if self.waste:
             least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
-            text += f"; serves from {least} by padding, where {self.waste:.0%} of that is wasted"
+            text += f"; serves sizes from {least} by padding, which wastes {self.waste:.0%} there"
         return text
 
 
@@ -74,7 +74,7 @@ class Bucket:
 class Buckets:
     """All buckets of a program, by their sizes; `padded` are the sizes that may be padded.
 
-    `graph` is the model's, with the types of inputs and results.
+    `graph` is the graph of the model, with the types of inputs and results.
     """
 
     graph: Graph
@@ -110,7 +110,7 @@ class Buckets:
 
 
 def _padded(value: Any, t: Type, sizes: Sizes) -> Any:
-    """Pad an input by repeating its last row: no row then has special values."""
+    """Pad an input by repeating its last row, which adds no special values."""
     name = _rows_of(t)
     if name not in sizes or np.shape(value)[0] == sizes[name]:
         return value
@@ -184,6 +184,6 @@ def make_buckets(
 
 
 def _smallest(n: int, sizes: Sequence[int]) -> int:
-    """Return the fewest rows for which a bucket is the smallest that holds them."""
+    """Return the smallest number of rows that uses a bucket of n rows."""
     below = [m for m in sizes if m < n]
     return max(below) + 1 if below else min(n, 1)

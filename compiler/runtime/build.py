@@ -1,4 +1,4 @@
-"""From an optimised graph with known shapes to an executable."""
+"""Compilation of an optimised graph with known shapes to an executable."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 MOST_TEXT = 800_000
-"""Most characters of one function as LLVM IR: LLVM's time grows superlinearly, and it cannot be
-interrupted. Kernels of real models have less than a tenth."""
+"""Maximum length of one function in LLVM IR, in characters: LLVM's time grows superlinearly, and
+LLVM cannot be interrupted. Kernels of real models have less than a tenth of this length."""
 
 TEXT_PER_SECOND = 400_000
 """LLVM's speed, in characters of one function per second."""
@@ -92,7 +92,8 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     with stage("memory"):
         start = perf_counter()
         needs = needed(graph, works)
-        # Concurrent launches are live together: with a memory limit, launches run one at a time.
+        # Concurrent launches need their memory at the same time, so with a memory limit, launches
+        # run one at a time.
         choose = planned_sections if options.spread == "branches" else sections
         beside = () if limited else choose(launched, needs.views, graph, options)
         ordered = ordered_launches(works, needs, beside, options.order)
@@ -183,7 +184,7 @@ def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Se
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
-    """Return a section with the launch of all its chains, and the launched function."""
+    """Return a section, the launch of all its chains, and the function that it launches."""
     work = int(section.in_turn)
     if options.spread == "branches":
         numbers = range(section.first, section.end)
@@ -202,7 +203,7 @@ def _at_once(
 
 
 Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
-"""Compiled regions by key, with the names of the inputs that each captures."""
+"""Maps keys of regions to their compiled code and the names of the inputs that they capture."""
 
 
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
@@ -216,17 +217,14 @@ def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bod
         try:
             verify(closed.graph)
         except CompileError:
-            continue  # it fails at the run, if it is ever reached
+            continue  # it fails at run time, if it is ever reached
         found[key] = build_program(closed.graph, options, stage), closed.captured
     return found
 
 
 @dataclass(frozen=True)
 class Written:
-    """Works with the text of each distinct kernel, and the compiled objects.
-
-    There are no objects for other machines.
-    """
+    """Works with the text of each distinct kernel; `objects` is None for other machines."""
 
     works: list[Work]
     made: Functions
@@ -279,7 +277,7 @@ NO_SECTIONS: Mapping[int, tuple[Launch, int]] = {}
 def _launches(
     group: Sequence[int], calls: Mapping[int, Launch], instead: Mapping[int, tuple[Launch, int]]
 ) -> Iterator[Launch]:
-    """Yield the launches of a segment in order; a section is one launch."""
+    """Yield the launches of a segment in order, with each section as one launch."""
     done = 0
     for number in group:
         if number in instead:
@@ -306,9 +304,10 @@ class Code:
         is_open: bool = False,
         instead: Mapping[int, tuple[Launch, int]] = NO_SECTIONS,
     ) -> Code:
-        """Build the code with an entry point per native segment, numbered in order.
+        """Build the code with one entry point per native segment, numbered in order.
 
-        `instead` maps a launch's number to a launch that also does all following ones to its end.
+        `instead` maps a launch's number to a launch that replaces it and the following launches, up
+        to an end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []
@@ -324,7 +323,7 @@ class Code:
         return module_of([*self.written.texts, *self.callers], self.entries, target)
 
     def library(self, stage: Stage, pool: ConstantPool) -> tuple[Library, Array]:
-        """Return the machine code, and the weights, which are packed while LLVM works."""
+        """Return the machine code and the weights, which are packed while LLVM runs."""
         assert self.written.objects is not None, "machine code exists for this machine only"
         self._close(self.written.objects)
         with stage("pack weights"):
@@ -351,7 +350,7 @@ def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) ->
 
 
 def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
-    """Return positions of works that run together: neighbouring native works, or one fallback."""
+    """Return the positions of works in each segment: adjacent native works, or one fallback."""
     groups: list[tuple[int, ...]] = []
     for number, work in enumerate(works):
         is_native = not isinstance(work, FallbackWork)

@@ -30,7 +30,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Built:
-    """A graph and its compiled form. `functions` are the distinct kernels by symbol.
+    """A graph and its compiled form; `functions` has the distinct kernels by symbol.
 
     `is_compiled` is False for open shapes: then only the graph exists. `beside` describes
     concurrent kernels, and `sections` has their launches. `order` is the event of ordering

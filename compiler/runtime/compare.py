@@ -15,8 +15,8 @@ from compiler.passes.pipeline.precision import F32_TOLERANCE
 class Difference:
     """The comparison of one output. `scale` is the largest expected magnitude.
 
-    `relative_error` is `max_abs_error / scale`, or the absolute error for expected zeros; infinite
-    if shapes, types, or the places of NaN and infinities differ.
+    `relative_error` is `max_abs_error / scale`, or the absolute error if all expected elements are
+    0. It is infinite if shapes, types, or the positions of NaN and infinities differ.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Difference:
 
 
 TOLERANCE = F32_TOLERANCE
-"""Allowed relative error of programs, unless their precision mode differs."""
+"""Allowed relative error of programs in the default precision mode."""
 
 
 def compare(made: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Difference, ...]:
@@ -46,7 +46,7 @@ def worst(differences: tuple[Difference, ...]) -> float:
 
 
 def difference(name: str, made: Any, expected: Any) -> Difference:
-    """Compare one output: arrays by elements, sequences by their worst element."""
+    """Compare one output: arrays elementwise, sequences by the element with the largest error."""
     if isinstance(expected, list | tuple):
         return _of_sequences(name, made, expected)
     if expected is None or made is None:

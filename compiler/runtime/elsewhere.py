@@ -21,10 +21,10 @@ SYMBOL = "kernel"
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kernel at each level for one target, with the source line of each line; -1 for none.
+    """A kernel at each level for one target; maps give the source line of each line, -1 for none.
 
     `llvm_lines` maps each line of LLVM text to a line of Loop IR, `asm_lines` each line of assembly
-    to a line of LLVM text; empty if unknown.
+    to a line of LLVM text. Both are empty if unknown.
     """
 
     schedule: str

@@ -13,14 +13,14 @@ from compiler.schedule.language.sections import section
 KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")
 
 OF_GRAPHS = ("graph", "onnx")
-"""Kinds that exist before sizes are known and code is generated."""
+"""Kinds of output that exist before sizes are known and code is generated."""
 
 
 def emit(built: Built, kind: str) -> str | bytes:
     """Return the program at one level; `object` is a relocatable file.
 
     An object includes its thread pool, unless its threads come from OpenMP. `kind` is one of KINDS
-    except `onnx`, which is made of another graph.
+    except `onnx`, which is built from another graph.
     """
     match kind:
         case "graph":

@@ -1,4 +1,4 @@
-"""A program for fixed shapes: machine code, packed constants, arena, and fallbacks in between."""
+"""A program for fixed shapes: machine code, packed constants, arena, and fallbacks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """A node that the reference runs, with compiled bodies of its regions if they exist."""
+    """A node that the reference runs, with compiled bodies of its regions, if any."""
 
     node: Node
     kernels: tuple[int, ...]
@@ -66,7 +66,7 @@ class CompiledBody:
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the results for these inputs; None if they do not fit the code."""
+        """Return the results for these inputs; None if the inputs do not fit the code."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -109,7 +109,7 @@ class Executable:
         self._names = tuple(r.name for r in graph.results)
         counted = Counter(r.value for r in graph.results)
         self._once = frozenset(value for value, n in counted.items() if n == 1)
-        """Values that are exactly one result each."""
+        """Values that occur exactly once among the results."""
 
     @cached_property
     def direct(self) -> DirectCall | None:
@@ -173,7 +173,7 @@ class Executable:
     def timed(
         self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
     ) -> tuple[list[float], dict[str, Any]]:
-        """Return each kernel's seconds in one run, and the results; limits apply between kernels.
+        """Return each kernel's seconds in one run, and the results; check limits between kernels.
 
         `launch(kernel, run, constants)` runs a native kernel.
         """
@@ -213,7 +213,7 @@ class Executable:
     # Fallbacks
 
     def value(self, run: Run, name: str) -> Any:
-        """Return a value in logical order, possibly a view of memory that later launches reuse."""
+        """Return a value in logical order; it may be a view of memory that later launches reuse."""
         constant = self.graph.constants.get(name)
         if constant is not None:
             return constant.array()
@@ -234,7 +234,7 @@ class Executable:
         return run.kept[name]
 
     def by_reference(self, node: Node, run: Run) -> None:
-        """Run one node by the reference, even if it has code."""
+        """Run one node by the reference, even if generated code exists."""
         self._fall_back(FallbackSegment(node, ()), run)
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
@@ -249,7 +249,8 @@ class Executable:
     def _store(self, run: Run, value: Value, made: Any) -> None:
         place = self.arrangement.places.get(value.name)
         if place is None:
-            # A result of the reference may be a view of an operand, whose memory is reused.
+            # A result of the reference may be a view of an operand, whose memory later launches
+            # reuse.
             run.kept[value.name] = own(made)
             return
         t = value.type
@@ -272,7 +273,7 @@ class Executable:
 
 
 def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | None:
-    """Return a control-flow node's runner of regions, compiled if possible."""
+    """Return the function that runs a control-flow node's regions, by compiled code if possible."""
     if not segment.bodies:
         return None
     otherwise = by_reference(segment.node, outer)
@@ -293,7 +294,7 @@ def _shaped(value: Any, t: Type) -> Any:
 
 
 def own(value: Any) -> Any:
-    """Return the value with arrays of its own, including lists."""
+    """Return a copy of a value that shares no arrays with others; lists are copied too."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     if isinstance(value, list):

@@ -22,11 +22,11 @@ Entry = Callable[[int, int, int, int], None]
 """Native code of one segment: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size keep numpy's alignment: aligning one takes 0.3 us, about the extra cost
-of its 500 unaligned stores."""
+"""Results below this size keep numpy's alignment: aligning takes 0.3 us, about as much as 500
+unaligned stores cost extra."""
 
 LARGE_BYTES = 1 << 20
-"""Size from which memory is allocated with more care: recycled, or checked for availability."""
+"""Size from which memory is recycled, or checked for availability before allocation."""
 
 MAX_KNOWN_SHAPES = 64
 """Largest number of input shape sets that are remembered as checked."""
@@ -43,7 +43,7 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """Choose the fastest way to read an array's address: CPython's first field, if it is that."""
+    """Choose the fastest function for an array's address: CPython's first field, if it has it."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):
@@ -58,7 +58,7 @@ address_of: Callable[[Array], int] = _pick_address()
 
 
 def in_memory(t: Type | None) -> bool:
-    """Return whether values of a type are bytes of a known size, as the arena requires."""
+    """Return whether values of a type have a known size in bytes, as the arena requires."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
@@ -92,7 +92,7 @@ class InputSpec:
 
 
 class KnownShapes:
-    """Input shapes that were checked before: arrays of such shapes need no further check."""
+    """A cache of input shapes that passed the checks, which are then skipped."""
 
     def __init__(self, inputs: Sequence[Value]) -> None:
         self._wanted = [(v.name, _plain_dtype(v.type)) for v in inputs]
@@ -121,7 +121,7 @@ class KnownShapes:
 
 
 def _plain_dtype(t: Type) -> np.dtype[Any] | None:
-    """Return the element type of arrays whose elements need no check; None for others."""
+    """Return the element type of arrays whose elements need no check; None for other types."""
     if not isinstance(t, TensorType) or t.dtype is DType.string:
         return None
     return np.dtype(t.dtype.numpy)
@@ -129,7 +129,7 @@ def _plain_dtype(t: Type) -> np.dtype[Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class OutputSpec:
-    """A result that native code writes into an array of its own. Units: bytes."""
+    """A result that native code writes into a separate array. Units: bytes."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -143,7 +143,7 @@ class OutputSpec:
 
     @property
     def maker(self) -> Callable[[], Array]:
-        """Return a function that allocates an array; large ones start at a line or large page."""
+        """Return a function that allocates an array; large arrays start at a line or large page."""
         small = self.nbytes < SMALL_BYTES
         return partial(np.empty, self.shape, self.dtype) if small else self._aligned
 
@@ -207,7 +207,7 @@ class Run:
 
 
 class Frame:
-    """Creates the state of a run; results without a specification are left to the caller."""
+    """Creates the state of a run; the caller provides results without a specification."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Frame:
         self._arrays = tuple((i, o.maker) for i, o in enumerate(self.outputs) if o is not None)
 
     def start(self, inputs: Mapping[str, Any]) -> Run:
-        """Allocate a run's memory; `inputs` fit. The workspace must be given back.
+        """Allocate a run's memory for checked inputs; the workspace must be returned afterwards.
 
         Errors: E-RUN-MEMORY.
         """
@@ -254,10 +254,10 @@ class CopiedOutput:
 
 
 class DirectCall:
-    """A program of one native call, for inputs of exactly the required form.
+    """A program of one native call, for inputs in exactly the required form.
 
-    Everything is prepared: lookups, checks and allocations between the caller and the machine code
-    cost more than small models do.
+    All lookups are prepared, since lookups, checks and allocations between the caller and the
+    machine code cost more time than a small model.
     """
 
     def __init__(

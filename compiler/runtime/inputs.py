@@ -27,7 +27,7 @@ def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = Non
     Batches have one example; images have 3 channels and 224 x 224 pixels (if only the height is
     fixed, the width is four times the height); other open dimensions are 16. A named dimension has
     one size throughout.
-    Errors: as `specialize` for given shapes.
+    Errors: those of `specialize` for given shapes.
     """
     shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
     known = specialize(graph, shapes) if shapes else graph
@@ -61,9 +61,9 @@ def _assumed(axis: int, dims: Sequence[Dim]) -> int:
 def random_inputs(
     graph: Graph, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, Any]:
-    """Draw an input for each name: normal floats, small integers, booleans, short strings.
+    """Draw a random input for each name: normal floats, small integers, booleans, short strings.
 
-    Shapes are the given ones, or `assumed_shapes` for open dimensions.
+    Open dimensions that `shapes` does not determine are those of `assumed_shapes`.
     """
     chosen = {**assumed_shapes(graph, shapes), **{k: tuple(v) for k, v in (shapes or {}).items()}}
     chance = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def inputs_of(
     shapes: Mapping[str, Sequence[int]] | None,
     given: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the given inputs, and random ones for the others: see `random_inputs`."""
+    """Return the given inputs, and random inputs (see `random_inputs`) for the others."""
     known = {k: np.shape(a) for k, a in (given or {}).items()}
     return {**random_inputs(graph, seed, {**known, **(shapes or {})}), **(given or {})}
 

@@ -1,8 +1,8 @@
-"""The disk cache of programs: the data of a run, available to other processes at once.
+"""The disk cache of programs: it stores all data that a run needs, for other processes.
 
 A cached program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
-weights. Other facts about a program are not cached: on request, the same deterministic compilation
-computes them again.
+weights. Other facts about a program are not cached: on request, the deterministic compilation is
+repeated to compute them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
 FORMAT = 1
-"""Version of the cached files' meaning."""
+"""The version of the cache format."""
 
 LIMIT_BYTES = 2 << 30
 """Largest size of all cached programs; the least recently used are removed first."""
 
 TRIM_EVERY = 64
-"""Programs between two checks of the cache's size; each process checks at its first program."""
+"""Number of programs written between two checks of the cache's size; each process also checks at
+its first program."""
 
 PROGRAM_LIMIT_BYTES = 512 << 20
-"""Largest weights of a cached program: writing more would take longer than it saves."""
+"""Maximum size of a cached program's weights: writing more would take longer than it saves."""
 
 LEAST_PRIORITY = 19
 """The lowest priority of a Linux thread."""
@@ -64,7 +65,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache: it runs at once; other requests recompile the whole program."""
+    """A program from the cache: it runs immediately; requests other than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -84,7 +85,7 @@ class KeptProgram:
             return self._whole
 
     def run(self, inputs: Mapping[str, Any], *, limits: Limits | None = None) -> dict[str, Any]:
-        """Run as `Program.run`."""
+        """Run the program as `Program.run` does."""
         if limits is not None:
             with limited(limits):
                 return self.whole.run(inputs, limits=limits)
@@ -94,12 +95,12 @@ class KeptProgram:
     __call__ = run
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Return True at once: the best code is loaded and cached."""
+        """Return True immediately: the best code is loaded and cached."""
         return True
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Report the class `Program`, so that users can treat it as one."""
+        """Report the class `Program`, so that users can treat it as a program."""
         from compiler.runtime.program import Program
 
         return Program
@@ -111,7 +112,7 @@ class KeptProgram:
 
 
 def image_of(program: Program) -> Image | None:
-    """Return the cacheable part of a program; None if it needs more than one native call."""
+    """Return the cacheable part of a program; None if a run needs more than one native call."""
     built = program.fixed
     executable = built.executable if built is not None else None
     if built is None or executable is None:
@@ -128,7 +129,7 @@ def image_of(program: Program) -> Image | None:
 
 
 class ProgramStore:
-    """Folders of cached programs. A damaged or incomplete one counts as missing."""
+    """Folders of cached programs. A damaged or incomplete folder counts as missing."""
 
     n_put: ClassVar[int] = 0
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
@@ -139,7 +140,7 @@ class ProgramStore:
         self.limit_bytes = limit_bytes
 
     def get(self, key: str) -> Image | None:
-        """Return a cached program; None if there is none."""
+        """Return the cached program of a key; None if it is missing."""
         if self.directory is None:
             return None
         on_its_way = ProgramStore.writing.get((self.directory, key))
@@ -166,7 +167,7 @@ class ProgramStore:
             return None
 
     def put_beside(self, key: str, image: Image) -> Thread | None:
-        """Write a program in a background thread, which is returned; None if it is already written.
+        """Write a program in a background thread; return it, or None if no thread could start.
 
         The process waits for the thread before it ends, as does `get` of the same program.
         """
@@ -270,7 +271,7 @@ def _read(path: Path, nbytes: int) -> Array:
 
 
 def load(store: ProgramStore, key: str, again: Callable[[], Program]) -> KeptProgram | None:
-    """Load the cached program of a key; `again` recompiles it. None if there is none."""
+    """Load the cached program of a key, or return None; `again` recompiles the program."""
     image = store.get(key)
     if image is None:
         return None

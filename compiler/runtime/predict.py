@@ -1,9 +1,10 @@
-"""Lower bounds of each kernel's time on a machine, and what limits it.
+"""Lower bounds of each kernel's time on a machine, and the limiting resource.
 
-The place of an operand follows from the memory touched since its last use (the stack distance of
-Mattson et al. 1970): the smallest cache of that size. Programs are assumed to run repeatedly, so
-weights come from where the last run left them. Each operand counts once, however often a kernel
-reads it. The bounds are potential, and the distance to measurements is what the schedule loses.
+The memory touched since the last use of an operand (the stack distance of Mattson et al. 1970)
+determines its memory level: the smallest cache of at least that size. Programs are assumed to run
+repeatedly, so weights come from the level in which the last run left them. Each operand counts
+once, however often a kernel reads it. The difference between a measured time and the bound is the
+loss of the schedule.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ def predictions(
     machine: Machine,
     overhead_seconds: float,
 ) -> dict[str, Prediction]:
-    """Predict each kernel of generated code by name, including nested ones.
+    """Predict each kernel of generated code by name, including nested kernels.
 
-    A kernel that contains others takes their sum. `overhead_seconds` is the cost of a launch.
+    The time of a kernel that contains others is their sum. `overhead_seconds` is the cost of a
+    launch.
     """
     memory = _Memory(graph, arena_bytes, machine)
     launched = [k for k in kernels if not k.inside]
@@ -53,7 +55,7 @@ def predictions(
 
 
 def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
-    """Combine sequential kernels; the longest one names the bound."""
+    """Combine predictions of sequential kernels; the longest determines the limiting resource."""
     longest = max(inner, key=lambda p: p.seconds)
     traffic: dict[Level, float] = defaultdict(float)
     for level, nbytes in (item for p in inner for item in p.traffic.items()):
@@ -67,7 +69,7 @@ def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Predictio
 
 
 def _unit(k: KernelInfo) -> Unit:
-    """Return the unit that computes most of a kernel: dot products of small types if it has any."""
+    """Return the unit that computes most of a kernel: dot products of small types, if any."""
     if k.loops is None:
         return "f32"
     loops = [s for s in walk_statements(k.loops.body) if isinstance(s, Loop)]
@@ -82,7 +84,7 @@ def _unit(k: KernelInfo) -> Unit:
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
-    """Return the traffic of a kernel with a known total only, in the cache that fits all."""
+    """Return the traffic of a kernel with a known total only, in the cache that fits it."""
     nbytes = k.bytes_read + k.bytes_written
     return {machine.level_of(nbytes): nbytes}
 
@@ -119,7 +121,7 @@ class _Memory:
         return dict(found)
 
     def _trips(self, values: Iterable[str]) -> dict[str, int]:
-        """Return, by value, the bytes touched since its last use, itself included."""
+        """Return, by value, the bytes touched since its last use, including the value."""
         return {v: self._distance(v) for v in map(self._root, values)}
 
     def _distance(self, value: str) -> int:

@@ -1,4 +1,4 @@
-"""Execution preview of a graph, without machine code: the selected work and its cost."""
+"""Execution preview of a graph, without machine code: the selected implementations and costs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Preview:
     """The works of a graph in execution order. Nothing is compiled and no weight is packed.
 
     Failures of code generation (a loop nest that LLVM cannot express) are not visible here.
-    `kernels` are as those of a program, without functions.
+    `kernels` equal the kernels of a program, except that they have no functions.
     """
 
     works: Sequence[Work]
@@ -68,12 +68,12 @@ class Preview:
 
     @property
     def flops(self) -> int:
-        """Return the operations of one run, as far as operators declare costs."""
+        """Return the operations of one run, for operators that declare costs."""
         return sum(k.flops for k in self.kernels)
 
     @property
     def native_flops(self) -> int:
-        """Return the operations that generated code does."""
+        """Return the operations that generated code executes."""
         return sum(k.flops for k in self.kernels if k.native)
 
     @property
@@ -101,8 +101,8 @@ def _is_counted(node: Node) -> bool:
 def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     """Count the fates of nodes, by operator of the imported model.
 
-    A node's work is found by its origins; if several works have them, by its operator too. The
-    reference also runs everything inside a node that it runs.
+    A node's work is found by its origins and, if several works have these origins, by its operator.
+    The reference also runs all nodes inside a node that it runs.
     """
     by_origin: dict[str, list[Work]] = {}
     for work in _with_inner(preview.works):

@@ -1,4 +1,4 @@
-"""Time per kernel, measured in sequence inside whole runs, never on one hot kernel alone."""
+"""Time per kernel, measured in the sequence of entire runs, never by repeating one kernel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Profile(dict[str, float]):
 def median_interval(times: Sequence[float]) -> tuple[float, float]:
     """Return the distribution-free 95 % interval of the median, from order statistics.
 
-    For few times, it is the whole range.
+    For few times, the interval is their entire range.
     """
     ordered, n = sorted(times), len(times)
     reach = 1.96 * n**0.5 / 2
@@ -52,7 +52,7 @@ def median_interval(times: Sequence[float]) -> tuple[float, float]:
 
 
 def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
-    """Run `repeat` times and time each kernel. Errors: E-TARGET-RUN for code of another machine."""
+    """Run `repeat` times and time each kernel. Errors: E-TARGET-RUN for another machine's code."""
     executable = built.executable
     if executable is None:
         raise CompileError("E-TARGET-RUN", f"code for {built.target.name} cannot run here")

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from compiler.runtime.profile import Profile
     from compiler.runtime.works.launch_order import OrderEffect
 
-# Modules for requests other than results are imported on use.
+# Modules that serve requests other than runs are imported on first use.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 MAX_SPECIALIZATIONS = 16
-"""Number of cached specialisations, one per set of input shapes; least recently used first out."""
+"""Maximum number of cached specialisations, one per set of input shapes; the least recently used is
+evicted."""
 
 
 MAX_PARAMETER_SETS = 64
@@ -61,7 +62,7 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """The result of specialising, and the elements of inputs that it is valid for."""
+    """The result of specialisation, and the elements of inputs for which it is valid."""
 
     built: Built
     parameters: Mapping[str, Array]
@@ -97,7 +98,7 @@ class Program:
         self._portable = portable
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
-        """Inputs whose elements the code is specialised for; known after specialising."""
+        """Inputs for whose elements the code is specialised; known after the specialisation."""
         self._n_parameter_sets = 0
         self._lock = Lock()
         self._improving: Thread | None = None
@@ -110,7 +111,7 @@ class Program:
     # Tiers
 
     def improve(self, make: Callable[[], Built]) -> None:
-        """Compile better code of the same graph in the background, and run it when it is ready."""
+        """Compile better code for the same graph in the background, and use it when it is ready."""
 
         def work() -> None:
             try:
@@ -123,9 +124,9 @@ class Program:
         self._improving.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait for better code in compilation, and until the program is in the disk cache.
+        """Wait until compilation of better code ends and the program is in the disk cache.
 
-        Returns whether no better code is being compiled any more.
+        Return False if the timeout passes before the compilation ends.
         """
         for thread in (self._improving, self.keeping):
             if thread is not None:
@@ -141,14 +142,14 @@ class Program:
 
     @property
     def graph(self) -> Graph:
-        """Return the graph after all passes: the computation of the kernels."""
+        """Return the graph after all passes, which the kernels compute."""
         return self._built.graph
 
     @property
     def portable(self) -> Graph:
-        """Return the graph for other runtimes: after all passes that do not serve our code only.
+        """Return the graph for other runtimes, after all passes that do not serve our code only.
 
-        Recurrent layers and loops stay whole in it. Each access runs the passes again.
+        It contains recurrent layers and loops as single nodes. Each access runs the passes again.
         """
         return self.graph if self._portable is None else self._portable()
 
@@ -156,7 +157,7 @@ class Program:
     def ledger(self) -> Ledger:
         """Return the ledger: the fate of each node of the model, and reasons for separate kernels.
 
-        Errors: E-OPTION-VALUE if the trace was not kept.
+        Errors: E-OPTION-VALUE if no trace was recorded.
         """
         from compiler.ledger import Ledger
 
@@ -170,7 +171,7 @@ class Program:
 
     @property
     def trace(self) -> Trace | None:
-        """Return the trace of the passes; None if it was not kept."""
+        """Return the trace of the passes; None if it was not recorded."""
         return self._built.trace
 
     @property
@@ -181,7 +182,7 @@ class Program:
 
     @property
     def target(self) -> Target:
-        """Return the machine that the code is for."""
+        """Return the machine for which the code is generated."""
         return self._built.target
 
     @property
@@ -191,12 +192,12 @@ class Program:
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks in order; with open sizes, those of the last run."""
+        """Return launches and fallbacks in order; with open sizes, of the last run."""
         return self._opened.kernels if self._opened else self._built.kernels
 
     @property
     def predictions(self) -> dict[str, Prediction]:
-        """Return lower bounds of generated kernels by name, running one after another.
+        """Return by name the lower bounds of generated kernels' times, run one after another.
 
         They use this machine's speeds if `doctor --measure` measured them and the code is for it,
         else estimates from the target's features.
@@ -214,12 +215,12 @@ class Program:
 
     @property
     def memory(self) -> Plan:
-        """Return the arena's plan: peak, lower bound and buffers, in bytes; of the last run."""
+        """Return the plan of the last run's arena: peak, lower bound and buffers, in bytes."""
         return self._opened.plan if self._opened else self._built.plan
 
     @property
     def order(self) -> Event | None:
-        """Return the event of ordering the launches, with the peaks before and after in its words.
+        """Return the event of ordering the launches; its text has the peaks before and after.
 
         None for a program whose sizes are known at run time only.
         """
@@ -229,7 +230,7 @@ class Program:
     def order_effect(self) -> OrderEffect | None:
         """Return live bytes by launch and arenas, before and after ordering the launches.
 
-        None as for `order`.
+        Return None in the same cases as `order`.
         """
         return self._built.order_effect
 
@@ -250,7 +251,7 @@ class Program:
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
-        """Return the specialised code for requested sizes, with its waste by padding."""
+        """Return the specialised code for requested sizes, with the waste by padding."""
         return self._buckets.buckets if self._buckets else ()
 
     @property
@@ -261,7 +262,7 @@ class Program:
     def emit(self, kind: str) -> str | bytes:
         """Return the program at one level, as text (`object` and `onnx`: bytes).
 
-        `onnx` is a model of `portable`, with fusions expanded to their operators.
+        `onnx` is the model of the `portable` graph, with fusions expanded to their operators.
         Errors: E-OPTION-VALUE for an unknown kind, E-SHAPE-OPEN for open shapes before a run,
         E-EXPORT-* for `onnx`.
         """
@@ -291,7 +292,7 @@ class Program:
 
         With `limits`, each kernel is launched separately, without buckets, and the run can stop
         between two launches.
-        Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code of another machine,
+        Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code for another machine,
         E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
         """
         if limits is not None:
@@ -363,9 +364,9 @@ class Program:
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Return the minimal seconds of each kernel in `repeat` runs, by name; medians included.
+        """Return by name each kernel's minimum of seconds in `repeat` runs; medians are included.
 
-        Errors: as `run`; E-OPTION-VALUE for a repeat below 1.
+        Errors: those of `run`; E-OPTION-VALUE for a repeat below 1.
         """
         from compiler.runtime.profile import profile
 
@@ -382,7 +383,7 @@ class Program:
         return found
 
     def _for(self, inputs: Mapping[str, Any]) -> Built:
-        """Return the machine code for inputs of these shapes, compiling it if necessary."""
+        """Return the machine code for inputs of these shapes; compile it if necessary."""
         if self._specialise is None:
             return self._built
         shapes = {name: tuple(np.shape(inputs[name])) for name in self._shaped}
@@ -419,7 +420,7 @@ class Program:
         self._parameters += tuple(name for name in known if name not in self._parameters)
         self._n_parameter_sets += bool(known)
         seconds = perf_counter() - start
-        if too_many or made.built is not self._compiled:  # else all parameters were data
+        if too_many or made.built is not self._compiled:  # otherwise all parameters were data
             because = _because(self.source, shapes, known, too_many)
             self.specializations.append(Specialization(shapes, seconds, because, known))
         return made.built, too_many
@@ -440,7 +441,7 @@ def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_
     if values:
         words.append("the computation depends on these elements")
     if too_many:
-        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, they are taken as data")
+        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, parameters are taken as data")
     return "; ".join(words)
 
 

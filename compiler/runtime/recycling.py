@@ -1,7 +1,7 @@
-"""Reuse of large memory blocks: fresh pages cost more to map and clear than results to compute.
+"""Reuse of large memory blocks: mapping and clearing pages can cost more than computation.
 
-The system clears each page that it maps, and unmaps large arrays as soon as they are freed. A
-repeated program would wait for new pages for its results in each run.
+The operating system clears each page that it maps, and the allocator unmaps large arrays as soon as
+they are freed. Without reuse, each run of a program would wait for new pages for its results.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from compiler.ir.constant import Array
 
 LEAST_BYTES = 1 << 20
-"""Smaller blocks are reused by the C library's allocator."""
+"""The smallest size of reused blocks; the C library's allocator reuses smaller blocks."""
 
 MOST_BYTES = 256 << 20
-"""Most bytes kept for reuse."""
+"""Maximum number of bytes retained for reuse."""
 
 
 class Recycled:
-    """Blocks of memory by size, kept when the last array in them is freed."""
+    """Blocks of memory, retained for reuse when the last array in them is freed."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.kept: list[Array] = []
@@ -32,11 +32,12 @@ class Recycled:
         self._lock = RLock()
 
     def bytes(self, nbytes: int, fresh: Callable[[int], Array]) -> Array:
-        """Return uninitialised bytes: a free block of this exact size, else a fresh one."""
+        """Return uninitialised bytes: a free block of exactly this size, else a new block."""
         raw = self._take(nbytes)
         if raw is None:
             raw = fresh(nbytes)
-        # A separate array over the same bytes: views hold it, and its finaliser returns the block.
+        # A separate array over the same bytes: views keep it alive, and its finaliser returns the
+        # block.
         memory = (ctypes.c_ubyte * nbytes).from_address(raw.ctypes.data)
         lent = np.frombuffer(memoryview(memory), np.uint8)
         weakref.finalize(lent, self._give, raw).atexit = False

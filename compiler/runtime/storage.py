@@ -1,4 +1,4 @@
-"""Bytes and arrays: aligned memory, and tensors in layouts that are not row-major."""
+"""Aligned memory, and conversion of tensors to and from layouts that are not row-major."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.runtime.recycling import LEAST_BYTES, Recycled
 from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
-"""Alignment of large memory, so that the system may use large pages."""
+"""The alignment of large memory blocks, which lets the system use large pages."""
 
 LINE_BYTES = 64
 
@@ -19,14 +19,14 @@ _RECYCLED = Recycled()
 
 
 def aligned_bytes(nbytes: int) -> Array:
-    """Allocate uninitialised bytes aligned to a cache line; large ones to a large page.
+    """Allocate uninitialised bytes, aligned to a cache line or, if large, to a large page.
 
     Errors: E-RUN-MEMORY if the memory is not available.
     """
     alignment = PAGE_BYTES if nbytes >= PAGE_BYTES else LINE_BYTES
     try:
         if nbytes > machine_bytes():
-            raise MemoryError  # overcommit would kill the process at the first use
+            raise MemoryError  # with overcommit, the system would kill the process at the first use
         if nbytes < LEAST_BYTES:
             raw = np.empty(nbytes + alignment, np.uint8)
         else:
@@ -85,7 +85,7 @@ def store_logical(array: Array, physical: Array, t: TensorType) -> None:
 
 
 def _inside(t: TensorType) -> tuple[slice, ...]:
-    """Return the part of the physical array without halo."""
+    """Return the slices of the physical array without its halo."""
     rank = len(t.static_shape)
     sizes = t.static_shape[2:]
     halo = t.layout.halo_of(rank)

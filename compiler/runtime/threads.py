@@ -1,4 +1,4 @@
-"""Threads of a program: the requested number, and this machine's support."""
+"""Threads of a program: checks of the requested number, and this machine's support."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
-"""Most threads: more are a mistake, since waiting threads need a processor each."""
+"""Maximum number of threads: more are a mistake, since each waiting thread occupies a processor."""
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:
-    """Return options of code generation, and notes about threads if there are any.
+    """Return options of code generation, and notes about threads, if any.
 
     Errors: E-OPTION-VALUE for an invalid number of threads.
     """

@@ -1,4 +1,4 @@
-"""A compilation and a run as Chrome trace events, which Perfetto and chrome://tracing open.
+"""A compilation and a run as Chrome trace events, which Perfetto and chrome://tracing can open.
 
 Source: "Trace Event Format" of the Catapult project: complete events ("X") with microseconds, in
 processes and threads that metadata events ("M") name.
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 class Span:
     """A span of `seconds`, with details to show.
 
-    `inside` are nested spans, one after another from its start.
+    `inside` has nested spans, one after another from the start of the outer span.
     """
 
     name: str
@@ -118,7 +118,7 @@ def compile_tracks(
 ) -> list[Track]:
     """Return tracks of a compilation's phases, and its passes from their phase's start.
 
-    A phase may be entered repeatedly; the passes are drawn in the first of that name.
+    A phase may be entered repeatedly; the passes are drawn inside its first occurrence.
     """
     spans = [Span(name, seconds) for name, seconds in phases]
     starts = _one_behind_another(spans)

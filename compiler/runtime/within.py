@@ -1,4 +1,4 @@
-"""Runs within limits: estimated before they start, and stopped between launches."""
+"""Runs within limits, which are estimated before they start and can stop between launches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.targets.target import Target
 
 
 def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results, each launch separately. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
+    """Return the results; launch each kernel separately. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
     check_launches(built.kernels, built.graph, built.plan.peak_bytes, built.target, built.threads)
     launch = stoppable(executable, built.kernels, built.library, built.launches)
     return executable.timed(inputs, launch, sum(not k.inside for k in built.kernels))[1]
@@ -48,9 +48,9 @@ def stoppable(
     library: Library,
     launches: Mapping[int, Launch],
 ) -> Callable[[int, Run, int], None]:
-    """Return a launcher of each number; potentially endless kernels run in a stoppable way.
+    """Return a function that launches kernels by number and can stop endless kernels.
 
-    Native code is not interrupted, and a loop of an unknown trip count may never end.
+    Native code cannot be interrupted, and a loop of unknown trip count may never end.
     """
     calls = launchers(library, launches)
     graph = executable.graph

@@ -1,6 +1,6 @@
 """Lower a computation to one kernel: group its stages, transform each nest, emit the loops.
 
-The caller passes the moves: policies, or the replay of a schedule's text.
+The caller supplies the moves: a policy, or the replay of a schedule's text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.schedule.writing.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
 
 Arrange = Callable[[Stages], Stages]
-"""Makes the moves on the stages of a kernel."""
+"""Applies moves to the stages of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Scheduled:
 
     @property
     def text(self) -> str:
-        """The schedule as text; `replay` makes the same kernel from it."""
+        """The schedule as text; `replay` builds the same kernel from it."""
         return text_of(self.lines)
 
 
@@ -57,7 +57,7 @@ def assemble(
     arrange: Arrange,
     shape: Shape,
 ) -> Scheduled:
-    """Make the kernel of a computation: `arrange` moves stages, `shape` transforms each nest.
+    """Build the kernel of a computation: `arrange` transforms the stages, `shape` each nest.
 
     `constants` names operands known at compile time.
 

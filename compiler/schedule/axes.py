@@ -1,8 +1,8 @@
 """The state of a loop nest: its loops, the value at each point, and queries on both.
 
 A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
-over the target's points and some over its reduction. The moves that shape it are declared in
-`compiler.schedule.language`; `nest.py` puts both together.
+over the target's points and some over its reduction. `compiler.schedule.language` declares the
+moves that transform a nest; `nest.py` combines the state and the moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.schedule.language.call import Call
 from compiler.schedule.operands.packing import Packing
 
 MOST_LOOPS = 32
-"""The most loops in a nest: the cost of each move grows with their number."""
+"""The maximum number of loops in a nest: the cost of each move grows with the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """The trip count, or an assumed one where it is known only at run time."""
+        """The trip count; an assumed trip count where the size is known only at run time."""
         return affine.assumed_size(self.extent)
 
     @property
@@ -56,10 +56,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
+    """A loop of `length` iterations, run as `outer` parts of `factor` iterations of `inner`.
 
-    When the factor does not divide the length, `inner` is shorter in the last part. Either loop
-    may be split again. The remainder of an open length has separate loops.
+    When the factor does not divide the length, `inner` is shorter in the last part. Either loop may
+    be split again. The remainder of an open length runs in separate loops.
     """
 
     var: str
@@ -83,10 +83,11 @@ class Beside:
 class Entry:
     """A copy or prefetch of one operand at the start of each iteration of a loop.
 
-    With a `block`, all elements that the inner loops read are copied there; `place` is the index
-    of an element in the block. Without, the cache line of the first element that the iteration
-    `distance` ahead reads is prefetched; of a packed constant, all lines. Iterations of `over` may
-    `share` the lines: each prefetches one of `share` equal parts.
+    With a `block`, all elements that the inner loops read are copied into the block; `place` is the
+    index of an element in it. Without a block, each iteration prefetches the first cache line that
+    the iteration `distance` ahead reads, or all lines if the operand is a packed constant. If there
+    is a loop `over`, each of its iterations prefetches only one of `share` equal parts of the
+    lines.
     """
 
     loop: str
@@ -101,7 +102,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Loops:
-    """One stage over physical buffers, with its loops and the moves made so far.
+    """One stage over physical buffers, with its loops and the moves applied so far.
 
     `beside` has additional results over the same loops, in store order. `packable` are the
     constants that only this nest reads. `owed` are constants that must be packed before the nest is
@@ -123,7 +124,7 @@ class Loops:
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
     cached: str = ""
-    """The innermost reduction loop that adds to partial sums in memory, as enclosing ones do."""
+    """The innermost of the reduction loops that add to partial sums in memory, or ""."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
     """The reason of the next move."""
@@ -132,7 +133,7 @@ class Loops:
     around: Mapping[str, Range] = field(default_factory=dict)
     """Index ranges of the loops around the whole nest, which no move changes."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
-    """A cache of addresses: policies request the same ones many times."""
+    """A cache of addresses: policies request the same addresses many times."""
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -216,7 +217,7 @@ class Loops:
         return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:
-        """Return the loops that splits have made from a loop."""
+        """Return the loops into which splits have divided a loop."""
         for s in self.splits.values():
             if s.var == var:
                 return [*self.parts(s.outer), *self.parts(s.inner)]
@@ -248,11 +249,11 @@ class Loops:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """The nest with the move that made it of another written down. Errors: E-SCHEDULE-MOVE."""
+        """Return the nest with its last move, on `before`, recorded. Errors: E-SCHEDULE-MOVE."""
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """Return the nest over other loops, old indices replaced by expressions of new ones."""
+        """Return the nest over other loops, with `values` as the expressions of old indices."""
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

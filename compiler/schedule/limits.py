@@ -13,7 +13,7 @@ from compiler.targets.target import Target
 
 
 def code_size(body: Iterable[Statement], target: Target) -> int:
-    """Estimate the number of instructions of statements: one for each part of a value.
+    """Estimate the number of instructions of statements: one per node of each expression.
 
     Unrolled loops count once per iteration, vector loops once per register of f32.
     """
@@ -33,17 +33,17 @@ def code_size(body: Iterable[Statement], target: Target) -> int:
 
 
 MOST_CODE = 60_000
-"""Kernels of all models measured so far need less than 3,000."""
+"""The maximum number of instructions of a kernel; those of all measured models need under 3,000."""
 
 MOST_STATEMENTS = 4_000
-"""Peeled remainders double the code with each nested split."""
+"""The maximum number of statements: peeled remainders double the code with each nested split."""
 
 
 def require_small(kernel: Kernel, target: Target) -> None:
-    """Refuse a kernel of too many instructions. Errors: E-LIMIT-CODE."""
+    """Refuse a kernel with too many instructions. Errors: E-LIMIT-CODE."""
     size = code_size(kernel.body, target)
     if size > MOST_CODE:
         raise CompileError(
             "E-LIMIT-CODE",
-            f"{kernel.name} would become {size:,} instructions, the limit is {MOST_CODE:,}",
+            f"{kernel.name} would have {size:,} instructions, the limit is {MOST_CODE:,}",
         )

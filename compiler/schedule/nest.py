@@ -17,10 +17,10 @@ __all__ = ["Axis", "Beside", "Entry", "Nest", "Split"]
 
 
 class Nest(Order, Running, Storage):
-    """One stage over physical buffers, with its loops and the moves made so far."""
+    """One stage over physical buffers, with its loops and the moves applied so far."""
 
     def without_halo(self) -> Nest:
-        """Return the nest without stores to the halo of its target, which an earlier nest makes."""
+        """Return the nest without stores to its target's halo, which an earlier nest stores."""
         return replace(self, zero_halo=False)
 
     def joined(self, other: Nest) -> Nest:

@@ -1,4 +1,4 @@
-"""Choice of a schedule: apply the policy of its class to each nest, and make one kernel."""
+"""Choice of a schedule: apply to each nest the policy of its class, and build one kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Scheduled", "apply_policy", "schedule"]
 def schedule(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled:
-    """Make the kernel of a computation by policies; `constants` are known at compile time.
+    """Build the kernel of a computation by policies; `constants` are known at compile time.
 
     A tuned schedule in the options takes precedence if it is legal here.
     Errors: E-SCHEDULE-MOVE when a policy makes an illegal move.
@@ -41,7 +41,7 @@ def schedule(
 def _tuned(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled | None:
-    """Make the kernel by a tuned schedule; None if there is none or it is illegal here."""
+    """Build the kernel by a tuned schedule; None if there is none or it is illegal here."""
     if options.tuned is None or options.tier == 0:
         return None
     text = options.tuned(computation, constants)
@@ -65,7 +65,7 @@ def _by_policy(
 
 
 def apply_policy(nest: Nest, ctx: Context) -> Nest:
-    """Apply the policy of its class to a nest."""
+    """Apply to a nest the policy of its class."""
     if not nest.axes:
         return nest
     if nest.reduce is None:

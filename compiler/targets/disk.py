@@ -1,4 +1,4 @@
-"""The folder for reproducible data that processes share: in the user's cache."""
+"""The folder for reproducible data that processes share, in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def kept_directory(kind: str) -> Path | None:
 
 
 def _user_cache() -> Path:
-    """Return the system's folder for caches."""
+    """Return the cache folder that the operating system provides for the user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

@@ -16,7 +16,7 @@ Forking = Literal["pool", "gomp", "kmpc"]
 """The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""Vector registers for tier 0: their tiles are a tenth of the code."""
+"""The vector registers that policies use in tier 0: the smaller tiles need a tenth of the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,16 @@ class KernelSchedule:
 class CodeOptions:
     """The options of code generation for all code of a program.
 
-    `threads` is the largest number of concurrent threads of a run, `forking` their interface.
-    `schedules` replace the policies' moves; a kernel is named by its own name, or that of a value
-    it makes. `tuned` returns the tuned schedule of a computation with these constants, or None to
-    use the policies. Code of tier 0 compiles fast and runs slowly: small tiles, low optimisation
-    level in LLVM. With `in_parts`, f32 products may be sums of bf16 products of parts:
+    `threads` is the maximum number of concurrent threads of a run, `forking` their interface.
+    `schedules` replace the policies' moves; they name a kernel by its name or by a value that it
+    computes. `tuned` returns the tuned schedule of a computation with these constants, or None to
+    use the policies. Code of tier 0 compiles fast and runs slowly: it has small tiles and a low
+    optimisation level in LLVM. With `in_parts`, f32 products may be sums of bf16 products of parts;
     docs/precision.md states the cost. `order` names the method that orders the launches. With a
-    memory limit, kernels are recomputed to keep the arena within it. `spread` is the unit of
+    memory limit, kernels are recomputed to keep the arena within the limit. `spread` is the unit of
     parallel work: the loops of each kernel, or planned branches of the graph with one thread per
-    kernel; `seconds` gives the plan kernels' times on one thread, by a value that each makes.
+    kernel. For the plan, `seconds` has the times of kernels on one thread, by a value that the
+    kernel computes.
     """
 
     target: Target = field(default_factory=host)
@@ -57,12 +58,12 @@ class CodeOptions:
 
     @property
     def of_kernels(self) -> CodeOptions:
-        """Return options for a kernel's code: with branches spread, kernels use one thread."""
+        """Return options for a kernel's code: one thread per kernel if branches run in parallel."""
         return replace(self, threads=1) if self.spread == "branches" else self
 
     @property
     def tiling(self) -> CodeOptions:
-        """Return these options for policies that choose register tiles."""
+        """Return the options for policies that choose register tiles."""
         if self.tier > 0:
             return self
         few = min(QUICK_REGISTERS, self.target.n_vector_registers)
@@ -70,5 +71,5 @@ class CodeOptions:
 
     @property
     def effort(self) -> int:
-        """Return LLVM's optimisation level for instructions and registers, 0 to 3."""
+        """Return LLVM's level, 0 to 3, for instruction selection and register allocation."""
         return 3 if self.tier > 0 else 1

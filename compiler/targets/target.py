@@ -1,4 +1,4 @@
-"""Facts about target machines. This module compiles nothing."""
+"""Facts about target machines, without any compilation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Target:
     """One kind of machine.
 
     Units: `vector_bytes` is the width of arithmetic vectors, the cache sizes are bytes per core
-    (`l3_bytes`: of the whole cache). `features` is LLVM's feature string. With `emulates_tiles`,
-    code calls slow functions instead of matrix tile instructions. Tests use it on machines without
+    (`l3_bytes`: of the entire cache). `features` is LLVM's feature string. With `emulates_tiles`,
+    code calls slow functions instead of matrix tile instructions, for tests on machines without
     these instructions.
     """
 
@@ -35,7 +35,7 @@ class Target:
     emulates_tiles: bool = False
 
     def lanes(self, element_bytes: int) -> int:
-        """Return how many elements of this size a vector register holds."""
+        """Return the number of elements of this size in a vector register."""
         return max(self.vector_bytes // element_bytes, 1)
 
     @property
@@ -47,8 +47,8 @@ class Target:
     def vscale_range(self) -> str:
         """Return the LLVM attribute that permits SVE for vectors of known length.
 
-        Only targets with a fixed SVE register width have it. The host has none: code for it uses
-        16-byte NEON vectors, whatever its SVE width.
+        Only targets with a fixed SVE register width have the attribute. The host does not have it:
+        its code uses 16-byte NEON vectors, whatever the SVE width.
         """
         if "+sve" not in self.features or self.vector_bytes <= 16:
             return ""
@@ -57,7 +57,7 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Return whether loads and stores of part of a vector are single instructions."""
+        """Return whether masked loads and stores of a vector are single instructions."""
         return "+avx512vl" in self.features or self.cpu == "x86-64-v4" or "+sve" in self.features
 
     @property
@@ -128,7 +128,7 @@ TARGETS: dict[str, Target] = {
                32 * _KIB, 512 * _KIB, 8 * _MIB, 1, False),
     )
 }  # fmt: skip
-"""Targets for text and objects, besides the host. Cache sizes are typical ones."""
+"""Targets for text and objects, besides the host. Cache sizes are typical values."""
 
 
 def names() -> list[str]:
@@ -137,7 +137,7 @@ def names() -> list[str]:
 
 
 def by_name(name: str) -> Target:
-    """Return the target of this name; `host` is this machine. Errors: E-TARGET-NAME."""
+    """Return the target with this name; `host` is this machine. Errors: E-TARGET-NAME."""
     if name == "host":
         return host()
     if name not in TARGETS:
@@ -147,10 +147,10 @@ def by_name(name: str) -> Target:
 
 @cache
 def host() -> Target:
-    """Return the machine this runs on: features from LLVM, cache sizes from the system.
+    """Return this machine as a target: features from LLVM, cache sizes from the system.
 
-    The processor's name is ignored: virtual machines misreport it, and a name's tuning may split
-    wide vectors. Matrix tiles are included if the system permits them.
+    The processor's name is ignored: virtual machines misreport it, and LLVM's tuning for a name may
+    split wide vectors. Matrix tiles are included if the system permits them.
     """
     import llvmlite.binding as llvm
 
@@ -188,7 +188,7 @@ _FALLBACK_CACHES = ((1, 32 * _KIB), (2, 512 * _KIB), (3, 8 * _MIB))
 
 
 def _n_cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -197,7 +197,7 @@ def _n_cores() -> int:
 def _cache_bytes(
     level: int, fallback: int, root: str = "/sys/devices/system/cpu/cpu0/cache"
 ) -> int:
-    """Return the size of the first processor's data cache of a level, or the fallback."""
+    """Return the bytes of the first processor's data cache at a level; `fallback` if unknown."""
     for index in sorted(Path(root).glob("index*")):
         try:
             if (index / "level").read_text().strip() != str(level):

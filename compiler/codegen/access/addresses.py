@@ -1,4 +1,4 @@
-"""Index expressions in parts: constants, uniform scalars, and lane-varying terms."""
+"""Index expressions, divided into constants, uniform scalars, and lane-varying terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 class Lane(NamedTuple):
     """The open vector loop: its variable is `base` + lane; lanes from `active` on are inactive.
 
-    Lanes whose variable has reached `stop` are inactive too, if `stop` is known only at run time.
+    If `stop` is known only at run time, lanes whose variable has reached it are inactive too.
     """
 
     var: str
@@ -42,7 +42,7 @@ class Env:
 class Resolved(NamedTuple):
     """`constant + sum(coefficient * atom) + lane_step * lane + sum(coefficient * lane atom)`.
 
-    `atoms` are the same in every lane; `lane_atoms` are compound and differ.
+    `atoms` have the same value in every lane; `lane_atoms` are compound and differ between lanes.
     """
 
     constant: int

@@ -17,7 +17,7 @@ from compiler.loops.nodes import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The index of a fetch: its computed components by axis, and the remaining linear index.
+    """The index of a fetch: computed components by axis, and the linear index of the other axes.
 
     `inside` is the linear index over the axes whose index expression is always in bounds.
     """

@@ -76,7 +76,7 @@ class Indices:
         step: int,
         compound: list[tuple[Apply, int]],
     ) -> Resolved:
-        """Substitute numbers in compound atoms; simplified ones join the other terms."""
+        """Substitute numbers in compound atoms; atoms that become simple join the other terms."""
         ranges, values = self._instance_ranges()
         lane_var = self.env.lane.var if self.env.lane else ""
         rest = affine.simplify(affine.substitute(Affine(tuple(compound)), values), ranges)
@@ -198,7 +198,7 @@ class Indices:
         return self.below(lane.base, lane.stop)
 
     def below(self, first: int, stop: Value) -> Value:
-        """Which lanes are below a number, as bools; the first lane is `first`."""
+        """Emit the mask of the lanes whose number, counted from `first`, is below `stop`."""
         lane = self.env.lane
         assert lane is not None, "no vector loop is open"
         numbers = constant_lanes([first + i for i in range(lane.lanes)], DType.i32)
@@ -207,12 +207,12 @@ class Indices:
         return self.out.op(text, DType.bool, lane.lanes, limit)
 
     def scaled(self, v: Value, factor: int, summand: int) -> Value:
-        """A number times a factor and plus another one, as an i64."""
+        """Emit `v * factor + summand` as an i64."""
         total = self._times(v, factor)
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """Do as `resolve` for terms with numbers substituted and lanes counted from 0."""
+        """Split like `resolve` an expression with substituted numbers and lanes counted from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):

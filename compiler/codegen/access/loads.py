@@ -1,4 +1,4 @@
-"""Loads for all lanes: whole vectors of contiguous elements, else shuffles and gathers."""
+"""Loads for all lanes: full vectors of contiguous elements, else shuffles and gathers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
 SHUFFLED_LOADS = 4
-"""The most vectors that are loaded and shuffled for strided lanes; above, lanes are gathered."""
+"""The maximum number of vectors loaded and shuffled for strided lanes; beyond it, lanes are
+gathered."""
 
 
 def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
@@ -47,7 +48,7 @@ def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
 
 
 def least_elements(b: Buffer) -> int:
-    """Return the least number of elements of a buffer."""
+    """Return the minimum number of elements of a buffer, over all open sizes."""
     return affine.bounds(b.n_elements, {})[0]
 
 
@@ -99,7 +100,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
 def load_neighbours(
     m: Memory, b: Buffer, pointer: Value, nbytes: int, guard: Value | None
 ) -> Value:
-    """Load contiguous elements at a byte offset from a pointer."""
+    """Load contiguous elements for all lanes, at a byte offset from a pointer."""
     lane = m.indices.env.lane
     assert lane is not None
     unmasked = lane.stop is None and not m.has_masks(b.dtype)
@@ -118,7 +119,7 @@ def load_neighbours(
 def _load_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Load whole vectors that cover all lanes; the last one is moved back to end in bounds."""
+    """Load full vectors that cover all lanes; the last vector is moved back to end in bounds."""
     lane = m.indices.env.lane
     assert lane is not None
     low, high = min(offsets), max(offsets)
@@ -145,7 +146,7 @@ def _load_shuffled(
 def _load_part_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Whole vectors that cover the lanes of part of a vector, masked behind the last of them."""
+    """Load full vectors that cover the active lanes, masked after the last active lane."""
     lane = m.indices.env.lane
     assert lane is not None
     assert lane.stop is not None
@@ -169,7 +170,7 @@ def _load_part_shuffled(
 def _picked(
     m: Memory, parts: list[Value], starts: list[int], width: int, offsets: list[int]
 ) -> Value:
-    """The lanes at some offsets, of vectors that begin at others."""
+    """Select the lanes at `offsets` from loaded vectors that begin at `starts`."""
     lane = m.indices.env.lane
     assert lane is not None
     where: list[tuple[int, int]] = []
@@ -181,7 +182,7 @@ def _picked(
 
 
 def _pick(m: Memory, parts: list[Value], width: int, where: list[tuple[int, int]]) -> Value:
-    """Select lanes from several vectors of one width, two vectors at a time."""
+    """Select lanes from several vectors of equal width, two vectors at a time."""
     total: Value | None = None
     for k in range(0, len(parts), 2):
         pair = parts[k : k + 2]

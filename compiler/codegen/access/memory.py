@@ -31,10 +31,10 @@ class Memory:
         self._versions: Counter[str] = Counter()
         self._writers: dict[str, list[int]] = {}
 
-    # Stores by loop: a load is loop-invariant only if no store inside changes its buffer.
+    # Stores by loop: a load is loop-invariant only if no store inside the loop changes its buffer.
 
     def enter_loop(self, written: Iterable[str], level: int) -> None:
-        """Enter a loop at this level that stores to some buffers."""
+        """Enter a loop at this level that stores to the buffers `written`."""
         for name in written:
             self._versions[name] += 1
             self._writers.setdefault(name, [0]).append(level)
@@ -72,7 +72,7 @@ class Memory:
         return self.out.op_at(text, DType.u64, 0, level)
 
     def note_store(self, b: Buffer) -> None:
-        """Record a store to a buffer: later loads must not reuse earlier ones."""
+        """Record a store to a buffer: later loads must not reuse earlier loads."""
         self._versions[b.name] += 1
 
     def load_level(self, b: Buffer, *operands: Value) -> int:
@@ -128,7 +128,7 @@ class Memory:
         return raw
 
     def reinterpreted(self, v: Value, dtype: DType) -> Value:
-        """Return a value with the memory bits of another one, in another element type."""
+        """Reinterpret the memory bits of a value as another element type."""
         stored, kind = self.to_memory(v.dtype, v), memory_type(v.dtype, v.lanes)
         wanted = memory_type(dtype, v.lanes)
         text = f"bitcast {kind} {stored} to {wanted}"
@@ -171,9 +171,9 @@ class Memory:
     def write_masked(self, b: Buffer, at: Value, value: Value, mask: Value) -> None:
         """Store contiguous lanes under a mask.
 
-        A constant mask has more than one live lane: LLVM 22 turns a masked store of a truncated
-        vector with one live lane into a scalar store of the element before truncation (x86 with
-        AVX-512), which overwrites its neighbours. A scalar store writes such a lane.
+        A constant mask must have more than one live lane: LLVM 22 turns a masked store of a
+        truncated vector with one live lane into a scalar store of the element before truncation
+        (x86 with AVX-512), which overwrites its neighbours. A scalar store writes such a lane.
         """
         assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
         kind = memory_type(b.dtype, value.lanes)

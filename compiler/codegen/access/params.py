@@ -27,7 +27,7 @@ def params(kernel: Kernel) -> Iterator[Param]:
 
 
 def size_parameter(name: str) -> str:
-    """Return the SSA name of one of the sizes."""
+    """Return the SSA name of a size."""
     return f'%"n.{name}"'
 
 
@@ -37,7 +37,7 @@ def counter_parameter(name: str) -> str:
 
 
 def _may_share_memory(kernel: Kernel) -> set[str]:
-    """Return the params that may alias, because results may overwrite operands."""
+    """Return the parameters that may alias: results may overwrite operands in place."""
     found: set[str] = set()
     for output, operands in overwritable(kernel).items():
         found |= {output, *operands}

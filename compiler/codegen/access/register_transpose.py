@@ -1,9 +1,9 @@
-"""Transposition in registers, for operands contiguous along another loop than the lanes.
+"""Transposition in registers, for operands contiguous along a loop other than the vector loop.
 
     for i in 0..16 { vector l in 0..16 { y[i, l] = x[l, i] } }
 
-A gather would load each element separately. Instead, 16 rows of x are loaded as vectors, transposed
-by shuffles of two vectors at a time, and stored one after the other.
+A gather would load each element separately. Instead, the code loads 16 rows of x as vectors,
+transposes them by shuffles of two vectors at a time, and stores the results one after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ LEAST_LINES = 4
 """The fewest rows and columns: smaller squares are loaded element by element."""
 
 SEGMENT_BYTES = 16
-"""Within these segments, one cheap instruction of every target interleaves two vectors."""
+"""The size of the segments within which one cheap instruction of every target interleaves two
+vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ def _is_turned(r: Read, b: Buffer, along: str, lanes: str) -> bool:
 def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
     """Transpose rows of equal length; each column is a vector of `lanes` lanes.
 
-    First interleave within segments of 16 bytes, then exchange segments between pairs of vectors:
-    log2 n steps for vectors of n lanes.
+    The first steps interleave within segments of 16 bytes, the others exchange segments between
+    pairs of vectors: log2 n steps for vectors of n lanes.
     """
     n = max(rows[0].lanes, power_of_two(len(rows)), lanes)
     padded = [_resized(out, r, n) for r in rows]

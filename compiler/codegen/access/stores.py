@@ -1,4 +1,4 @@
-"""Stores of all lanes, also non-temporal ones, and prefetches."""
+"""Stores of all lanes, including non-temporal stores, and prefetches."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
 
 
 def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
-    """Store the lowest byte of each 32 bits by one masked store."""
+    """Store each lane to the lowest byte of 32 bits, by one masked store."""
     lane = m.indices.env.lane
     assert lane is not None
     n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
@@ -108,7 +108,8 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
         m.write(b, at, m.out.extract(value, 0))
         return
     if lane.stop is None and not m.target.has_masks:
-        # As 4, 2 and 1 elements: a masked store of AVX takes 42 micro-operations on AMD's Zen.
+        # Store 4, 2 and 1 elements separately: a masked store of AVX takes 42 micro-operations on
+        # AMD's Zen.
         m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
     m.write_masked(b, at, value, m.mask(None))

@@ -1,6 +1,7 @@
 """Conversion of provably bounded floats to small integers without range checks.
 
-Quantization ends with `max(min(x, 255), 0)`, so the instruction never sees a number out of range.
+Quantization ends with `max(min(x, 255), 0)`, so the operand of the conversion is never out of
+range.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
-"""Types for which the low bits of the instruction's result for NaN are 0."""
+"""Types narrower than the i32 result of the conversion, whose low bits are 0 for NaN."""
 
 LIMIT = 2.0**31 - 2.0**8
-"""The bound of floats that certainly fit an i32, whether exact or rounded to f32."""
+"""The bound below which floats fit an i32, both exact and after rounding to f32."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:

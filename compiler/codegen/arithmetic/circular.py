@@ -1,8 +1,8 @@
 """Sine, cosine, tangent and inverse tangent of f32 as vector code.
 
 The nearest multiple of pi/2 is subtracted in three parts (Cody and Waite), and the rounding error
-of the remainder is added at the end. Arguments beyond `_FAR` are passed to the C library, in a
-branch taken if some lane has one. Polynomials are fitted to 2**-32 of the result.
+of the remainder is added at the end. If an argument in any lane exceeds `_FAR`, a branch passes all
+lanes to the C library. The fitted polynomials have an error of 2**-32 of the result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 """pi/2 as a sum of f32."""
 
 _WIDE_PARTS = (1.5707963267341256, 6.077100506506192e-11)
-"""pi/2 as a sum of f64, the first with 31 bits."""
+"""pi/2 as a sum of f64; the first has 31 significant bits."""
 
 _ROUNDER = 12582912.0
 """1.5 * 2**23: adding it to a small float leaves the nearest integer in the lowest bits."""
@@ -45,13 +45,13 @@ _ARCTANGENT = (
     *(-1.7936218064e-3, 1.0914606042e-2, -3.1177846715e-2, 5.7957593352e-2, -8.4034502506e-2),
     *(1.0952185839e-1, -1.4264242351e-1, 1.9998548925e-1, -3.3333298564e-1),
 )
-"""(atan(t) - t) / t**3 by t**2, least relative error on 0..1."""
+"""(atan(t) - t) / t**3 as a polynomial in t**2, with the least relative error for t from 0 to 1."""
 
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08)
 
 
 def sin(a: Arithmetic, x: Value) -> Value:
-    """The sine; that of -x is minus that of x, zero included."""
+    """The sine; the sine of -x is minus the sine of x, also for zero."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     found = _signed(a, a.out.select(_is_odd(a, quarter), cosine, sine), quarter, 30)
     return _unless_far(a, "sinf", x, _signed(a, found, as_integer(a, x), 0))
@@ -66,7 +66,7 @@ def cos(a: Arithmetic, x: Value) -> Value:
 
 
 def tan(a: Arithmetic, x: Value) -> Value:
-    """The tangent: sine / cosine; in odd quadrants, minus the inverse."""
+    """The tangent: sine / cosine; in odd quadrants, minus the reciprocal."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     odd = _is_odd(a, quarter)
     top, bottom = a.out.select(odd, cosine, sine), a.out.select(odd, sine, cosine)
@@ -88,7 +88,7 @@ def atan(a: Arithmetic, x: Value) -> Value:
 
 
 def _quarters(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """Reduce x >= 0 by multiples of pi/2: their number, and sine and cosine of the remainder."""
+    """Reduce x >= 0 by multiples of pi/2; return their number, and sine and cosine of the rest."""
     shifted = a.fma(x, number(x, 0.636619772), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
     r, lost = (_rest if a.has_fma else _rest_of_wide)(a, x, n)
@@ -109,13 +109,13 @@ def _rest(a: Arithmetic, x: Value, n: Value) -> tuple[Value, Value]:
     first, second, third = (number(x, -part) for part in _PARTS)
     whole = a.fma(n, first, x)
     product, product_lost = exact_product(a, n, second)
-    # Either may be larger, and their sum far smaller than both.
+    # Either number may be larger, and their sum may be far smaller than both.
     r, lost = exact_sum(a, whole, product)
     return r, a.fma(n, third, a.two("fadd", lost, product_lost))
 
 
 def _rest_of_wide(a: Arithmetic, x: Value, n: Value) -> tuple[Value, Value]:
-    """Compute the same in f64, for targets without fused multiply-add."""
+    """Compute x - n pi/2 and its rounding error in f64, for targets without fused multiply-add."""
     exact, turns = widened(a, x), widened(a, n)
     for part in _WIDE_PARTS:
         exact = a.two("fsub", exact, a.two("fmul", turns, constant(part, DType.f64, x.lanes)))
@@ -136,7 +136,7 @@ def _signed(a: Arithmetic, found: Value, bits: Value, shift: int) -> Value:
 
 
 def _unless_far(a: Arithmetic, fn: str, x: Value, found: Value) -> Value:
-    """Replace the result by that of the C library where x is too large."""
+    """Replace the result by the result of the C library where x is too large."""
     far = a.test("fcmp ogt", a.intrinsic("fabs", x), number(x, _FAR))
     a.out.declare(f"declare float @{fn}(float)")
     if not x.lanes:

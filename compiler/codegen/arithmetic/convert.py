@@ -40,7 +40,7 @@ def rounded(a: Arithmetic, v: Value) -> Value:
 
 
 def to_bf16(a: Arithmetic, v: Value) -> Value:
-    """Round an f32 to bf16 by the processor's instruction, which flushes denormals to 0."""
+    """Round an f32 to bf16 by one instruction of the processor, which flushes denormals to 0."""
     out, lanes = a.out, v.lanes
     if v.is_constant:
         return convert(a, v, DType.bf16)
@@ -113,7 +113,7 @@ def _float_to_float(a: Arithmetic, v: Value, dtype: DType) -> Value:
 def _to_odd(a: Arithmetic, exact: Value, nearest: Value) -> Value:
     """Round an f64 to f32 by round-to-odd: truncate, and set the last bit if inexact.
 
-    A second rounding, to half precision, then gives the same result as a single one.
+    A second rounding, to half precision, then gives the same result as a single rounding.
     Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008.
     """
     lanes, i32 = nearest.lanes, DType.i32
@@ -141,7 +141,7 @@ def _saturated(a: Arithmetic, v: Value, dtype: DType, sign: str) -> Value:
     if not a.is_x86:
         name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
         return a.out.call(name, dtype, v.lanes, v)
-    # LLVM scalarises the saturating intrinsic on x86, so the plain one is corrected instead.
+    # LLVM scalarises the saturating intrinsic on x86, so the code corrects the plain conversion.
     text = f"fpto{sign}i {v.typed} to {value_type(dtype, v.lanes)}"
     made = a.out.op(text, dtype, v.lanes, v)
     low = -(1 << (dtype.bits - 1)) if sign == "s" else 0

@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """Emit a function of operands of one element type (`select`: a bool, then two of them)."""
+        """Emit a function of operands of one element type (for `select`, after the bool)."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
@@ -64,7 +64,7 @@ class Arithmetic:
         return self._integer(fn, args)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """Emit `a * b + c` for f32 and f64, as a fused multiply-add if the target has one."""
+        """Emit `a * b + c` for f32 and f64, fused if the target has the instruction."""
         lanes = max(a.lanes, b.lanes, c.lanes)
         a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
         if self.has_fma:

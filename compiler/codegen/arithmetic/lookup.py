@@ -1,8 +1,8 @@
 """Lookup tables of 16 or 32 numbers in registers, and piecewise polynomials.
 
-AVX-512 looks up a number for each lane by one instruction (vpermps). A range is divided into 16 or
-32 pieces, and each lane evaluates the short polynomial of its piece by the same steps.
-Polynomials are fitted on first use, in f64 at the Chebyshev points of each piece.
+One AVX-512 instruction (vpermps) looks up a number for each lane. A range is divided into 16 or 32
+pieces, each with a short polynomial. All lanes execute the same steps with the coefficients of
+their pieces. Polynomials are fitted on first use, in f64 at the Chebyshev points of each piece.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 LANES = 16
-"""Lanes of a lookup."""
+"""The number of lanes of a lookup."""
 
 _ENTRIES = (16, 32)
 
@@ -59,16 +59,16 @@ def picked(a: Arithmetic, table: Sequence[float], index: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Piecewise polynomials in the distance from the centre of a piece, in index order."""
+    """Piecewise polynomials, in index order, of the distance from the centre of a piece."""
 
     centers: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
-    """The coefficients of every piece, by power, highest first."""
+    """For each power, highest first: the coefficients of all pieces."""
 
     def at(self, a: Arithmetic, distance: Value, index: Value, first: Value | None = None) -> Value:
         """Evaluate the polynomial of each lane's piece.
 
-        Where `first` holds, a lane is in the piece around 0, whose constant term is the distance.
+        Lanes in which `first` holds are in the piece around 0, whose constant term is the distance.
         """
         total, *rest, last = (picked(a, table, index) for table in self.coefficients)
         if first is not None:
@@ -88,8 +88,8 @@ def fitted(
 ) -> Pieces:
     """Fit a function piecewise between edges; the first piece has index `first`.
 
-    If the first centre is 0, the function is 0 there: the piece has no constant term, and the fit
-    minimises the error of f(x) / x, less a given slope.
+    If the first centre is 0, the function must be 0 there. The piece then has no constant term, and
+    the fit minimises the error of f(x) / x minus the given slope.
     """
     rows: list[list[float]] = []
     for low, high, center in zip(edges, edges[1:], centers, strict=False):
@@ -126,5 +126,5 @@ def _interpolated(
 
 
 def _span(start: int, stop: int, before: int = 0, n: int = LANES) -> list[int]:
-    """Return a shuffle mask of n lanes: `before` undefined ones, then lanes from `start` on."""
+    """Return a shuffle mask of n lanes: `before` undefined lanes, then lanes from `start` on."""
     return [start + i - before if before <= i < before + stop - start else -1 for i in range(n)]

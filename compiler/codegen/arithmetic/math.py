@@ -1,9 +1,9 @@
 """The vector math library: functions without a processor instruction, as vector code.
 
-For f32 (and half precision, computed in f32), the compiler emits its own code for exponentials,
+For f32 (and half precision, computed in f32), the compiler emits vector code for exponentials,
 logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers: single.py,
-normal.py, circular.py and power.py, and tabled.py for targets with lookups in registers.
-All other functions, and all of f64, call the C library lane by lane.
+normal.py, circular.py and power.py, and tabled.py for targets with lookups in registers. All other
+functions, and all of f64, call the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
 
 
 def _sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their precision."""
+    """1 / (1 + exp(-x)), computed from exp(-|x|) so that small results keep their precision."""
     e = library_call(a, "exp", [a.negate(a.intrinsic("fabs", x))])
     one = constant(1.0, x.dtype, x.lanes)
     top = a.out.select(a.test("fcmp olt", x, constant(0.0, x.dtype, x.lanes)), e, one)

@@ -52,13 +52,13 @@ _REST = (1.7955008894205093e-2, 1.4571282267570496e-1, 5.385444164276123e-1, 1.0
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
     """(1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail beyond |x|.
 
-    Small results keep their precision, which 1 + erf would cancel.
+    Small results keep their precision; 1 + erf would lose it by cancellation.
     """
     half = number(x, 0.5)
     t = _at_most(a, x, 15.0)
     square, lost = exact_product(a, t, t)
     near = a.fma(polynomial(a, square, _NEAR), x, half)
-    # For large t the quotient is 1 / (sqrt(2 pi) t): there the rounding of `over` cancels.
+    # For large t the quotient is 1 / (sqrt(2 pi) t), and the rounding error of `over` cancels.
     over, rest_under = (polynomial(a, t, c) for c in (_OVER, _REST))
     under = a.fma(a.two("fmul", t, number(x, math.sqrt(2 * math.pi))), over, rest_under)
     # The exponential would magnify the rounding error of the square.

@@ -1,7 +1,7 @@
 """Powers of f32 as vector code: 2 to the power y log2 |x|, computed in f64.
 
-f64 has 29 more mantissa bits than the result, so only the final rounding is visible. Polynomials
-are fitted: the logarithm's to 2**-45, the exponential's to 2**-34 of the result.
+f64 has 29 more mantissa bits than the result, so only the final rounding is visible. The fitted
+polynomials have an error of 2**-45 (logarithm) and 2**-34 (exponential) of the result.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _EXP = (1.531008115456696e-05, 1.546973200317073e-4, 1.3333450560450353e-3, 9.61
 """2**r as a polynomial in r."""
 
 _ROUNDER = 1.5 * 2.0**52
-"""Adding it to a small f64 leaves the nearest integer in the lowest bits."""
+"""Adding this number to a small f64 leaves the nearest integer in the lowest bits."""
 
 _ROOT_BITS = 0x3FE6A09E667F3BCD
 """sqrt(1/2) as an f64."""
 
 _EXPONENT_BITS = 0x4330000000000000
-"""2**52 as an f64, whose lowest bits are an integer."""
+"""The bits of 2**52 as an f64; the lowest bits of a sum with it are an integer."""
 
 
 def power(a: Arithmetic, x: Value, y: Value) -> Value:
-    """x to the power y, with the special cases of C99: 1**y and x**0 are 1 even of NaN."""
+    """x to the power y, with the special cases of C99: 1**y and x**0 are 1 even for NaN."""
     size = a.intrinsic("fabs", x)
     found = narrowed(a, _exp2(a, a.two("fmul", widened(a, y), _log2(a, widened(a, size)))))
     zero, one = number(x, 0.0), number(x, 1.0)
@@ -43,7 +43,7 @@ def power(a: Arithmetic, x: Value, y: Value) -> Value:
     half = a.two("fmul", y, number(y, 0.5))
     odd = a.out.all_of([whole, a.test("fcmp une", a.intrinsic("trunc", half), half)])
     found = a.out.select(odd, a.intrinsic("copysign", found, x), found)
-    # A negative number to a power neither integral nor infinite is NaN.
+    # A negative number raised to a power that is neither integral nor infinite is NaN.
     below = a.out.all_of(
         [a.test("fcmp olt", x, zero), a.test("fcmp one", x, number(x, float("-inf")))]
     )

@@ -1,7 +1,8 @@
 """Exponentials and logarithms of f32 as vector code.
 
-Range reductions and polynomials, within 2 units in the last place everywhere, correct for
-infinities, NaN, denormals and zeros of both signs; docs/accuracy.md describes the measurement.
+Each function is a range reduction and a polynomial. Errors are within 2 units in the last place
+everywhere. Infinities, NaN, denormals and zeros of both signs give correct results.
+docs/accuracy.md describes the measurement.
 Sources: range reductions and the polynomials of exp, log and tanh as in Cephes (Moshier, single
 precision); exact sums and products after Knuth and Dekker.
 """
@@ -76,7 +77,7 @@ def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
-    """Multiply two numbers, not very large; return the rounded product and its rounding error."""
+    """Multiply two numbers of moderate size; return the rounded product and its rounding error."""
     product = a.two("fmul", x, y)
     if a.has_fma:
         return product, a.fma(x, y, a.negate(product))
@@ -88,7 +89,7 @@ def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """Split a number into two of 12 bits each, whose products are exact."""
+    """Split a number into two numbers of 12 bits each, whose products are exact."""
     masked = a.two("and", as_integer(a, x), integer(x, -4096))
     high = as_float(a, masked)
     return high, a.two("fsub", x, high)
@@ -104,7 +105,8 @@ _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.66
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
 _DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.9999993444e-1)
-"""The same of lower degree: fitted to 2**-28 of exp(r) for r up to ln 2 / 2 (Remez exchange)."""
+"""The same function in lower degree: within 2**-28 of exp(r) for r up to ln 2 / 2 (Remez
+exchange)."""
 
 
 def _times_ln2(a: Arithmetic, x: Value) -> tuple[Value, Value]:
@@ -136,7 +138,7 @@ def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
 
 
 def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None = None) -> Value:
-    """e to the power x (and a small rest): x = n ln 2 + r, a polynomial in r, times 2**n.
+    """e to the power x (plus a small rest): with x = n ln 2 + r, a polynomial in r times 2**n.
 
     With a factor near 1, return the product, rounded once.
     """
@@ -150,11 +152,11 @@ def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None
 
 
 _UP = 100
-"""The exponent of the scale of `decay`, which keeps 2**(n + 100) normal."""
+"""The exponent by which `decay` scales the power of two, so that 2**(n + 100) is normal."""
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """exp(x) for x <= 0, a rounded difference: no upper limit, and ln 2 in a single part."""
+    """exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     low = number(x, -105.0)
@@ -173,7 +175,7 @@ def decay(a: Arithmetic, x: Value) -> Value:
 
 
 def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Value:
-    """y times 2**n, n also with the rounder added."""
+    """y times 2**n; `shifted` is n plus the rounding constant."""
     scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
@@ -223,7 +225,7 @@ def log1p(a: Arithmetic, x: Value) -> Value:
 
 
 def _mantissa(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """x as 2**e * m, with m between sqrt(1/2) and sqrt(2)."""
+    """Split x into 2**e * m, with m between sqrt(1/2) and sqrt(2)."""
     bits = as_integer(a, x)
     e = a.two("ashr", a.two("sub", bits, integer(x, 0x3F3504F3)), integer(x, 23))
     return e, as_float(a, a.two("sub", bits, a.two("shl", e, integer(x, 23))))
@@ -258,8 +260,8 @@ def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
 def sigmoid(a: Arithmetic, x: Value) -> Value:
     """1 / (1 + exp(-x)): with x = n ln 2 + r, 2**n / (exp(-r) + 2**n).
 
-    It cannot overflow, and small results keep their precision. Without an instruction for scaling,
-    it is computed from exp(-|x|), for the same reasons.
+    This form cannot overflow, and small results keep their precision. Targets without a scaling
+    instruction compute it from exp(-|x|), for the same reasons.
     """
     low, high = number(x, -105.0), number(x, 18.0)
     t = a.out.select(a.test("fcmp ogt", low, x), low, x)
@@ -268,7 +270,7 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
     power = a.scaled(number(x, 1.0), n)
     if power is None:
         return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
-    # Highest power first, an odd one: odd powers change their sign with r.
+    # Highest power (odd) first: odd powers change their sign with r.
     p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
     # 1 is added last: where it dominates, the other terms keep their precision.
@@ -277,7 +279,7 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
-    """1 / (1 + 1/e) where x is negative, else 1 / (1 + e), for e from 0 to 1.
+    """1 / (1 + 1/e) for negative x, else 1 / (1 + e), with e from 0 to 1.
 
     The rounding errors of the sum and the quotient are compensated, so that the error of e
     dominates.

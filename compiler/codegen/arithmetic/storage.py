@@ -1,7 +1,7 @@
 """Storage-only element types: floats of at most 8 bits, integers of fewer than 8 bits.
 
-Such a value is its byte in memory. Conversions work on all lanes at once: they shift bit fields,
-and the processor's float addition rounds denormals.
+A value of such a type is represented by its byte in memory. Conversions work on all lanes at once:
+they shift bit fields, and the processor's float addition rounds denormals.
 
 Source: OCP 8-bit Floating Point 1.0 and Microscaling Formats 1.0; Noune et al. 2022,
 arXiv:2206.02915, for the types without a negative zero; ml_dtypes for NaN.
@@ -29,10 +29,10 @@ INFINITE = 0x7F800000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A float format: sign, exponent and mantissa from the highest of `bits` down.
+    """A float format of `bits` bits: sign, exponent and mantissa, from the highest bit down.
 
-    `special` names the codes of infinity or NaN: the largest exponent as in IEEE 754, the last code
-    of each sign, the code of negative zero, or none.
+    `special` states which codes are infinity or NaN: those with the largest exponent as in IEEE
+    754, the last code of each sign, the code of negative zero, or none.
     """
 
     bits: int
@@ -67,9 +67,9 @@ def load_wide(a: Arithmetic, v: Value) -> Value:
 
 
 def store_narrow(a: Arithmetic, v: Value, dtype: DType) -> Value:
-    """Convert to a storage type: floats rounded to nearest, halves to even; integers truncated.
+    """Convert to a storage type: round floats to nearest, ties to even; truncate integers.
 
-    Floats too large become infinity, NaN or the largest number, depending on the type.
+    Floats out of range become infinity, NaN or the largest number, depending on the type.
     """
     if dtype.is_integer:
         low = a.two("and", v, _same(v, (1 << dtype.bits) - 1))
@@ -117,7 +117,7 @@ def _decoded(a: Arithmetic, byte: Value, f: Format) -> Value:
 
 
 def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
-    """Decode a denormal: a multiple of the last bit."""
+    """Decode a denormal: an integral multiple of the last bit's value."""
     kind = value_type(DType.f32, code.lanes)
     whole = a.out.op(f"sitofp {code.typed} to {kind}", DType.f32, code.lanes, code)
     unit = 2.0 ** (1 - f.bias - f.mantissa)
@@ -158,9 +158,9 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
 
 
 def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
-    """Divide by the last bit of the denormals, rounded to nearest.
+    """Divide by the value of the denormals' last bit, and round to nearest.
 
-    The added power of two has a last bit of exactly this value.
+    The addition of `anchor`, whose last bit has exactly this value, does the rounding.
     """
     anchor = 2.0 ** (MANTISSA + 1 - f.bias - f.mantissa)
     x = a.out.reinterpret(size, DType.f32)
@@ -179,9 +179,9 @@ def _power(a: Arithmetic, code: Value) -> Value:
 
 
 def _exponent(a: Arithmetic, bits: Value) -> Value:
-    """Encode the power of two nearest to an f32, halves up; NaN for numbers not positive.
+    """Encode the power of two nearest to an f32, ties up; NaN for numbers that are not positive.
 
-    Between the two smallest, which share exponent 0, all numbers are rounded up.
+    All numbers between the two smallest powers, which share exponent 0, are rounded up.
     """
     half = 1 << (MANTISSA - 1)
     is_tiny = a.test("icmp ult", bits, _same(bits, 1 << MANTISSA))

@@ -2,7 +2,7 @@
 
 A table holds the powers 2**(k/16), which reduces the range so far that the polynomial of the
 exponential needs only three powers. Functions with a constant limit are piecewise polynomials. The
-accuracy equals that of `single.py` and `normal.py`, which other targets use.
+functions are as accurate as those of `single.py` and `normal.py`, which other targets use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: adding it to a small float leaves its sixteenths in the lowest bits."""
+"""1.5 * 2**19: adding it to a small float leaves the number of sixteenths in the lowest bits."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
@@ -34,14 +34,14 @@ _CUBIC = (0.166671395, 0.500032340)
 
 
 def exp(a: Arithmetic, x: Value) -> Value:
-    """exp(x): x = n ln 2 + r for n in sixteenths; a table lookup, a polynomial and a scaling."""
+    """exp(x), x = n ln 2 + r with n in sixteenths: a table lookup, a polynomial and a scaling."""
     x = _between(a, x, -105.0, 90.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """exp(x) for x <= 0, a rounded difference: no upper limit, and ln 2 in a single part."""
+    """exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
     least = number(x, -105.0)
     x = a.out.select(a.test("fcmp ogt", least, x), least, x)
     n, root, _ = _sixteenths(a, x)
@@ -56,15 +56,15 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """A piecewise polynomial, odd."""
+    """The hyperbolic tangent, as an odd piecewise polynomial."""
     t = _at_most(a, x, 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """A piecewise polynomial, odd."""
+    """The error function, as an odd piecewise polynomial."""
     t = _at_most(a, x, 4.1)
-    # The slope itself has the largest possible rounding error in f32; the slope minus 1 has not.
+    # The slope has the largest possible rounding error in f32, but the slope minus 1 does not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))
     return _with_sign(a, _by_bits(a, t, _erf_pieces(), _ERF_STRETCH, 2, first), x)
 
@@ -72,7 +72,7 @@ def erf(a: Arithmetic, x: Value) -> Value:
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
     """(1 + erf(x / sqrt 2)) / 2: the tail beyond |x| is exp(-x*x/2) times a piecewise polynomial.
 
-    Small results keep their precision, which 1 + erf would cancel.
+    Small results keep their precision; 1 + erf would lose it by cancellation.
     """
     t = _at_most(a, x, 14.5)
     half = a.two("fmul", t, number(x, -0.5))
@@ -123,7 +123,7 @@ def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
 
 
 def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """Return n = x / ln 2, rounded to sixteenths, and 2 to the power of its fraction.
+    """Return n = x / ln 2, rounded to sixteenths, and 2 to the power of the fraction of n.
 
     Return also the logarithm of the rounding error of that power.
     """
@@ -134,7 +134,7 @@ def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Value:
-    """x, or its exact product with a factor, less n ln 2."""
+    """x, or its exact product with a factor, minus n ln 2."""
     high, low = (number(x, -part) for part in _LN2)
     if factor is None:
         return a.fma(n, low, a.fma(n, high, x))
@@ -197,7 +197,7 @@ def _lengthening(
 ) -> Pieces:
     """Return pieces of growing length, indexed by the exponent and leading bits of 1 + t s.
 
-    1 + t s ranges from 1 to 16: four exponents.
+    s is `stretch`; 1 + t s ranges from 1 to 16, so it has four exponents.
     """
     each = 1 << bits
     ends = [2.0**e * (1 + i / each) for e in range(4) for i in range(each)]

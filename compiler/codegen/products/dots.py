@@ -1,8 +1,8 @@
 """Dot steps: products of consecutive elements of a small type, summed into each 32-bit lane.
 
-A `dot` loop inside a vector loop adds to every lane the products of four bytes of one operand with
-four of another, or of two bf16 with two. Targets with a dot product instruction use it; other x86
-targets multiply and sum pairs of 16 bits, and bf16 is widened. For bytes the result equals that of
+A `dot` loop inside a vector loop adds to every lane the products of four consecutive bytes, or two
+bf16, of each of two operands. Targets with a dot product instruction use it; other x86 targets
+multiply and sum pairs of 16 bits, and bf16 is widened. For bytes the result equals the result of
 the plain loop: exact, or wrapped. For bf16 the products are exact; the rounding of their sum
 depends on the target, and x86 flushes denormal operands and results to 0.
 Source: VPDPBUSD, VPMADDWD and VDPBF16PS of Intel's manual, SDOT, UDOT, USDOT and BFDOT of Arm's.
@@ -25,7 +25,7 @@ from compiler.loops.nodes import Buffer, Loop, Store
 from compiler.targets.target import Target
 
 SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
-"""The small types with the types of their sums."""
+"""Maps each small type to the type of its sums."""
 
 HIGH_BIT = 0x80
 
@@ -49,7 +49,7 @@ class Products:
 
 
 def products(loop: Loop) -> Products | None:
-    """Match a dot loop over the elements of one lane; None where it must be unrolled.
+    """Match a dot loop over the elements of one lane; None for a loop that must be unrolled.
 
     A single bf16 forms a pair with 0.
     """
@@ -102,7 +102,7 @@ class Dots:
 
         Either all lanes read the same consecutive elements, or the groups of consecutive lanes are
         contiguous and complete. The second element of a pair may also be at a `stride` from the
-        first, with lanes contiguous or uniform. Pairs of bf16 are returned as their bits.
+        first; the lanes are then contiguous or uniform. Pairs of bf16 are returned as their bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -137,7 +137,7 @@ class Dots:
         return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
 
     def _side_by_side(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value:
-        """Interleave two contiguous runs (first and second elements of all lanes) to pairs."""
+        """Interleave two contiguous runs (first and second elements of all lanes) into pairs."""
         runs: list[Value] = []
         for i in range(n):
             r = first._replace(constant=first.constant + i * stride)
@@ -148,7 +148,7 @@ class Dots:
         return self.out.shuffle(runs[0], second, [i // 2 + i % 2 * lanes for i in range(2 * lanes)])
 
     def _put_together(self, b: Buffer, first: Resolved, stride: int) -> Value:
-        """Make the uniform pair whose second element is at a stride from the first."""
+        """Return the uniform pair whose second element is at a stride from the first."""
         lane = self.memory.indices.env.lane
         assert lane is not None
         parts: list[Value] = []
@@ -192,7 +192,7 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Offset an operand of the wrong sign by 128; correct by 128 times the other's sum."""
+        """Offset an operand of wrong signedness by 128; correct by 128 times the other's sum."""
         if left.dtype is DType.i8:
             moved = step(total, self._flipped(left), right)
             sums = step(self._zero(total), constant(1, DType.u8, left.lanes), right)
@@ -204,12 +204,12 @@ class Dots:
         return step(total, left, right)
 
     def _plus(self, total: Value, sums: Value, operation: str) -> Value:
-        """Add 128 times some sums to a total, or subtract them."""
+        """Add 128 times `sums` to a total, or subtract it."""
         shifted = self.arithmetic.two("shl", sums, constant(7, DType.i32, sums.lanes))
         return self.arithmetic.two(operation, total, shifted)
 
     def _flipped(self, v: Value) -> Value:
-        """Convert unsigned bytes minus 128 to signed ones, or the reverse."""
+        """Convert unsigned bytes minus 128 to signed bytes, or the reverse."""
         flipped = self.arithmetic.two("xor", v, constant(HIGH_BIT, v.dtype, v.lanes))
         dtype = DType.u8 if v.dtype is DType.i8 else DType.i8
         return Value(flipped.ref, dtype, v.lanes, flipped.level)
@@ -241,14 +241,14 @@ class Dots:
     # Without an instruction for four bytes
 
     def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
-        """Sum the products of the even bytes and of the odd bytes, two per lane each."""
+        """Sum the products of the even bytes and of the odd bytes, two of each per lane."""
         for part in (self._even, self._odd):
             pair = self._pairs(part(left), part(right))
             total = self.arithmetic.two("add", total, pair)
         return total
 
     def _even(self, v: Value) -> Value:
-        """Extend the lower byte of each 16 bits."""
+        """Extend the lower byte of each 16-bit group to 16 bits."""
         a, wide = self.arithmetic, self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         if v.dtype is DType.u8:
             return a.two("and", wide, constant(0xFF, DType.i16, wide.lanes))
@@ -256,7 +256,7 @@ class Dots:
         return a.two("ashr", a.two("shl", wide, eight), eight)
 
     def _odd(self, v: Value) -> Value:
-        """Extend the upper byte of each 16 bits."""
+        """Extend the upper byte of each 16-bit group to 16 bits."""
         wide = self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         shift = "lshr" if v.dtype is DType.u8 else "ashr"
         return self.arithmetic.two(shift, wide, constant(8, DType.i16, wide.lanes))

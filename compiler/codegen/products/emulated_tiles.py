@@ -1,9 +1,9 @@
 """Emulation of matrix tile instructions by functions on tiles in memory.
 
-They test tile code on machines without tiles. The first 64 bytes of the unit are the configuration,
-followed by eight tiles of 16 rows of 64 bytes.
-Source: the operations in Intel's manual; TDPBF16PS with its order of sums, and denormals flushed to
-0.
+The functions serve to test tile code on machines without tiles. The unit in memory consists of a
+configuration of 64 bytes and eight tiles of 16 rows of 64 bytes.
+Source: the operations in Intel's manual, including the order of sums of TDPBF16PS and its flush of
+denormals to 0.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def definitions(operation: str) -> tuple[str, ...]:
 
 
 def _loop(var: str, stop: str, body: str, after: str = "") -> str:
-    """Return a loop, possibly of no iterations, over a body of basic blocks.
+    """Return a loop over a body of basic blocks; the loop may have no iterations.
 
-    `after` follows the last iteration.
+    The code `after` follows the loop.
     """
     return f"""
   br label %{var}.test
@@ -130,7 +130,7 @@ _WORDS = """
   %b.at = add i64 %b.row, %b.column
   %b.word.ptr = getelementptr i8, ptr %b.ptr, i64 %b.at
   %b.word = load i32, ptr %b.word.ptr"""
-"""Loads of both operands of one step of one lane."""
+"""Loads of both operands for one step of one lane."""
 
 _TOTAL = """
   %c.row = shl i64 %m, 6

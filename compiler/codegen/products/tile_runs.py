@@ -7,9 +7,9 @@
 
 Consecutive statements that contain only tile loops form a run. In a run, up to four tiles hold
 blocks of sums: they are cleared or loaded at its start, and stored at its end. Two tiles hold the
-most recent blocks of the left operand, two those of the right one. A run ends where tiles need
-other shapes. Other tile loops (no tiles in the target, unsuitable layouts) are emitted as plain
-loops.
+most recent blocks of the left operand, two the most recent blocks of the right operand. A run ends
+where tiles need other shapes. If the target has no tiles or layouts are unsuitable, tile loops are
+emitted as plain loops.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""Tiles of sums: 2 x 2 blocks use each operand twice; more would leave no tiles for operands."""
+"""The tiles of sums, left and right operands: 2 x 2 blocks of sums use each operand twice; more
+sums would leave no tiles for operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class _Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One tile loop: the loads before it, and its tiles.
+    """One tile loop: its tiles, and the loads before the loop.
 
-    Without `kinds` it clears the sums.
+    A step without `kinds` clears the sums.
     """
 
     total: int
@@ -86,7 +87,7 @@ class Run:
 
     @property
     def has_products(self) -> bool:
-        """Whether it computes products; clearing sums alone needs no tiles."""
+        """Whether the run computes products; merely clearing sums needs no tiles."""
         return any(s.kinds is not None for s in self.steps)
 
     @property
@@ -187,7 +188,8 @@ class _Planner:
                 self.statements(loop.body)
             self.numbers.pop(loop.var, None)
         else:
-            # The operand tiles at the start of an iteration differ from those at its end.
+            # The operand tiles at the start of an iteration differ from the operand tiles at its
+            # end.
             self.held.clear()
             self.inside.add(loop.var)
             self.statements(loop.body)
@@ -298,7 +300,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """Return the tile, one of `tiles`, that holds a block or receives it."""
+        """Return the tile, one of `tiles`, that holds a block or into which it must be loaded."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)
@@ -320,7 +322,7 @@ class _Planner:
 
 
 def _rows(loop: Loop) -> tuple[Loop, Store, list[Loop]]:
-    """Return a tile loop, its single store, and the loops between, down to the vector loop."""
+    """Return a tile loop, its single store, and the loops between them, down to the vector loop."""
     inner: list[Loop] = []
     body = loop.body
     store: Statement | None = None

@@ -1,9 +1,10 @@
 """The matrix tile operations of generated code: instructions, or emulating functions.
 
 Eight tiles of up to 16 rows of 64 bytes hold sums and operands. A configuration of 64 bytes sets
-the rows of each tile and their bytes, and clears all tiles. With `emulates_tiles` of a target, each
-operation calls a function on tiles in memory, so that the same code runs, slowly, on machines
-without tiles. As the instructions do, these functions trap where shapes do not match.
+the number of rows of each tile and the bytes per row, and clears all tiles. If a target sets
+`emulates_tiles`, each operation calls a function on tiles in memory, so that the same code runs,
+slowly, on machines without tiles. Like the instructions, these functions trap if shapes do not
+match.
 Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and TILERELEASE of
 Intel's manual.
 """
@@ -20,13 +21,13 @@ from compiler.ir.types import DType
 from compiler.targets.target import Target
 
 MOST_ROWS = 16
-"""Rows of a tile."""
+"""The maximum number of rows of a tile."""
 
 ROW_BYTES = 64
-"""Bytes of a row of a tile."""
+"""The maximum number of bytes of a row of a tile."""
 
 _UNIT = "%tiles"
-"""Tiles in memory, where they are emulated."""
+"""The pointer to the tiles in memory, if tiles are emulated."""
 
 _BYTES = {(DType.i8, DType.i8): "ss", (DType.i8, DType.u8): "su",
           (DType.u8, DType.i8): "us", (DType.u8, DType.u8): "uu"}  # fmt: skip
@@ -34,7 +35,7 @@ _BYTES = {(DType.i8, DType.i8): "ss", (DType.i8, DType.u8): "su",
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Rows of a tile, and bytes of each row."""
+    """The number of rows of a tile, and the bytes of each row."""
 
     rows: int
     row_bytes: int
@@ -51,18 +52,18 @@ class TileUnit:
         self.out = out
         self.is_emulated = target.emulates_tiles
         self.configs: dict[str, None] = {}
-        """The lines that load configurations."""
+        """The distinct instructions that load configurations, in order."""
 
     # Around everything else
 
     def configure(self, shapes: Config) -> None:
-        """Set the shapes of the tiles, which become zero."""
+        """Set the shapes of the tiles and clear them."""
         call = self._call("configure", f"ptr {self._config(shapes)}")
         self.configs[call] = None
         self.out.line(call)
 
     def configure_before(self) -> None:
-        """Hoist a configuration out of the open loop, if it is the only one there."""
+        """Hoist a configuration out of the open loop, if the loop has no other configuration."""
         inside, outside = self.out.scopes[-1], self.out.scopes[-2]
         found = [line for line in inside.lines if line.strip() in self.configs]
         if len(set(found)) == 1:
@@ -70,7 +71,7 @@ class TileUnit:
             outside.lines.append(found[0])
 
     def around(self, lines: Sequence[str]) -> list[str]:
-        """Return the lines of the whole function with its prologue.
+        """Return the lines of a function, preceded by its prologue.
 
         If the function has a single configuration, the prologue loads it.
         """

@@ -13,7 +13,7 @@ from compiler.targets.target import Target
 
 
 class Tiles:
-    """The tiles of one function; in an open run, the next tile loop is the next step."""
+    """The tiles of one function; in an open run, each tile loop is one step."""
 
     def __init__(self, memory: Memory, buffers: Mapping[str, Buffer], target: Target) -> None:
         self.memory = memory

@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 THREAD, TEAM = "%thread", "%team"
-"""The last two parameters of a part: the number of the thread, and the size of the team."""
+"""The last two parameters of `part`: the number of the thread, and the size of the team."""
 
 _GOMP = "declare void @GOMP_parallel(ptr, ptr, i32, i32)"
 _KMPC = (
@@ -30,13 +30,13 @@ _KMPC = (
     "declare void @__kmpc_fork_call(ptr, i32, ptr, ...)",
 )
 NUMBER_OF_THREADS = "omp_get_num_threads"
-"""The OpenMP function that every region calls, with any runtime."""
+"""The OpenMP function that every region calls, whichever runtime is loaded."""
 
 _QUERIES = ("declare i32 @omp_get_thread_num()", f"declare i32 @{NUMBER_OF_THREADS}()")
 
 
 SHARES = 2
-"""Shares of a region per thread of the pool."""
+"""The number of shares of a region per thread of the pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Region:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The values of the parameters inside the region's own functions."""
+        """The names of the parameters inside the functions of the region."""
         return tuple(name for _, name in self.params)
 
     def arguments(self, values: Sequence[str]) -> str:
@@ -67,7 +67,7 @@ class Region:
         return f"call void {self.name('part')}({', '.join(given)})"
 
     def fork(self, values: Sequence[str]) -> str:
-        """Return the call that runs the whole region on several threads."""
+        """Return the call that runs the region on several threads."""
         return f"call void {self.name('fork')}({self.arguments(values)})"
 
 
@@ -90,7 +90,7 @@ def fork_text(
 ) -> str:
     """Emit the functions `fork` and `thread` of a region; `work` is its time in half cycles.
 
-    `shares` is the number of shares for a thread pool.
+    `shares` is the number of shares for a thread pool, by default `SHARES` per thread.
     """
     shares = threads * SHARES if shares is None else shares
     team = _team(region.name("thread"), threads, forking, work, shares)

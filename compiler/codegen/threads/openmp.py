@@ -1,7 +1,7 @@
 """The OpenMP runtime for parallel loops, from the system or an installed package.
 
-Generated code calls it by name, so compiling does not need it, only running. A process chooses one
-runtime: several thread pools would compete for the processors.
+Generated code calls the runtime by name, so only execution needs it, not compilation. A process
+uses one runtime: several thread pools would compete for the processors.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _KMPC = ("__kmpc_global_thread_num", "__kmpc_push_num_threads", "__kmpc_fork_cal
 _QUERIES = ("omp_get_thread_num", "omp_get_num_threads")
 
 _PAUSE_HARD = 2
-"""`omp_pause_hard`: end all threads; the next region starts new ones."""
+"""`omp_pause_hard`: end all threads; the next region starts new threads."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A loaded OpenMP runtime: its path, and the functions for generated code."""
+    """A loaded OpenMP runtime: its path, and the functions that generated code calls."""
 
     path: str
     forking: Forking
@@ -38,7 +38,7 @@ class Runtime:
         """End the runtime's idle threads before a fork, which does not copy threads.
 
         libgomp does not handle forks: in the child, it waits for threads that do not exist. Without
-        threads at the fork, parent and child start their own when needed.
+        threads at the fork, parent and child start new threads when needed.
         """
         pause = getattr(self.library, "omp_pause_resource_all", None)
         if pause is not None:
@@ -65,9 +65,9 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
-With the default of 300000, a thread that waits for a preempted one occupies the latter's processor
-for milliseconds, in every region; 20000 is still too many. The time between two regions of a run is
-microseconds.
+With the default of 300000, a thread that waits for a preempted thread occupies that thread's
+processor for milliseconds, in every region; 20000 spins are still too many. The time between two
+regions of a run is microseconds.
 """
 
 
@@ -129,7 +129,7 @@ _BUNDLED = (
 
 
 def bundled(roots: Sequence[str] | None = None) -> Iterator[Path]:
-    """Yield the runtimes bundled with installed packages, and that of intel-openmp."""
+    """Yield the runtimes bundled with installed packages, and the runtime of intel-openmp."""
     for root in map(Path, sys.path if roots is None else roots):
         if root.name in ("site-packages", "dist-packages"):
             for pattern in _BUNDLED:

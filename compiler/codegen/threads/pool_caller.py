@@ -1,4 +1,4 @@
-"""The caller of a thread pool, as LLVM text: assign, work, cancel, wait; start and end workers.
+"""The caller of a thread pool, as LLVM text: assign, run, cancel and wait; start and end workers.
 
 Words in capitals are placeholders for target-dependent text.
 """

@@ -1,21 +1,22 @@
-"""The code of a thread pool with work stealing, whose workers help with a region if available.
+"""The code of a thread pool with work stealing; available workers help the caller with a region.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
-number below `shares`. Each thread, the caller too, has a range of numbers and steals from other
-ranges when its own is empty. The caller waits only for shares that have started: the assignment of
-a worker without a processor is cancelled, and its shares have been stolen by then. The caller
-accounts for the time that help saves, and for the time spent waiting for preempted workers. If the
-balance is negative, it works alone for a while, which bounds the loss on a busy machine.
+number below `shares`. Each thread, including the caller, has a range of numbers and steals from
+other ranges when its range is empty. The caller waits only for shares that have started: it cancels
+the assignment of a worker that has no processor, since other threads have stolen that worker's
+shares by then. The caller keeps a balance of the time that workers save, minus the time spent
+waiting for preempted workers. While the balance is negative, it works alone, which bounds the loss
+on a busy machine.
 
     worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 is to end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
     job      done: number of finished workers (negative when the caller sleeps); the work
 
-Desks and job are on the caller's stack: reporting completion is a worker's last access to them.
+Desks and job are on the caller's stack: a worker's last access to them reports its completion.
 Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
 costs the caller microseconds, so sleeping workers are woken only once enough work has accumulated;
-each woken worker wakes two others. A worker on the caller's processor migrates to another one, as
-the two would otherwise alternate.
+each woken worker wakes two other workers. A worker on the caller's processor migrates to another
+processor, since the two threads would otherwise alternate.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
 """The work that justifies waking sleeping workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""The time for which a caller works alone, in units of the loss: limits the loss to 6 %."""
+"""The time for which a caller works alone, as a multiple of the loss: this limits the loss to 6
+%."""
 
 CREDIT = 10_000_000
 """The default limit of the balance of saved time, in ticks."""
@@ -53,7 +55,7 @@ _TICKS = {
         '!90001 = !{!"cntvct_el0"}\n',
     ),
 }
-"""A clock of constant rate on all processors."""
+"""Reads a clock that has the same constant rate on all processors."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 """The system call number of futex."""
@@ -74,7 +76,7 @@ def _kind(target: Target) -> str:
 
 
 def pause(target: Target) -> tuple[str, str]:
-    """Return the declaration and the call of the pause instruction of spin loops."""
+    """Return the declaration and the call of the pause instruction for spin loops."""
     name, kind, given = _PAUSE[_kind(target)]
     return f"declare void @{name}({kind})", f"call void @{name}({given})"
 
@@ -101,7 +103,7 @@ def pool_text(target: Target) -> str:
 
 
 def with_thread_pool(ir: str, target: Target) -> str:
-    """Add the code of a thread pool to a module, which then needs only the C library."""
+    """Add the code of a thread pool to a module, which then requires only the C library."""
     if SHARE_DECLARATION not in ir or not has_thread_pool(target):
         return ir
     there = {line for line in ir.splitlines() if line.startswith(("declare", "target"))}

@@ -5,8 +5,8 @@
       B                              and B
     }
 
-A thread has a range of units; each shared loop runs over its intersection with this range. The
-share is expressed by loop bounds alone, without divisions in innermost loops.
+A thread has a range of units; each shared loop runs over its intersection with this range. Loop
+bounds alone express the share, without divisions in innermost loops.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Shares:
         self.buffers = buffers
 
     def region(self, members: Sequence[Piece], cache: Cache) -> None:
-        """Emit the thread's share of each piece; an indivisible piece runs on one thread only."""
+        """Emit the thread's share of each piece; each indivisible piece runs on one thread only."""
         thread, team = Value(THREAD, DType.i64), Value(TEAM, DType.i64)
         n_alone = 0
         for piece in members:
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """Return the pieces of a divisible iteration; an empty list for an indivisible one."""
+        """Return the pieces of a divisible iteration; an empty list if it is indivisible."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):

@@ -28,7 +28,7 @@ class Team:
     n_regions: int = 0
 
     def region(self, counters: Sequence[str]) -> Region:
-        """Make a new region with the counters of the enclosing loops as parameters."""
+        """Return a new region with the counters of the enclosing loops as parameters."""
         self.n_regions += 1
         params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
         return Region(f"{self.symbol}.{self.n_regions}", params)
@@ -36,9 +36,10 @@ class Team:
     def write_call(
         self, region: Region, part: str, iterations: Sequence[str], work: Expr, indices: Indices
     ) -> None:
-        """Emit the call of a region: by the team, or by the caller alone if open sizes are small.
+        """Emit the call of a region: the team runs it, or the caller alone if open sizes are small.
 
-        `part` is the function of one thread's share; `iterations` are those of the enclosing loops.
+        `part` is the text of the function for one thread's share; `iterations` are the counters of
+        the enclosing loops.
         """
         out = indices.out
         cost = affine.assumed(work)

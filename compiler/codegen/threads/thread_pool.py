@@ -44,7 +44,7 @@ class ThreadPool:
     code: Code
 
     def begin(self) -> None:
-        """Reset the pool to no workers; a child process starts anew, as fork copies no threads."""
+        """Reset the pool to no workers, also in a child process, since fork copies no threads."""
         looks, credit = self._pace
         processors = len(os.sched_getaffinity(0))
         self._call(RESET, processors - 1, looks, WAKE_STEPS, credit)
@@ -53,7 +53,7 @@ class ThreadPool:
     def _pace(self) -> tuple[int, int]:
         """Measure the spin count and the balance limit in ticks on this processor.
 
-        Return the shortest of several measurements: preemption lengthens the others.
+        Use the shortest of several measurements, since preemption lengthens some of them.
         """
         n, ns, ticks = 500, 1 << 40, 1
         for _ in range(5):
@@ -78,7 +78,7 @@ class ThreadPool:
 
 @cache
 def thread_pool(compile_code: Callable[[str], Code]) -> ThreadPool:
-    """Return the thread pool of this process, compiled on first use."""
+    """Return the thread pool of this process; the first call compiles its code."""
     assert has_thread_pool(host()), "this platform uses another threading runtime"
     made = ThreadPool(compile_code(pool_text(host())))
     made.begin()

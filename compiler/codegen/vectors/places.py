@@ -1,4 +1,4 @@
-"""The lines of a kernel's text for the statements of the prepared kernel."""
+"""The mapping of statements of a prepared kernel to lines of the kernel's text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
-"""Maps the line of the enclosing statement (-1 for none) and a statement's identity to its line.
+"""Maps the line of the enclosing statement (-1: none) and the identity of a statement to its line.
 
 A statement object may occur several times; the enclosing line distinguishes its occurrences.
 """
@@ -41,7 +41,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
 
 
 def _n_pieces(s: Statement, kernel: Kernel, target: Target) -> int:
-    """Return the number of prepared statements of one: vector loops may be split."""
+    """Return the number of prepared statements for a statement: vector loops may be split."""
     if not isinstance(s, Loop) or s.kind != "vector":
         return 1
     return len(prepare(replace(kernel, body=(s,)), target).kernel.body)

@@ -1,4 +1,4 @@
-"""Preparation of a kernel for emission: the hardware vectors of its loops."""
+"""Preparation of a kernel for emission: the choice of hardware vectors for its loops."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from compiler.loops.nodes import walk_statements as walk
 from compiler.targets.target import Target
 
 UNROLLED_PIECES = 8
-"""The most hardware vectors of a vector loop; a wider one becomes a loop over vectors."""
+"""The maximum number of hardware vectors of a vector loop; wider loops become loops over
+vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A kernel ready for emission, with the lanes of its vector loops by loop identity.
 
-    `whole` are loops shorter than a vector that use a full one.
+    `whole` are loops shorter than a vector that use a full vector.
     """
 
     kernel: Kernel
@@ -45,7 +46,7 @@ class Prepared:
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
         """Return the pieces of a vector loop as (first lane, active lanes, lanes of the vector).
 
-        For an open length, these are the pieces of the longest one.
+        For an open length, these are the pieces of the greatest length.
         """
         extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:
@@ -58,7 +59,7 @@ class Prepared:
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
-    """Choose the lanes of every vector loop, and split very wide ones into a loop over vectors."""
+    """Choose the lanes of every vector loop; split very wide ones into a loop over vectors."""
     split = replace(kernel, body=_split(kernel.body, kernel, target))
     widths = {
         id(s): _lanes(s, kernel.buffers, target)
@@ -82,7 +83,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
 
 
 def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
-    """Yield the parts computed per lane; uniform indices are not."""
+    """Yield the parts of a value that are computed per lane, which excludes uniform indices."""
     yield value
     for part in children(value):
         if not isinstance(value, Fetch) or var in index_symbols(part):
@@ -140,7 +141,7 @@ def most_lanes(loop: Loop) -> int:
 
 
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
-    """Split a loop of open length into whole vectors and a partial one.
+    """Split a loop of open length into full vectors and a partial vector.
 
     Loops over lanes of registers are partial vectors already. Without masked loads and stores, the
     remainder of a loop without registers runs element by element.

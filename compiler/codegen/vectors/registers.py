@@ -32,16 +32,16 @@ class Cut:
 
     @property
     def is_padded(self) -> bool:
-        """Whether the last lanes of its only vector are padding."""
+        """Whether a row has one vector whose last lanes are padding."""
         return self.row < self.width
 
     @property
     def row(self) -> int:
-        """The elements of one row."""
+        """The number of elements of one row."""
         return int(self.buffer.shape[-1]) if self.buffer.shape else 1
 
     def lanes(self, part: int) -> int:
-        """Return the lanes of a vector of a row; 0 for single elements."""
+        """Return the number of lanes of a vector of a row; 0 for single elements."""
         if not self.width:
             return 0
         if self.is_padded:
@@ -54,10 +54,10 @@ class Cut:
 
 
 def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
-    """Choose the vectors of every register by the vector loops that use it.
+    """Choose the division of every register into vectors by the vector loops that use it.
 
-    With masks, a row shorter than a vector takes a whole one: LLVM spills early when it mixes
-    vector widths.
+    On targets with masks, a row shorter than a vector takes a full vector: LLVM spills early if
+    code mixes vector widths.
     """
     kernel, widths = prepared.kernel, prepared.widths
     found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
@@ -77,7 +77,7 @@ def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
 
 
 def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
-    """Mark the short loops that work on padded vectors in registers."""
+    """Mark the short loops that access padded vectors in registers."""
     padded = {name for name, cut in cuts.items() if cut.is_padded}
     whole = {
         id(s)
@@ -151,7 +151,7 @@ class Registers:
         self.current: dict[Key, Value] = {}
 
     def use(self, key: Key) -> Value:
-        """Return the current value and mark it as used, so that loops keep carrying it."""
+        """Return the current value and mark it as used, so that loops carry it."""
         v = self.get(key)
         self.out.used.add(v.ref)
         return v
@@ -210,7 +210,7 @@ class Registers:
         self.current[key] = self.out.shuffle(self.use(key), value, blend)
 
     def _blended(self, key: Key, at: int, lanes: int, value: Value) -> Value:
-        """Replace the lanes from `at` on, whose number is known only at run time."""
+        """Replace lanes from `at` on; their number is known only at run time."""
         mask = self.indices.active_lanes()
         if lanes != value.lanes:
             moved = [i - at if at <= i < at + value.lanes else -1 for i in range(lanes)]
@@ -245,7 +245,7 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Set the registers aside for code that starts and ends without values in them."""
+        """Hide the current values from code that starts and ends without values in registers."""
         before = self.current
         self.current = {}
         yield

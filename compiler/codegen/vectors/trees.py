@@ -2,9 +2,9 @@
 
     add(add(a[0], a[2]), add(a[1], a[3]))
 
-The right half is the left half shifted by one lane, so both are computed at once: lanes 0 and 1 of
-`a[0] + a[2]`, which again are halves of one vector. The order of additions is unchanged, so the
-result is bit-identical.
+The right half is the left half shifted by one lane, so one vector operation computes both, as lanes
+0 and 1 of `a[0] + a[2]`. Its operands are again two halves of one vector. The order of additions is
+unchanged, so the result is bit-identical.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 SMALLEST = 4
-"""The fewest elements of a vectorised tree."""
+"""The minimum number of elements of a vectorised tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A function of two trees; the right one is the left one shifted by `shift` lanes."""
+    """A function of two trees; the right tree is the left tree shifted by `shift` lanes."""
 
     fn: str
     dtype: DType
@@ -42,14 +42,14 @@ class Tree:
 
 
 class Trees:
-    """Finds and emits trees."""
+    """Matches reduction trees and emits them."""
 
     def __init__(self, registers: Registers, arithmetic: Arithmetic) -> None:
         self.registers = registers
         self.arithmetic = arithmetic
 
     def value(self, s: Apply) -> Value | None:
-        """Emit an expression that is such a tree as a scalar, else return None."""
+        """Emit the scalar result of an expression that is a reduction tree; None for others."""
         if len(s.args) != 2 or self.registers.env.lane is not None:
             return None
         tree = self._tree(s)

@@ -1,7 +1,7 @@
-"""The order of lowest peak found in little time, region by region; never a worse one.
+"""The order of lowest peak found in little time, region by region; never worse than given.
 
 Regions are independent: a region is reordered only if its peak exceeds the unavoidable peak of the
-others. All other regions keep their order.
+other regions. All remaining regions keep their order.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MOST_STEPS = 40_000
 """Step limit for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Step limit if the lowest peak is requested, whatever the time."""
+"""Step limit if the lowest peak is requested regardless of time."""
 
 WIDTH = 8
-"""Sets of each size that the beam search keeps."""
+"""Number of sets of each size that the beam search keeps."""
 
 QUICK = {"depth_first": depth_first, "post_order": post_order, "list": list_order}
 """Methods tried first in each region, by name."""
@@ -36,16 +36,16 @@ WINDOWS = "windows"
 WINDOWS_WORDS = "A beam search over all tasks, then an exact search in windows of tasks."
 
 WINDOW = 24
-"""Number of neighbouring tasks in a window of a region that is too large."""
+"""Number of consecutive tasks in a window of a region that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
     """An order of tasks by number. Units: bytes.
 
-    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` those in the
-    listed order. `is_lowest` means that no order has a lower peak. `found_by` names the methods
-    that changed regions, the region with the highest peak first.
+    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` in the listed
+    order. `is_lowest` states that no order has a lower peak. `found_by` names the methods that
+    changed regions, starting with the region of the highest peak.
     """
 
     order: tuple[int, ...]
@@ -57,7 +57,7 @@ class Ordered:
 
     @property
     def peak_bytes(self) -> int:
-        """Return the most live bytes during one task."""
+        """Return the maximum of the live bytes over all tasks."""
         return max(self.live_bytes, default=0)
 
     @property
@@ -67,12 +67,12 @@ class Ordered:
 
     @property
     def is_changed(self) -> bool:
-        """Return whether the order differs from the listed one."""
+        """Return whether the order differs from the listed order."""
         return any(a != b for a, b in enumerate(self.order))
 
 
 def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
-    """Order tasks by one of METHODS, with the peaks before and after.
+    """Order tasks by one of METHODS; return also the peaks before and after.
 
     >>> order_tasks(TWO_CHAINS).peak_bytes, order_tasks(TWO_CHAINS).given_bytes
     (1088, 1600)
@@ -92,8 +92,8 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 def dp(tasks: Tasks) -> list[int]:
     """The lowest peak of all orders, by dynamic programming over sets of finished tasks.
 
-    The tasks are first cut into regions. A region with too many sets gets the best order of the
-    other methods, with windows of its tasks ordered exactly. Source: Serenity, "Memory-aware
+    The tasks are first divided into regions. A region with too many sets gets the best order of the
+    other methods, improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
     scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]
@@ -103,8 +103,8 @@ def dp(tasks: Tasks) -> list[int]:
 def best(tasks: Tasks) -> list[int]:
     """The lowest peak found in little time by the other methods; the given order on a tie.
 
-    Only regions that determine the peak are reordered. Among orders of equal peak, the one that
-    soonest reads what was just written wins.
+    Only regions that determine the peak are reordered. Among orders of equal peak, the order in
+    which reads follow writes soonest is chosen.
     """
     return _best(tasks, _quick_steps(tasks))[0]
 
@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """Return the best order within a step limit, whether it is optimal, and its methods."""
+    """Return the best order within a step limit, whether its peak is minimal, and its methods."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:
@@ -142,13 +142,13 @@ class _Found:
     is_lowest: bool
     n_steps: int
     by: str
-    """The method; empty for the original order."""
+    """The name of the method; empty for the original order."""
 
 
 def _region(
     tasks: Tasks, order: Sequence[int], region: Region, floor: int, most_steps: int
 ) -> _Found:
-    """Return the best order found for a region's tasks; the original order if none is better."""
+    """Return the best order found for a region's tasks; on a tie, the original order."""
     chosen = order[region.start : region.end]
     part = tasks.part(order, region.start, region.end)
     every = list(range(len(part)))

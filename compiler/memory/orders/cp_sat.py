@@ -8,16 +8,16 @@ from compiler.memory.orders.greedy import TWO_CHAINS
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 40
-"""Largest number of tasks: for more, the solver hardly improves on its start."""
+"""Largest number of tasks: for more tasks, the solver hardly improves its initial solution."""
 
 
 @order_method("cp_sat", example=(TWO_CHAINS, 1024 + 64))
 def cp_sat(tasks: Tasks) -> list[int]:
     """Order and offsets chosen together by a constraint solver, for up to 40 tasks.
 
-    It minimises the arena, not the live bytes; larger graphs get the order of `best`. Source: OLLA
-    (Steiner et al. 2022, arXiv:2210.12924), with non-overlapping rectangles instead of its integer
-    program.
+    This method minimises the arena, not the live bytes; larger graphs get the order of `best`.
+    Source: OLLA (Steiner et al. 2022, arXiv:2210.12924), with non-overlapping rectangles instead of
+    its integer program.
     """
     if len(tasks) > MOST_TASKS:
         return best(tasks)

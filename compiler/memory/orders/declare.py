@@ -14,7 +14,7 @@ Find = Callable[[Tasks], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class OrderMethod:
-    """An order method. `words` is its docstring, `example` tasks and their peak in bytes."""
+    """An order method; `example` has tasks and their peak in bytes after ordering."""
 
     name: str
     find: Find
@@ -22,12 +22,12 @@ class OrderMethod:
 
     @property
     def title(self) -> str:
-        """Return the first sentence of its words."""
+        """Return the first sentence of the description."""
         return self.words.partition("\n")[0].partition(".")[0]
 
     @property
     def words(self) -> str:
-        """Return its description, as the page shows it."""
+        """Return the description, which is the docstring of the function."""
         assert self.find.__doc__, f"order method {self.name} has no words"
         return inspect.cleandoc(self.find.__doc__)
 

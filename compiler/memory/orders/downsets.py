@@ -1,8 +1,9 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
 The live bytes after a set of tasks do not depend on their order. So an order is a path through sets
-of finished tasks (down-sets), and its peak is the highest step on the path. Sets are visited by the
-lowest peak that leads to them; the first complete one has the lowest peak of all.
+of finished tasks (down-sets), and its peak is the highest step on the path. The search visits sets
+in the order of the lowest peak that leads to them; the first complete set gives the lowest peak of
+all.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 512
-"""Largest number of tasks for this search: more have too many, too large sets."""
+"""Largest number of tasks for this search: more tasks have too many sets of too large size."""
 
 Effects = dict[int, tuple[int, int]]
-"""For each ready task, its need above the live bytes, and its change of the live bytes."""
+"""Maps each ready task to its need above the live bytes, and to its change of the live bytes."""
 
 
 @dataclass(slots=True)
 class State:
     """A set of finished tasks, with the lowest peak that led to it.
 
-    `ready` has the tasks that may follow, the most recently enabled last.
+    `ready` has the tasks that may follow; the most recently enabled task is last.
     """
 
     done: int
@@ -55,8 +56,9 @@ class State:
 class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a lower bound of all peaks: tasks that stay within it and free at least what they
-    allocate run at once, since waiting gains nothing. `n_steps` counts the examined steps.
+    `floor` is a lower bound of all peaks. A task that stays within it and frees at least as many
+    bytes as it allocates runs immediately, since delaying it gains nothing. `n_steps` counts the
+    examined steps.
     """
 
     tasks: Tasks
@@ -84,7 +86,7 @@ class DownSets:
         ]
 
     def first(self) -> State:
-        """Return the initial state, after tasks that can only help."""
+        """Return the initial state, after running the tasks that can only reduce the peak."""
         ready = {t: self._effect(t, 0) for t, b in reversed([*enumerate(self._before)]) if not b}
         held = self.tasks.held_bytes
         return self._settled(State(0, 0, held, held, ready))
@@ -125,7 +127,7 @@ class DownSets:
                 ready[u] = self._effect(u, done)
 
     def _settled(self, state: State) -> State:
-        """Run all ready tasks that free what they allocate within the current peak.
+        """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
 
         Delaying such a task never improves an order: all steps before it have at least as many live
         bytes.
@@ -141,7 +143,7 @@ class DownSets:
         return state
 
     def _harmless(self, state: State) -> int | None:
-        """Return the most recently enabled ready task that only helps; None if there is none."""
+        """Return the most recently enabled ready task that cannot raise the peak, or None."""
         room = max(state.peak, self.floor) - state.live
         for t, (need, change) in reversed(state.ready.items()):
             if change <= 0 and need <= room:
@@ -151,7 +153,7 @@ class DownSets:
 
 @dataclass(frozen=True, slots=True)
 class Lowest:
-    """The result of a search: an order with a peak below the bound, or None; and completeness.
+    """The result of a search: an order with a peak below the bound or None, and its completeness.
 
     If the search is complete, the order is optimal, or no order is below the bound.
     """
@@ -162,10 +164,11 @@ class Lowest:
 
 
 def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
-    """Find an order of the lowest peak of all, if that is below a bound.
+    """Find an order with the lowest peak of all orders, if this peak is below a bound.
 
     `floor` is a lower bound of all peaks; after `most_steps` steps the search gives up. Units:
-    bytes. Source: Serenity (Ahn et al., MLSys 2020), whose dynamic programming goes level by level.
+    bytes. Source: Serenity (Ahn et al., MLSys 2020), whose dynamic programming proceeds by the size
+    of sets.
 
     >>> two = Tasks((), (), (), (), (), ())
     >>> lowest(two, 1, 0, 100).order

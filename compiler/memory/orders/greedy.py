@@ -1,4 +1,4 @@
-"""Single-pass orders of tasks: as listed, breadth first, depth first, by bytes freed."""
+"""Single-pass orders of tasks: listed, breadth first, depth first, post-order, by bytes freed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ TWO_CHAINS = Tasks.of(
     {"big": 1024, "wide": 512, "small": 64, "narrow": 128, "sum": 64},
     kept=["sum"],
 )
-"""Two chains of two values each that meet in one value; listed across the chains."""
+"""Two chains of two values each that join in one value; the listed order alternates between
+them."""
 
 
 @order_method("given", example=(TWO_CHAINS, 1024 + 512 + 64))
@@ -50,7 +51,7 @@ def breadth_first(tasks: Tasks) -> list[int]:
 
 @order_method("depth_first", example=(TWO_CHAINS, 1024 + 64))
 def depth_first(tasks: Tasks) -> list[int]:
-    """The most recently enabled task first, so each branch runs to its end before another.
+    """The most recently enabled task first, so each branch runs to its end before the next.
 
     A task's results are read while they are still in the caches.
     """
@@ -71,8 +72,8 @@ def depth_first(tasks: Tasks) -> list[int]:
 def post_order(tasks: Tasks) -> list[int]:
     """Backwards from the last tasks: all tasks of one operand before those of the next operand.
 
-    The operand with the largest need above what it leaves behind comes first, which is the best
-    post-order if each value is read once. Source: Liu 1986, "On the storage requirement in the
+    The operand whose temporary need most exceeds the bytes of its result comes first, which is the
+    best post-order if each value is read once. Source: Liu 1986, "On the storage requirement in the
     out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
@@ -95,7 +96,7 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return temporary bytes for computing a task's results, as if each value had one reader."""
+    """Return each task's temporary bytes above its results, as if each value had one reader."""
     above: list[int] = []
     for t, before in enumerate(tasks.before):
         held = peak = 0
@@ -110,7 +111,7 @@ def _needs_above(tasks: Tasks) -> list[int]:
 
 @order_method("list", example=(TWO_CHAINS, 1024 + 128 + 64))
 def list_order(tasks: Tasks) -> list[int]:
-    """Of the ready tasks, the one with the largest net release of bytes first.
+    """The ready task with the largest net release of bytes first.
 
     Ties follow the listed order. Source: the list scheduler of XLA.
     """

@@ -1,7 +1,7 @@
 """Order and offsets together by constraint programming: an exact search for small graphs.
 
 The lowest peak of live bytes is not always the arena's size, since offsets leave gaps. Here one
-search chooses both, and proves a bound for all orders and offsets.
+search chooses order and offsets together, and proves a lower bound for all orders and offsets.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 LIMIT_S = 20.0
-"""Time limit of the single worker; a deterministic measure, close to seconds."""
+"""Time limit of the single worker, in the solver's deterministic time, which is close to
+seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """An order with an offset for each value. Units: bytes.
+    """An order of tasks, with an offset for each value. Units: bytes.
 
-    `offsets` has the offsets by value, `scratch` those of the tasks' temporaries by task. No order
-    and offsets need less than `bound_bytes`.
+    `offsets` has the offsets by value, `scratch` the offsets of temporaries by task. No order and
+    offsets need less than `bound_bytes`.
     """
 
     order: tuple[int, ...]
@@ -42,7 +43,7 @@ class Joint:
 
 
 def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:
-    """Find the smallest arena over all orders and offsets, as far as the limit allows.
+    """Find the smallest arena over all orders and offsets within the time limit.
 
     A result may be computed in place of a dying operand. Results are deterministic: one worker, a
     fixed seed, and a limit that counts work instead of time.
@@ -54,7 +55,7 @@ def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:
 
 @dataclass
 class _Model:
-    """The tasks as rectangles of steps and bytes, in units of the sizes' common divisor."""
+    """The values as rectangles of steps and bytes, in units of the sizes' common divisor."""
 
     tasks: Tasks
     unit: int = 1
@@ -135,7 +136,7 @@ class _Model:
                 m.add(end >= position)
             self._rectangle(start, end, self.offset[v], size, None)
         elif writer is not None:
-            # An unread value needs a place of its own unless it overwrites an operand.
+            # A value without readers needs a separate place unless it overwrites an operand.
             alone = m.new_bool_var(f"alone{v}")
             m.add(sum(late) + alone == 1)
             p = self.position[writer]

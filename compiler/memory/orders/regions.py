@@ -1,4 +1,4 @@
-"""Cuts of a task graph at states that all orders share, so that each part is ordered alone."""
+"""Division of a task graph at states that all orders share; each part is ordered separately."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """Return the order with tasks that only free memory moved to their earliest places."""
+    """Return the order in which tasks that only free memory run as early as possible."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
@@ -38,7 +38,7 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 
 
 def freeing(tasks: Tasks) -> list[bool]:
-    """Return the tasks that need no memory, nor lead to such tasks: mostly writers of results."""
+    """Return the tasks that need no memory, nor do their successors: mostly writers of results."""
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
         needs = tasks.writes[t] or tasks.scratch[t]
@@ -50,14 +50,16 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
     """Yield parts of an order between tasks that are comparable with all other tasks.
 
     In any order, the same values are live after such a task. Tasks that only free memory are
-    ignored: they run as soon as they are ready. The time is proportional to the number of edges.
+    ignored: they run as soon as they are ready. The running time is proportional to the number of
+    edges.
     """
     if not order:
         return
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Tasks without earlier successors, and tasks from here on without later predecessors.
+    # Changes, by position, of two numbers: of earlier tasks without successors so far, and of later
+    # tasks without predecessors from here on.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:
@@ -81,8 +83,8 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 def floor_bytes(tasks: Tasks) -> int:
     """Return a lower bound of all peaks: each task's need, with values that must be live then.
 
-    A value is live during each task that waits for its writer and precedes one of its readers. The
-    time is proportional to tasks times values.
+    A value is live during each task that depends on its writer and precedes one of its readers. The
+    running time is proportional to tasks times values.
     """
     n = len(tasks)
     ancestors, descendants = [0] * n, [0] * n

@@ -1,7 +1,7 @@
 """The tasks to order, their values, and the memory requirement of an order.
 
 The bytes equal those of `lifetimes` for the same steps: views use their source's memory, and a
-result may take over the memory of a dying operand.
+result may overwrite the memory of a dying operand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from compiler.memory.lifetimes import Step, is_read_besides
 from compiler.memory.views import NO_VIEWS, Views
 
 Groups = tuple[tuple[int, ...], ...]
-"""For each task (or value), the numbers of related tasks or values, ascending."""
+"""For each task (or value): the numbers of related tasks or values, in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Tasks:
 
     `before` has each task's predecessors. `reads` and `writes` are the distinct values of each
     task, and `scratch` its temporary bytes. `over` has, for each task, pairs of a written value and
-    the operands whose memory it may take over. `sizes` are bytes. `present` are values that exist
-    before the first task, `kept` those needed after the last one.
+    the operands that it may overwrite. `sizes` are bytes. `present` are values that exist before
+    the first task, `kept` are values needed after the last task.
     """
 
     before: Groups
@@ -44,7 +44,7 @@ class Tasks:
         waits: Mapping[int, Iterable[int]] | None = None,
         kept: Iterable[str] = (),
     ) -> Tasks:
-        """Build the tasks of launches, which write each value before they read it.
+        """Build the tasks of launches; each value must be written before it is read.
 
         `sizes` has the bytes of each written value in the arena. A part of a joined value counts
         from its write; memory reserved for later parts does not count. `waits` names additional
@@ -153,7 +153,7 @@ class Tasks:
 
     @cached_property
     def least_bytes(self) -> int:
-        """Return the largest memory requirement of one task: a lower bound on every peak."""
+        """Return the largest memory requirement of a single task: a lower bound of every peak."""
         return max(map(self.own_bytes, range(len(self))), default=0)
 
     def own_bytes(self, task: int) -> int:

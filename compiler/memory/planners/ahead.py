@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of all loops: `python -m compiler.memory.planners.ahead`.
 
-Otherwise the first hard problem on a machine would wait for it. The code is cached where programs
-installed with this source look for it (native.py).
+Otherwise the first hard problem on a machine would wait for the compilation. The code is cached at
+the place where native.py looks for it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""More buffers than are placed without halving (halves.py)."""
+"""A number of buffers that halves.py does not place without halving."""
 
 
 def make_all() -> None:
-    """Call each loop once, with arguments of its usual types."""
+    """Call each compiled loop once, with arguments of the usual types."""
     # These modules take long to import.
     from compiler.memory.planners.annealed.forest import Annealing
     from compiler.memory.planners.ejection.search import Search
@@ -45,7 +45,7 @@ def make_all() -> None:
     assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lowered"
     reduction = Reduction(blocks)
     repair = Repair(reduction.blocks, reduction.reduced([0] * len(blocks)), seed=0)
-    # At most four plans are of first fit; the next is repaired.
+    # At most four plans come from first fit, so the fifth comes from repair.
     assert [*itertools.islice(repair.plans(0, now() + 9.0), 5)]
     next(Annealing(few, seed=0).coolings(now() + 9.0))
     Skylines(apart(few)).packed(2, WEIGHTS[0], total + 1, now() + 9.0, seed=0)

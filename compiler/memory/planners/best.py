@@ -56,10 +56,10 @@ SEARCHES = (
     (hill_climb, 0.5),
     (cp_sat, 1.0),
 )
-"""The searches after the orders, and the fraction of the remaining time for each."""
+"""The searches that follow the greedy orders, each with its fraction of the remaining time."""
 
 SEARCHED_THROUGH = 1000
-"""With this many blocks, complete search seldom finishes, and gets half of its time."""
+"""From this number of blocks on, complete search seldom finishes and gets half of its time."""
 
 LARGE_ORDERS = {
     greedy_by_halves: 1,
@@ -68,7 +68,7 @@ LARGE_ORDERS = {
     greedy_by_lifetime: 20,
     best_fit: 20,
 }
-"""Planners for large problems, and their time limits in multiples of the first one's time."""
+"""Planners for large problems, with time limits as multiples of the first planner's time."""
 
 
 @planner(
@@ -77,10 +77,10 @@ LARGE_ORDERS = {
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
-    """All orders, then searches, until a plan is optimal or within capacity, or time is up.
+    """All greedy orders, then searches, until a plan is optimal, fits the capacity, or time is up.
 
-    Reports the winning planner, the reason for stopping, and the proven gap. The default if time is
-    not short.
+    The outcome has the winning planner, the reason for stopping, and the proven gap. The default
+    planner if time is not short.
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
@@ -102,7 +102,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run a fast order, then repair; or other orders if repair is interpreted or too slow."""
+    """Run a fast greedy order, then repair; if repair is interpreted or too slow, other orders."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)
@@ -119,7 +119,7 @@ def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcom
 def _best_order(
     planners: Sequence[Planner], problem: Problem, options: Options, deadline: float
 ) -> Outcome:
-    """Return the best result of planners that do not search; later ones run while a gap is left."""
+    """Return the best result of planners without search; each runs only if a gap remains."""
     begin = now()
     found = planners[0].plan(problem, options)
     took = now() - begin if len(problem.blocks) >= MANY else 0.0
@@ -133,7 +133,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """Combine two outcomes: the smaller plan, the larger bound, and a final reason of either."""
+    """Combine two outcomes: the smaller plan, the larger bound, and the final reason of either."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

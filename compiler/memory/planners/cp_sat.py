@@ -13,7 +13,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 FEWEST_SECONDS = 0.01
-"""Least time in seconds for which a search starts."""
+"""The shortest time in seconds for which a search is started."""
 
 
 @planner(
@@ -25,13 +25,13 @@ FEWEST_SECONDS = 0.01
 def cp_sat(problem: Problem, options: Options) -> Outcome:
     """A constraint solver on the whole problem, started from the best greedy order.
 
-    Proves optimality if time permits, and raises the lower bound meanwhile. Good for up to some
-    hundred buffers; on tight problems, dedicated searches are faster.
+    The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
+    to a few hundred buffers; on tight problems, dedicated searches are faster.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
         return start
-    if len(problem.blocks) >= MANY:  # the model alone would take longer than most limits
+    if len(problem.blocks) >= MANY:  # building the model would take longer than most limits
         return start
     blocks = [b for b in problem.blocks if b.size]
     known = [start.plan.buffers[b.members[0]].offset for b in blocks]

@@ -17,14 +17,14 @@ QUICK: Sequence[tuple[Key, Fit]] = (
     (by_lifetime, "best"),
     (by_start, "best"),
 )
-"""Orders to try, the best for most problems first."""
+"""Orders to try; the best order for most problems is first."""
 
 FEWEST_SECONDS = 0.05
-"""Least time in seconds for which a search starts."""
+"""The shortest time in seconds for which a search is started."""
 
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:
-    """Return the smallest plan of several orders; later ones run only while a gap is left."""
+    """Return the smallest plan of several orders; each later order runs only if a gap remains."""
     best: Outcome | None = None
     wanted = options.wanted_bytes(problem)
     for key, fit in tries:
@@ -38,7 +38,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the start of searches: the best of four orders, or a fast order for many blocks."""
+    """Return the initial plan of searches: the best of four orders; for many blocks, a fast one."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)
@@ -61,7 +61,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 def greedy(problem: Problem, options: Options) -> Outcome:
     """The best of four orders: by size, by size times lifetime, by lifetime, by start.
 
-    Later orders run only while a gap to the lower bound is left. So it costs little on networks,
-    where the first is nearly always optimal.
+    Later orders run only while a gap to the lower bound remains. So this planner is cheap on
+    networks, where the first order is nearly always optimal.
     """
     return best_of(problem, options, QUICK)

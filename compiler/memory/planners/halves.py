@@ -1,9 +1,9 @@
-"""Placement of many blocks by halves of time: work grows little faster than their number.
+"""Placement of many blocks by halves of the steps, in almost linear time.
 
 Blocks alive in the middle of all steps are placed first; then each half of the steps is an
-independent problem (an interval tree, Edelsbrunner 1980). In a half, blocks placed earlier that
-live throughout are walls: walls without a usable gap between them are merged. So a block is
-compared with short lists only.
+independent problem (an interval tree, Edelsbrunner 1980). In a half, blocks placed earlier that are
+alive at all of its steps act as walls. Walls without a usable gap between them are merged, so a
+block is compared with short lists only.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 FEWEST_HALVED = 500
-"""Most blocks that are placed without further halving."""
+"""Number of blocks up to which a half is placed without further halving."""
 
 MOST_LYING = 4000
-"""Most blocks that a block is compared with; if more are alive at its time, small gaps between them
-are ignored."""
+"""Maximum number of blocks with which a block is compared; if more are alive, small gaps between
+them are ignored."""
 
 
 class Lying(NamedTuple):
@@ -53,17 +53,17 @@ class Half(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether halving it is not worthwhile."""
+        """Return whether further halving is not worthwhile."""
         return len(self.blocks) <= FEWEST_HALVED or self.end - self.start == 1
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets for all blocks: pinned first, then by halves; each in the given order."""
+    """Return offsets of all blocks: pinned ones first, then by halves, each in the given order."""
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 
 class Placing:
-    """A problem as arrays, with the offsets so far. Units: bytes; only steps with starts."""
+    """A problem as arrays, with the offsets so far. Units: bytes; numbers of steps with starts."""
 
     def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
         rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
@@ -89,7 +89,7 @@ class Placing:
         return self.offsets
 
     def _placed(self, half: Half) -> Iterator[Half]:
-        """Place the blocks across the middle, and yield the remaining halves."""
+        """Place the blocks alive in the middle, and yield the remaining halves."""
         if half.is_whole:
             self._scatter_store(half.blocks, half.lying, half.start, half.end)
             return
@@ -112,7 +112,7 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks one after another; `lying` blocks alive in all given steps meet all."""
+        """Place blocks one after another; `lying` blocks alive from `start` to `end` are walls."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()
@@ -131,7 +131,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Return the blocks with gaps below `least` bytes between the given steps closed."""
+    """Return the blocks after closing gaps below `least` bytes between the given steps."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):
@@ -161,7 +161,7 @@ def _place(
     least: int,
     best: bool,
 ) -> None:
-    """Fill in `offsets` for `turns`, in this order.
+    """Fill in the offsets of the blocks `turns`, in this order.
 
     `rows` has space for all placed blocks: offset, limit, start, end; `n` are filled.
     """

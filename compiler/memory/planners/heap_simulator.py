@@ -14,9 +14,9 @@ from compiler.memory.problem import Problem
     example=FOUR_BUFFERS,
 )
 def heap_simulator(problem: Problem, options: Options) -> Outcome:
-    """Best fit in three orders: decreasing size, decreasing lifetime, start; the smallest heap.
+    """Best fit in three orders (decreasing size, decreasing lifetime, start): the smallest heap.
 
-    Unlike a run-time allocator, it knows the whole program when it places the first buffer. Good
-    throughout, and fast on very large programs.
+    Unlike a run-time allocator, this planner knows the entire program when it places the first
+    buffer. Good throughout, and fast on very large programs.
     """
     return best_of(problem, options, [(by_size, "best"), (by_lifetime, "best"), (by_start, "best")])

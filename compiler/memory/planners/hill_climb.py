@@ -1,4 +1,4 @@
-"""Better orders by small changes to the best one so far."""
+"""Better orders by small changes to the best order so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Acceptance probability in percent, over a worse order's excess in percent and the attempts."""
+"""Acceptance probability in percent, before division by the excess of a worse order in percent and
+by the number of attempts."""
 
 
 @planner(
@@ -28,8 +29,8 @@ ACCEPTED_PERCENT = 50
 def hill_climb(problem: Problem, options: Options) -> Outcome:
     """Swap a buffer at the peak with a neighbour in the best order so far.
 
-    Two buffers that are alive together, or both with a third one, swap positions, and all are
-    placed again. A worse order is sometimes kept, ever less often.
+    Two buffers that are alive together, or both with a third buffer, swap positions, and all
+    buffers are placed again. A worse order is sometimes accepted, with decreasing probability.
     """
     if len(problem.blocks) >= MANY:  # one attempt takes longer than most limits
         return start_of(problem, options)
@@ -48,7 +49,7 @@ Placing = Callable[[Sequence[int]], list[int]]
 
 
 def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
-    """Yield the least peak so far in bytes, and its offsets, after each attempt; without end."""
+    """Yield the lowest peak so far in bytes, and its offsets, after each attempt; without end."""
     orders = [by(key, blocks) for key, _ in QUICK]
     plans = [put(order) for order in orders]
     start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
@@ -68,7 +69,7 @@ def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tupl
 
 
 def _placing(blocks: Sequence[Block], options: Options) -> Placing:
-    """Return first fit in an order; compiled if there is time to load the machine code."""
+    """Return the first-fit function; compiled if there is time to load the machine code."""
     if options.time_limit_s < 1 or not blocks:
         return lambda order: place(blocks, order, "first")
     from compiler.memory.planners.windows import Windows

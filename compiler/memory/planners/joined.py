@@ -25,10 +25,10 @@ CHANCES = (BOLD, CAREFUL)
     example=SIX_WITHOUT_A_GAP,
 )
 def joined(problem: Problem, options: Options) -> Outcome:
-    """Join blocks that fit together without a gap; place the rest by exact search.
+    """Join blocks that fit together without a gap; place the joined blocks by exact search.
 
-    A buffer that takes over all bytes of another, or of several together, is most likely meant to.
-    Good for tight problems of any size; it may miss plans that exist.
+    If a buffer can take over exactly the bytes of another, or of several together, a tight plan
+    most likely does so. Good for tight problems of any size, but it may miss plans that exist.
     """
     start = start_of(problem, options)
     blocks = problem.blocks
@@ -46,7 +46,7 @@ def joined(problem: Problem, options: Options) -> Outcome:
 def searched(
     problem: Problem, options: Options, best: Outcome, rectangles: Sequence[Joined]
 ) -> Outcome:
-    """Return the best plan so far, or a smaller one of the joined blocks.
+    """Return the best plan so far, or a smaller plan of the joined blocks.
 
     Sizes of rectangles are multiples of the largest alignment.
     """

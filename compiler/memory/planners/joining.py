@@ -1,12 +1,12 @@
 """Joining of blocks that fit together without a gap, before any search.
 
-A block may begin where another of the same size ends: it takes over its bytes. Blocks of one
-lifetime whose sizes add up to those that end before them, or begin after them, lie side by side.
-Repeated, this undoes the cuts of a rectangle that was cut up. A plan of the joined blocks is a plan
-of the blocks; infeasibility proves nothing.
+A block that begins when another of the same size ends can take over its bytes. Blocks of equal
+lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or begin
+after them. Repeated joining undoes the cuts of a rectangle that was cut up. A plan of the joined
+blocks is a plan of the blocks, but infeasibility proves nothing.
 
 Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
-matches is counted, and the pair with the least comes first.
+matches is estimated, and the pair with the smallest number comes first.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
 CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
-"""Thresholds of chance matches per joint: little is joined wrongly, or little is left apart, or
-much is wrong and may be undone."""
+"""Thresholds of chance matches per joint. CAREFUL gives few wrong joints, BOLD leaves few blocks
+unjoined, RECKLESS gives many wrong joints, which may be undone."""
 
 FEWER = 0.95
-"""Joining failed if more than this fraction of the blocks is left."""
+"""Joining failed if the rectangles are more than this fraction of the blocks."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
 """Ascending limits on the expected number of chance matches of a pair of sets."""
 
 MOST_SETS = 2000
-"""Sets of blocks of one lifetime whose sums are compared, smallest sets first."""
+"""Maximum number of sets of blocks of one lifetime whose sums are compared, smallest sets first."""
 
 MOST_PAIRS = 40
-"""Pairs kept of two lifetimes, those of the fewest blocks first."""
+"""Maximum number of pairs for two lifetimes, pairs of the fewest blocks first."""
 
 MOST_EQUAL = 400
-"""Pairs that are examined: with similar sizes, nearly all sums are equal."""
+"""Maximum number of pairs examined: with similar sizes, nearly all sums are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """A rectangle without gaps: `parts` has its blocks' positions and relative offsets.
+    """A rectangle without gaps; `parts` has the positions and relative offsets of its blocks.
 
-    `before` and `behind` are the sides of its last joint, () for a single block.
+    `before` and `behind` are the two sides of its last joint, () for a single block.
     """
 
     start: int
@@ -61,18 +61,18 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Sizes of a side's rectangles, which determine its sums: joints that are undone and made again are
-other rectangles of the same sizes."""
+"""Sizes of a side's rectangles, which determine its sums. A joint that is undone and created again
+is another rectangle of the same size."""
 
 Chosen = tuple[int, ...]
-"""A set of a side, as positions in it."""
+"""A subset of a side, as positions in the side."""
 
 Sums: TypeAlias = "dict[int, list[Chosen]]"
-"""Sets of a side by the sum of their sizes."""
+"""Maps each sum of sizes to the subsets of a side with this sum."""
 
 
 class Equal(NamedTuple):
-    """Sets of two sides with equal sums, and the expected number of chance matches."""
+    """Subsets of two sides with equal sums, and the expected number of chance matches."""
 
     chance: float
     first: Chosen
@@ -117,11 +117,11 @@ class Joining:
         self.exchange((), apart(blocks))
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """Return all rectangles, in an order independent of their discovery."""
+        """Return all rectangles, in an order independent of the order of their creation."""
         return tuple(_in_order(self.pool))
 
     def exchange(self, old: Iterable[Joined], new: Iterable[Joined]) -> None:
-        """Replace rectangles by others of the same blocks."""
+        """Replace rectangles by other rectangles of the same blocks."""
         for j in old:
             self.pool.remove(j)
             self._ending[j.end].remove(j)
@@ -137,9 +137,9 @@ class Joining:
         steps: Iterable[int] | None = None,
         blur: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        """Continue joining at some steps (None for all) and at steps that this affects.
+        """Continue joining at `steps` (None for all steps), and at steps that the joints affect.
 
-        The pair with the least chance matches comes first, after chances are multiplied by `blur`.
+        The pair with the fewest expected chance matches, multiplied by `blur`, comes first.
         """
         changed = set(self._ending if steps is None else steps)
         found: dict[int, list[Pair]] = {}
@@ -183,7 +183,7 @@ class Joining:
                 self._known[group, other] = self._equal_sides(group, other)
             for pair in self._known[group, other]:
                 alone = len(pair.first) == len(pair.second) == 1
-                # Single blocks are compared with the whole other side, across lifetimes.
+                # Single blocks are compared with the entire other side, across lifetimes.
                 many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
                 yield Pair(pair.chance * many, pair.first, pair.second)
 
@@ -210,12 +210,12 @@ def whole(blocks: Sequence[Block]) -> list[Block]:
 
 
 def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
-    """Return each block of at least one byte as a rectangle of its own."""
+    """Return each block of at least one byte as a separate rectangle."""
     return tuple(Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size)
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """Yield the blocks joined with each threshold if that reduces them; unjoined for 0."""
+    """Yield the blocks joined with each threshold, if that reduces them; unjoined for 0."""
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -223,7 +223,7 @@ def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[J
 
 
 def inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) -> list[int]:
-    """Turn offsets of rectangles into offsets of their blocks; 0 for empty blocks."""
+    """Convert offsets of rectangles to offsets of their blocks; 0 for empty blocks."""
     found = [0] * n_blocks
     for rectangle, offset in zip(rectangles, offsets, strict=True):
         for i, inner in rectangle.parts:
@@ -243,8 +243,7 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
 
 
 def _full_steps(blocks: Sequence[Block]) -> set[int]:
-    """Return steps at which as many bytes end and begin as are ever live: blocks that begin replace
-    blocks that end."""
+    """Return the steps at which all live bytes end and equally many begin."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size
@@ -257,7 +256,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Return sets of both sides with equal sums, without those that contain smaller ones."""
+    """Return subsets of both sides with equal sums, except supersets of such subsets."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)
@@ -275,7 +274,7 @@ def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: in
 
 
 def _sums(sizes: Sizes) -> Sums:
-    """Return sets of a side by the sum of their sizes, smallest sets first, up to a limit."""
+    """Return subsets of a side by the sum of their sizes, smallest subsets first, up to a limit."""
     every = (
         pair
         for n in range(1, len(sizes) + 1)

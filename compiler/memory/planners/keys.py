@@ -1,4 +1,4 @@
-"""Sort keys of blocks for placement one after another."""
+"""Sort keys of blocks for sequential placement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Key = Callable[[Block], tuple[float, ...]]
 
 
 def by(key: Key, blocks: Sequence[Block]) -> list[int]:
-    """Return the positions of blocks sorted by a key; stable."""
+    """Return the positions of blocks, in a stable order by a key."""
     return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 
@@ -26,7 +26,7 @@ def by_lifetime(b: Block) -> tuple[float, ...]:
 
 
 def by_start(b: Block) -> tuple[float, ...]:
-    """Order by first use, the largest first at each step."""
+    """Order by first use; at each step, the largest block first."""
     return (b.start, -b.size)
 
 
@@ -36,24 +36,24 @@ def by_area(b: Block) -> tuple[float, ...]:
 
 
 SHORTEST = 200
-"""Lifetimes up to one part in this many of all steps are the shortest class."""
+"""The shortest class of lifetimes has up to 1/200 of all steps."""
 
 
 def classes_of(blocks: Sequence[Block]) -> list[int]:
-    """Return lifetime classes: 0 for the shortest, 1 for up to eight times as long, ..."""
+    """Return lifetime classes of blocks: 0 for the shortest, 1 up to eight times as long, ..."""
     steps = max((b.end for b in blocks), default=0) - min((b.start for b in blocks), default=0)
     unit = max(1, steps // SHORTEST)
     return [(((b.end - b.start - 1) // unit).bit_length() + 2) // 3 for b in blocks]
 
 
 def by_span(blocks: Sequence[Block]) -> list[int]:
-    """Return positions of blocks by class of lifetime, longest first, and by size in each."""
+    """Return positions of blocks by class of lifetime, longest first; within a class, by size."""
     spans = classes_of(blocks)
     return sorted(range(len(blocks)), key=lambda i: (-spans[i], *by_size(blocks[i])))
 
 
 def by_breadth(blocks: Sequence[Block]) -> list[int]:
-    """Return positions of blocks by the broadest step that each lives in."""
+    """Return positions of blocks by the most live bytes at a step of their lifetimes."""
     steps = sorted({b.start for b in blocks})
     change = dict.fromkeys(steps, 0)
     for b in blocks:
@@ -89,7 +89,7 @@ class RangeMaximum:
 
 
 def conflicts(blocks: Sequence[Block]) -> list[int]:
-    """Return, for each block, the number of others alive at a common step."""
+    """Return, for each block, the number of other blocks alive at a common step."""
     starts = sorted(b.start for b in blocks)
     ends = sorted(b.end for b in blocks)
     begun = [bisect_left(starts, b.end) for b in blocks]

@@ -1,4 +1,4 @@
-"""Slots instead of offsets: memory as a row of registers."""
+"""Slots instead of offsets: memory managed like a register file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.memory.problem import Problem
 
 @dataclass(slots=True)
 class _Slot:
-    """Memory that holds one block at a time; `free` is the end of its last one."""
+    """Memory that holds one block at a time; `free` is the end of its last block."""
 
     size: int
     free: int
@@ -41,10 +41,11 @@ class _Slot:
     """,
 )
 def linear_scan(problem: Problem, options: Options) -> Outcome:
-    """Slots that hold one buffer at a time: a buffer takes over a free slot of similar size.
+    """Slots that hold one buffer at a time: each buffer takes the free slot that fits it best.
 
-    It models runtimes that pass whole tensors on, without splitting or joining memory. Fast and
-    simple; a slot is as large as its largest buffer, so small buffers waste memory.
+    This planner models runtimes that reuse the memory of entire tensors, without splitting or
+    joining it. Fast and simple; but a slot has the size of its largest buffer, so small buffers
+    waste memory.
     """
     blocks = problem.blocks
     slots: list[_Slot] = []
@@ -65,7 +66,7 @@ def linear_scan(problem: Problem, options: Options) -> Outcome:
 
 
 def _chosen(slots: list[_Slot], b: Block) -> _Slot:
-    """Return the free slot with least waste, else the one that grows least, else a new one."""
+    """Return the free slot with least waste, else the slot that grows least, else a new slot."""
     free = [s for s in slots if s.free <= b.start]
     if not free:
         slots.append(_Slot(b.size, b.end))
@@ -75,7 +76,7 @@ def _chosen(slots: list[_Slot], b: Block) -> _Slot:
 
 
 def _block(slot: _Slot, blocks: tuple[Block, ...]) -> Block:
-    """Return a slot as a block: from its first block's start to its last one's end."""
+    """Return a slot as a block, from the start of its first block to the end of its last."""
     held = [blocks[i] for i in slot.held]
     alignment_bytes = max(b.alignment_bytes for b in held)
     return Block(tuple(slot.held), slot.size, held[0].start, slot.free, alignment_bytes)

@@ -1,8 +1,8 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
-numba takes most of a second to import, and first compilations some seconds more: both wait for the
-first call. Time limits exclude compilation, which happens once per machine (`now`); setting up the
-environment compiles ahead of time (ahead.py).
+Importing numba takes most of a second, and first compilations a few seconds more; both wait for the
+first call. Time limits use `now`, which excludes compilation, since it happens once per machine.
+Setting up the environment compiles ahead of time (ahead.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOADING_SECONDS = 0.7
 """Approximate time of importing numba and loading machine code from disk."""
 
 _called: list[Callable[..., Any]] = []
-"""Functions called by compiled functions that numba has not registered yet."""
+"""Functions that compiled functions call and that are not registered with numba yet."""
 
 
 class _Making:
@@ -54,7 +54,7 @@ def telling(tell: Callable[[str], None]) -> Generator[None]:
 
 @cache
 def jit() -> Any:
-    """Return numba's compiler; None if it, or a dependency, is missing."""
+    """Return numba's compiler; None if numba or a dependency is missing."""
     try:
         from numba import njit
     except (ImportError, OSError):  # OSError: llvmlite's library fails to load
@@ -71,9 +71,10 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 class Kept(Generic[P, R]):
     """A function that runs compiled; `interpreted` is the plain function.
 
-    Both take the same steps. Machine code is cached on disk with its callees: next to the source,
-    else in the user's cache folder, else not at all. numba watches the file of the function only: a
-    function that calls those of other files should close over `sources_digest`.
+    Compiled and interpreted code give the same results. Machine code, including callees, is cached
+    on disk: next to the source, else in the user's cache folder, else not at all. numba detects
+    changes of the function's file only, so a function that calls functions of other files should
+    close over `sources_digest`.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
@@ -90,7 +91,7 @@ class Kept(Generic[P, R]):
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function interpreted until that has taken as long as loading machine code.
 
-        For functions that are called in small pieces and usually end after a few.
+        This suits functions that do little work per call and are usually called only a few times.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)
@@ -111,7 +112,7 @@ def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P
     from numba.extending import register_jitable
 
     while _called:
-        # Only compiled code calls these: other wrappers are unnecessary.
+        # Only compiled code calls these functions, so they need no wrappers for Python or C.
         register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)(_called.pop())
     try:
         loaded = njit(cache=True)(function)

@@ -36,7 +36,7 @@ from compiler.memory.problem import Problem
     """,
 )
 def naive(problem: Problem, options: Options) -> Outcome:
-    """Separate bytes for each buffer, as if all lived from the beginning to the end.
+    """Separate bytes for each buffer, as if all were alive from the beginning to the end.
 
     Useful as a baseline only: the peak is the sum of all sizes.
     """
@@ -65,10 +65,10 @@ def naive(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def first_fit(problem: Problem, options: Options) -> Outcome:
-    """Buffers in the order of their first steps, each in the lowest gap that holds it.
+    """Buffers in the order of their first steps, each in the lowest gap that is large enough.
 
-    It models a run-time allocator that searches from the bottom. Good if lifetimes are nested like
-    brackets; otherwise, later buffers suffer from fragmentation.
+    This planner models a run-time allocator that searches from the bottom. Good if lifetimes are
+    nested like brackets; otherwise, later buffers suffer from fragmentation.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "first"), options)
@@ -95,10 +95,10 @@ def first_fit(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def best_fit(problem: Problem, options: Options) -> Outcome:
-    """Buffers in the order of their first steps, each in the smallest gap that holds it.
+    """Buffers in the order of their first steps, each in the smallest gap that is large enough.
 
-    It models most run-time allocators. It keeps large gaps for large buffers, and leaves small
-    fragments.
+    This planner models most run-time allocators. It keeps large gaps for large buffers, but leaves
+    small fragments.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -124,8 +124,8 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
     """The largest buffer first, each in the smallest gap between buffers already placed.
 
-    Large buffers determine the peak, and small ones fit between them. Hard to beat on networks in
-    which a few tensors are much larger than the rest.
+    Large buffers determine the peak, and small buffers fit between them. Hard to beat on networks
+    in which a few tensors are much larger than the rest.
     """
     order = by(by_size, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -175,8 +175,8 @@ def greedy_by_area(problem: Problem, options: Options) -> Outcome:
 def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     """The longest-lived buffer first, ties by size, each in the smallest gap.
 
-    Long-lived buffers lie side by side at the bottom; the short-lived ones above are few at any
-    step. The best order for programs with very many buffers, and the fastest there.
+    Long-lived buffers are adjacent at the bottom; above them, few short-lived buffers are alive at
+    any step. The best and fastest order for programs with very many buffers.
     """
     order = by(by_lifetime, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -188,10 +188,10 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
-    """Long-lived buffers first, in lifetime classes of factor eight; by size in each.
+    """Long-lived buffers first, in lifetime classes of factor eight; by size within a class.
 
-    Size decides as in greedy by size, but short-lived buffers do not fragment the memory of
-    long-lived ones. Good and fast for programs with very many buffers.
+    Within a class, size decides as in greedy by size, but short-lived buffers do not fragment the
+    memory of long-lived buffers. Good and fast for programs with very many buffers.
     """
     return placed(problem, place(problem.blocks, by_span(problem.blocks), "best"), options)
 
@@ -204,8 +204,8 @@ def greedy_by_span(problem: Problem, options: Options) -> Outcome:
 def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """Buffers alive in the middle of all steps first; then each half of the steps recursively.
 
-    A half sees only the gaps that buffers alive at other times leave. The time per buffer hardly
-    grows from a thousand to a million buffers; the plans are nearly as small.
+    A half is placed in the gaps between the buffers placed before. The time per buffer hardly grows
+    from a thousand to a million buffers; the plans are nearly as small.
     """
     # numpy and compiled loops: few programs have so many buffers.
     from compiler.memory.planners.halves import place_by_halves
@@ -233,7 +233,7 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
-    """The step with the most live bytes first: its buffers by size, then the next such step.
+    """The buffers of the step with the most live bytes first, by size; then the next such step.
 
     The steps that determine the peak are packed while memory is empty. Good if few steps are much
     broader than the rest.
@@ -263,8 +263,8 @@ def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
 def greedy_by_conflicts(problem: Problem, options: Options) -> Outcome:
     """The buffer with the most conflicts first, then by size, each in the lowest gap.
 
-    Long-lived buffers that conflict with everything go to the bottom, out of the way. Good if a few
-    small buffers live throughout the program.
+    Long-lived buffers, which conflict with most others, are placed at the bottom. Good if a few
+    small buffers are alive throughout the program.
     """
     n = conflicts(problem.blocks)
     order = sorted(range(len(problem.blocks)), key=lambda i: (-n[i], *by_size(problem.blocks[i])))

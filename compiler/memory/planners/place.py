@@ -15,15 +15,15 @@ VERY_MANY = 150_000
 """Number of blocks above which even comparing blocks with overlapping lifetimes is too slow."""
 
 Fit = Literal["first", "best"]
-"""`first`: in the lowest gap that holds the block. `best`: in the smallest."""
+"""`first`: in the lowest gap that is large enough. `best`: in the smallest such gap."""
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets for all blocks: pinned ones first, then the others in the given order.
+    """Return offsets of all blocks: pinned blocks are placed first, the others in the given order.
 
-    A gap lies between placed blocks whose lifetimes overlap the block's, at an aligned offset. More
-    than `VERY_MANY` blocks are placed by recursive halving of time, in the given order within each
-    half.
+    A gap is a range, at an aligned offset, between placed blocks whose lifetimes overlap the
+    block's lifetime. More than `VERY_MANY` blocks are placed by recursive halving of time, in the
+    given order within each half.
     """
     if len(blocks) < MANY:
         return place_in_a_list(blocks, order, fit)
@@ -37,7 +37,7 @@ def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
 
 
 def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
-    """Place blocks using one sorted list of all placed blocks: fast for up to some thousand."""
+    """Place blocks using one sorted list of all placed blocks: fast for up to a few thousand."""
     lying: Lying = []
     offsets = [0] * len(blocks)
     pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]

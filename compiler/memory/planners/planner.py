@@ -20,8 +20,8 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
-"""Reasons for stopping: the plan is as small as the proven bound; it is within the capacity; it is
-proven that no plan is; the time limit; or the method is finished."""
+"""Reasons for stopping: the plan is as small as the proven bound; the plan is within the capacity;
+a proof that no plan is within the capacity; the time limit; or the end of the method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,8 @@ class Options:
 class Outcome:
     """The result of a planner: the plan, the proven bound, and the reason for stopping.
 
-    There is always a plan; without one within the capacity, it is the best one known. No plan is
-    smaller than `lower_bound_bytes`. `planner` names the planner that made the plan, if several
-    ran.
+    There is always a plan; if none is within the capacity, it is the best plan known. No plan is
+    smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if several ran.
     """
 
     plan: Plan
@@ -86,9 +85,9 @@ Method = Callable[[Problem, Options], Outcome]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planner:
-    """A planner. The example is a problem and the plan that `plan` makes of it, as text.
+    """A planner; `example` is a problem and the plan that `plan` returns for it, as text.
 
-    `searches` means that it uses the time limit; `needs` names a required package.
+    `searches` states that the planner uses the time limit; `needs` names a required package.
     """
 
     name: str

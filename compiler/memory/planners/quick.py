@@ -1,4 +1,4 @@
-"""The planner of compiled programs: milliseconds, and deterministic."""
+"""The planner of compiled programs: deterministic, within milliseconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 GAP = 0.01
-"""Relative gap to the bound that is good enough."""
+"""The relative gap to the bound below which no search runs."""
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
@@ -33,9 +33,9 @@ MOST_NODES = 20_000
 def quick(problem: Problem, options: Options) -> Outcome:
     """The best of four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
-    The planner of compiled programs: it counts attempts instead of seconds, so compilation is
+    The planner of compiled programs: it limits attempts instead of seconds, so compilation is
     deterministic. On networks the orders are nearly always optimal. With many live branches,
-    complete search usually finds a plan without a gap in some hundred steps.
+    complete search usually finds a plan without a gap in a few hundred steps.
     """
     found = best_of(problem, options, QUICK)
     for improve in (_climbed, _searched):
@@ -49,7 +49,7 @@ def quick(problem: Problem, options: Options) -> Outcome:
 
 
 def _climbed(problem: Problem, options: Options) -> Sequence[int]:
-    """Return the best offsets of a fixed number of climbing attempts; none for too many blocks."""
+    """Return the best offsets of a fixed number of climbing attempts; () for too many blocks."""
     blocks = problem.blocks
     attempts = min(MOST_ATTEMPTS, MOST_PAIRS // max(1, len(blocks) ** 2))
     wanted = options.wanted_bytes(problem)
@@ -64,7 +64,7 @@ def _climbed(problem: Problem, options: Options) -> Sequence[int]:
 
 
 def _searched(problem: Problem, options: Options) -> Sequence[int]:
-    """Return offsets without a gap, if a fixed number of search nodes finds them."""
+    """Return offsets without a gap, if found within a fixed number of search nodes; else ()."""
     # Most programs need neither numpy nor the search.
     from compiler.memory.planners.exact.search import packed_within
 

@@ -17,11 +17,11 @@ JOINING = 0.8
 """Fraction of the time for joining; the rest is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
-"""Most rectangles for a search: with more, it is no better than one over the blocks, and the time
-is left to other planners."""
+"""Largest number of rectangles for a search: with more, it is no better than a search over the
+blocks, and other planners get the time."""
 
 PATIENCE = 2000
-"""Attempts in a row without a reduction of rectangles."""
+"""Number of consecutive attempts without a reduction of rectangles after which joining stops."""
 
 
 @planner(
@@ -33,8 +33,8 @@ def rejoined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit without a gap, undo some joints, and join again (ruin and recreate).
 
     A wrong joint keeps blocks from their right partners, so fewer rectangles are better, and a
-    single one is a plan. The exact search places the rest. For tight problems in which many sums
-    are equal by chance.
+    single rectangle is a plan. Exact search places the rectangles. For tight problems in which many
+    sums are equal by chance.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,9 +1,9 @@
 """Repeated joining into ever fewer rectangles: wrong joints are undone.
 
-A wrong joint keeps blocks from their right partners. So some joints at one step are undone and made
-again in a slightly randomised order. The result is kept if it has no more rectangles than before,
-and sometimes if it has more. All blocks in one rectangle are a plan without a gap, whether or not
-they were cut that way.
+A wrong joint keeps blocks from their right partners. So some joints at one step are undone, and
+blocks are joined again in a slightly randomised order. The result is accepted if it has no more
+rectangles than before, and sometimes if it has more. If all blocks form one rectangle, it is a plan
+without a gap, whether or not the blocks were cut that way.
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ UNDONE = (0.1, 0.2, 0.4, 0.8)
 """Fractions of the joints at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
-"""Spare memory of more blocks than this fraction of the others is too uncertain."""
+"""Largest number of spare blocks as a fraction of the other blocks: more are too uncertain."""
 
 INNER = 0.3
-"""Probability of undoing at a random step, not where a rectangle begins or ends: those steps may
-have no live rectangles to take apart."""
+"""Probability of undoing joints at a random step instead of the begin or end of a rectangle, where
+possibly no live rectangle can be taken apart."""
 
 BLUR = 1.0
 """Standard deviation of the log-normal noise on chances."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""Joining thresholds, alternating after each round of fractions: problems need either one."""
+"""Joining thresholds, alternating after each round of fractions: some problems need the first, some
+the second."""
 
 WORSE = 0.1
-"""Probability of keeping a result with one rectangle more; squared for two more."""
+"""Probability of accepting a result with one rectangle more; squared for two more."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""Joining is given up if more than this fraction is left after that fraction of the time."""
+"""After the fraction TRIAL of the time, joining stops if rectangles exceed the fraction LEFT of
+blocks."""
 
 MOST_KNOWN = 100_000
-"""Most cached equal sums; the cache is then cleared."""
+"""Maximum number of cached equal sums; the cache is cleared beyond it."""
 
 
 def rejoining(problem: Problem, options: Options) -> Rejoining:
@@ -64,7 +66,7 @@ def _rejoining(blocks: tuple[Block, ...], capacity_bytes: int, seed: int) -> Rej
 
 
 class Rejoining:
-    """The fewest rectangles so far of unpinned blocks and of spare memory."""
+    """The smallest set of rectangles so far, of unpinned blocks and of spare memory."""
 
     def __init__(self, blocks: Sequence[Block], spare: Sequence[Block], seed: int) -> None:
         self.blocks = [*blocks, *spare]
@@ -77,12 +79,12 @@ class Rejoining:
         self._tries = 0
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """Return the fewest rectangles found, without those of spare memory only."""
+        """Return the smallest set of rectangles found, without rectangles of only spare memory."""
         n = self._n_blocks
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Take rectangles of all `blocks` from another search if they are fewer; return whether."""
+        """Adopt rectangles of all `blocks` from another search if they are fewer; return if so."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
@@ -91,8 +93,8 @@ class Rejoining:
     def go_on(self, until: float, patience: int) -> None:
         """Continue until a time, one rectangle, or `patience` attempts without a reduction.
 
-        With spare memory, blocks that belong together differ in lifetimes, and few are joined: the
-        time is then left to other planners.
+        With spare memory, blocks that belong together differ in lifetimes, and few are joined;
+        other planners then get the time.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)
@@ -128,7 +130,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Yield the rectangles it was joined from, until none of them has a joint at a step."""
+    """Yield the rectangles from which a rectangle was joined, until none has a joint at a step."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

@@ -2,10 +2,10 @@
 
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
 first step and removes them at its end. So changes that sum to zero probably belong to the same
-blocks, if few sets have such a sum by chance. Two such changes are a block, three are two blocks.
-Among the other changes, blocks with the lifetime of an existing block are likely: both may be parts
-of one original block. Offsets of spare blocks are unknown, so each block is cut at each change of
-its set. Then joining.py merges adjacent pieces.
+blocks, if few sets have such a sum by chance. Two such changes are one block, three changes are two
+blocks. From the other changes, blocks with the lifetime of an existing block are likely: both may
+be parts of one original block. Offsets of spare blocks are unknown, so each block is cut at each
+change of its set. Then joining.py merges adjacent pieces.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set. Too many larger sets sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of a size are searched if at most this many are expected by chance."""
+"""Sets of a size are searched if at most this number of sets is expected by chance."""
 
 MOST_TRIED = 200_000
-"""Most candidate sets of a size."""
+"""Maximum number of candidate sets of each size."""
 
 Changes = dict[int, int]
-"""Change of the spare bytes at each step."""
+"""Maps each step to the change of the spare bytes at it."""
 
 
 def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
@@ -117,7 +117,7 @@ def _is_spare(change: Changes) -> bool:
 def _filled(change: Changes) -> Iterator[Block]:
     """Yield blocks with these changes, each cut at all steps of `change` within it.
 
-    A decrease ends an open block of exactly its size if there is one, else the newest open blocks.
+    A decrease ends an open block of exactly its size if one exists, else the newest open blocks.
     """
     open_since: list[tuple[int, int]] = []
     for step, more in change.items():

@@ -1,9 +1,9 @@
-"""The loops of placement one after another for many blocks: compiled with numba.
+"""The loops of sequential placement for many blocks: compiled if numba is installed.
 
 The steps are divided into windows, on several levels from many short ones to a single one. Each
 window lists its live placed blocks by offset, so a short-lived block is compared with its
-neighbours in time only. On a level, windows are twice as wide as their distance: a block no longer
-than the distance is contained in one of them.
+neighbours in time only. On a level, windows are twice as wide as their distance, so a block no
+longer than the distance is contained in one window.
 
 The loops are plain Python over arrays: without numba they run interpreted.
 """
@@ -20,7 +20,7 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 MOST_LISTED = 12
-"""Most listings per block on a level, on average: long-lived blocks are in many windows."""
+"""Maximum average number of windows per block on a level: long-lived blocks are in many windows."""
 
 
 class Windows:
@@ -31,14 +31,15 @@ class Windows:
         table = np.array(rows, np.int64).reshape(-1, 5)
         self.size, start, end, self.mask, self.pinned = table.T.copy()
         steps = np.unique(start)
-        # Two blocks meet where one of them starts, so only these steps count.
+        # If two blocks are alive together, one of them starts then; so only steps with starts
+        # count.
         self.start = np.searchsorted(steps, start).astype(np.int64)
         self.end = np.searchsorted(steps, end).astype(np.int64)
         self.widths = np.array(_widths(self.start, self.end, len(steps)), np.int64)
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Return offsets for all blocks: pinned first, then the others in the given order."""
+        """Return offsets of all blocks: pinned ones first, then the others in the given order."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])
@@ -106,9 +107,10 @@ def _place(
     offsets: Any,
     best: bool,
 ) -> None:
-    """Fill in `offsets` for `turns`: the blocks in their order, pinned ones first.
+    """Fill in `offsets` of the blocks `turns`, in this order, pinned blocks first.
 
-    The arrays `..._at` hold the lists; `asked` gets the last turn that examines each window.
+    The arrays `..._at` hold the lists; `asked` has the last position in `turns` that examines each
+    window.
     """
     for turn in range(len(turns)):
         b = turns[turn]
@@ -139,7 +141,7 @@ def _place(
                             break
                     free = max(free, (limit_at[at] + b_mask) & ~b_mask)
             offsets[b] = gap if gap >= 0 else free
-        # Enter it into each window where it is alive and that is still needed.
+        # Enter the block into each window in which it is alive and that is still needed.
         b_offset = offsets[b]
         for level in range(len(widths)):
             width = widths[level]

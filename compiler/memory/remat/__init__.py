@@ -1,4 +1,4 @@
-"""Rematerialisation: values recomputed instead of kept, trading time for memory."""
+"""Rematerialisation: recomputing values instead of keeping them, which trades time for memory."""
 
 from compiler.memory.remat.cheapest import cheapest, least
 from compiler.memory.remat.greedy import recompute, squeezed

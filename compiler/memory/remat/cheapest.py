@@ -1,9 +1,9 @@
 """Least time within a memory limit, and least memory, for small graphs: a search over all orders
 and recomputations.
 
-The next steps of a program depend only on the values in memory and the tasks that have run. So runs
-are a path through such states, and Dijkstra's algorithm finds the cheapest path to the end; it also
-finds the path of the lowest peak.
+The possible next steps of a program depend only on the values in memory and the tasks that have
+run. So a sequence of runs is a path through such states. Dijkstra's algorithm finds the cheapest
+path to the end, or the path of the lowest peak.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.memory.orders.tasks import Tasks
 from compiler.memory.remat.repeated import Repeated
 
 MOST_STATES = 20_000
-"""Largest number of visited states; small graphs have fewer."""
+"""Largest number of visited states; small graphs have fewer states."""
 
 MOST_TASKS = 16
 """Largest number of tasks; more tasks mostly have too many states."""
@@ -29,10 +29,10 @@ State = tuple[int, int]
 def cheapest(
     tasks: Tasks, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
 ) -> Repeated | None:
-    """Return the cheapest runs within a memory limit; None if none are found in the state limit.
+    """Return the cheapest runs within a memory limit; None if not found within the state limit.
 
-    As `recompute`, but the order may also change. Source: the pebble game with costs, which
-    Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
+    Parameters as in `recompute`, but the order may change too. Source: the pebble game with costs,
+    which Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
 
     >>> cheapest(Tasks((), (), (), (), (), ()), [], 0, ()).origins
     ()
@@ -41,7 +41,7 @@ def cheapest(
 
 
 def least(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Repeated | None:
-    """Return the cheapest runs of those with the least memory; None beyond the state limit.
+    """Return the cheapest among the runs with the least memory; None beyond the state limit.
 
     >>> two = Tasks(((), (0,)), ((), (0,)), ((0,), (1,)), (0, 0), ((), ()), (8, 4))
     >>> least(two, [1.0, 1.0], ()).peak_bytes
@@ -56,13 +56,13 @@ def _fuller(so_far: float, task: int, need: int) -> float:
 
 
 Worse = Callable[[float, int, int], float]
-"""Function that extends a path's cost by a task and its need in bytes; less is better."""
+"""Function that extends a path's cost by a task and its need in bytes; lower costs are better."""
 
 
 def _searched(
     tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
 ) -> Repeated | None:
-    """Return the best runs within a limit; None if none are found within the state limit."""
+    """Return the best runs within a memory limit; None if not found within the state limit."""
     if len(tasks) > MOST_TASKS:
         return None
     game = _Game(tasks, frozenset(allowed))

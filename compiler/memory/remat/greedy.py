@@ -8,7 +8,7 @@ from compiler.memory.orders.tasks import Tasks
 from compiler.memory.remat.repeated import Repeated
 
 LONGEST = 6
-"""Longest chain of tasks recomputed for one value."""
+"""Maximum length of the chain of tasks recomputed for one value."""
 
 
 def recompute(
@@ -16,11 +16,11 @@ def recompute(
 ) -> Repeated:
     """Recompute tasks until live bytes are within a limit, with few extra runs.
 
-    `tasks` may already include extra runs. `costs` are the costs of one more run of each task,
-    `allowed` the tasks that may be recomputed. The candidates are the values that are live at the
-    task with the peak memory, but not used by it. Each iteration recomputes the candidate that
-    saves the most bytes above the limit per cost. A candidate's dead operands are recomputed with
-    it. The result may still exceed the limit.
+    `tasks` may already include extra runs. `costs` has the cost of one more run of each task,
+    `allowed` the tasks that may be recomputed. Candidates are the values that are live at the task
+    with peak memory, but not used by it. Each iteration recomputes the candidate that saves the
+    most bytes above the limit per cost, together with the candidate's dead operands. The result may
+    still exceed the limit.
     Source: greedy rematerialization, as in XLA.
 
     >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes
@@ -54,7 +54,7 @@ def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> 
 
 
 def _candidates(found: Repeated, at: int, allowed: Collection[int]) -> Iterator[Repeated]:
-    """Yield variants that recompute a value, unused at task `at`, after this task."""
+    """Yield variants that recompute, after the task `at`, a value that this task does not use."""
     tasks = found.tasks
     touched = {*tasks.reads[at], *tasks.writes[at]}
     for t in range(at):
@@ -89,5 +89,5 @@ def _chain(
 
 
 def _other(tasks: Tasks, value: int, reader: int) -> list[int]:
-    """Return a value's readers other than one; -1 first."""
+    """Return -1, followed by the readers of a value except `reader`."""
     return [-1, *(r for r in tasks.readers[value] if r != reader)]

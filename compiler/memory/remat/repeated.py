@@ -14,8 +14,8 @@ from compiler.memory.orders.tasks import Tasks
 class Repeated:
     """Tasks in the order they run, including repetitions.
 
-    `origins` has the number of the original task of each run, and `values` that of the original of
-    each value, which may be a recomputed copy.
+    `origins` has the number of the original task of each run. `values` has the number of the
+    original value of each value, which may be a recomputed copy.
     """
 
     tasks: Tasks
@@ -68,7 +68,7 @@ class Repeated:
 
     @property
     def peak_bytes(self) -> int:
-        """Return the most live bytes during one task."""
+        """Return the maximum of the live bytes over all tasks."""
         return max(self.live, default=0)
 
     def above(self, limit_bytes: int) -> int:
@@ -87,7 +87,7 @@ class Repeated:
         return found
 
     def with_again(self, task: int, readers: Sequence[int]) -> Repeated:
-        """Repeat a task right before the first of some readers, which all read the new copy.
+        """Repeat a task immediately before the first of `readers`, which then read the new copy.
 
         >>> once = Repeated.of(Tasks(((), (0,)), ((), (0,)), ((0,), ()), (0, 0), ((), ()), (8,)))
         >>> once.with_again(0, [1]).origins
@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """Return the task itself if a reader depends on it other than through its values."""
+    """Return the task if a reader depends on it other than through its values, else ()."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

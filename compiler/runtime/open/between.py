@@ -1,4 +1,4 @@
-"""Steps between the parts of a program: prepared nodes whose results determine sizes."""
+"""Steps between the parts of a program: nodes whose results determine sizes, ready to run."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HostStep = Callable[[dict[str, Any], dict[str, int]], None]
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """Return the runner of a node between parts; `rounds` runs a loop that data terminate.
+    """Return the step of a node between parts; `rounds` runs a loop that data terminate.
 
-    An added value may be a view of other values.
+    A value that the step adds may be a view of other values.
     """
     if rounds is not None:
         return _in_rounds(node, graph.constants, rounds)
@@ -66,7 +66,7 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
     """Return the filled part of a larger buffer, without a copy if it is contiguous.
 
-    Generated code has computed both operands; this step is cheaper than calling the reference.
+    Generated code has computed both operands, so this step is cheaper than a call of the reference.
     """
     if not is_handed_out(node) or any(i in constants for i in node.inputs):
         return None

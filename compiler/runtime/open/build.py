@@ -1,4 +1,4 @@
-"""Compilation of one program for all sizes, or the reason why there is none."""
+"""Compilation of one program for all sizes, or the reason for its absence."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from compiler.targets.options import CodeOptions
 
 
 class NotOpen(Exception):
-    """A program for all sizes would be slower than specialised programs; gives the reason."""
+    """Raised, with the reason, if a program for all sizes would be slower than specialised ones."""
 
 
 def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
-    """Compile a program that gets its sizes at run time. `graph` is the optimised model.
+    """Compile a program that receives its sizes at run time; `graph` is the optimised model.
 
     Errors: NotOpen if a node has code for known sizes only.
     """
@@ -118,7 +118,7 @@ def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """The implementation of nodes with open sizes: by part, with None for host nodes.
+    """The implementations of nodes with open sizes: works by part, with None for host nodes.
 
     `shapes` are the assumed shapes of the trial; `inferred` are symbols that type rules derive from
     them.
@@ -131,7 +131,7 @@ class OpenChoice:
 
 
 def choose_open(graph: Graph, options: CodeOptions) -> OpenChoice:
-    """Choose implementations without generating code. Errors: NotOpen, as `build_open`."""
+    """Choose implementations without generating code. Errors: NotOpen, as for `build_open`."""
     shapes, inferred = _check_inputs(graph)
     pieces = cut(graph, input_symbols(graph) | inferred)
     works = [_works(p, options) if isinstance(p, Graph) else None for p in pieces]
@@ -144,7 +144,7 @@ def _works(graph: Graph, options: CodeOptions) -> list[Work]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """Yield the code of each part's groups of launches; None for a node of the reference."""
+    """Yield the code of each part's groups of launches; None for nodes that the reference runs."""
     n_native = 0
     for step in steps:
         found = []
@@ -169,7 +169,7 @@ LARGEST_SAMPLE = 1 << 14
 
 
 def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
-    """Return sizes for an example plan: those assumed for the inputs, or one for all symbols.
+    """Return sizes for an example plan: those assumed for the inputs, or one size for all symbols.
 
     Sizes that are too small for the model's windows are excluded.
     """
@@ -220,7 +220,7 @@ def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, froz
         shapes = assumed_shapes(graph)
         found = inferred_sizes(graph, shapes)
     except CompileError:
-        return None, frozenset()  # the model does not permit the assumed sizes
+        return None, frozenset()  # the model does not allow the assumed sizes
     return shapes, frozenset(found) - known
 
 
@@ -230,7 +230,7 @@ def _require_no_loss(
     options: CodeOptions,
     chosen: Iterable[list[Work] | None],
 ) -> None:
-    """Check that no node loses its code by open sizes. Errors: NotOpen."""
+    """Check that no node becomes a fallback because of open sizes. Errors: NotOpen."""
     refused = {
         w.node.output: w
         for works in chosen

@@ -1,4 +1,4 @@
-"""Calls in code for open sizes: places, sizes and bytes are slots of a run's table."""
+"""Calls in code for open sizes, whose offsets, sizes and byte counts are slots of a run's table."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OpenCaller:
         arrangement: Arrangement,
         inside: Path = (),
     ) -> Iterator[tuple[int, Launch]]:
-        """Yield the call of each native work by its number. The works are those for all sizes."""
+        """Yield the number and the call of each native work; `works` are those for all sizes."""
         for number, work in enumerate(works):
             one = _Call(self, number, graph, arrangement, inside)
             if isinstance(work, NativeWork):
@@ -98,7 +98,7 @@ class OpenCaller:
 
 @dataclass(frozen=True)
 class _Call:
-    """The call of one work, with its position."""
+    """The call of one work, which is at a given position."""
 
     caller: OpenCaller
     number: int

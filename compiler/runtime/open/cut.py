@@ -1,7 +1,8 @@
-"""Cuts of a graph at values whose sizes are known only after earlier nodes have run.
+"""Division of a graph at values whose sizes are known only after earlier nodes have run.
 
-Most graphs are one part. If a value's size depends on data (the number of nonzero elements, of kept
-boxes), the node that makes it runs separately, and nodes that need the size come in a later part.
+Most graphs are one part. If a value's size depends on data (the number of nonzero elements, or of
+selected boxes), the node that computes the value runs separately, and nodes that need the size are
+in a later part.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _PLAIN = ".plain"
 
 
 def outer_name(name: str) -> str:
-    """Return the whole graph's value for an input of a part."""
+    """Return the name, in the original graph, of an input of a part."""
     return name.removesuffix(_PLAIN)
 
 
 def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
-    """Cut the graph into parts whose sizes are known at their start, and nodes between them.
+    """Divide the graph into parts whose sizes are known at their start, and the nodes between them.
 
     `known` are the symbols that the inputs' shapes determine.
     """
@@ -74,8 +75,10 @@ def _symbols(types: Iterable[Type]) -> frozenset[str]:
 
 
 def _part(graph: Graph, nodes: Sequence[Node], later: Sequence[list[Node] | HostNode]) -> Graph:
-    """Return a group of nodes as a graph: its inputs are values read, its results values that
-    others read, all in plain layout."""
+    """Return a group of nodes as a graph, with inputs and results in plain layout.
+
+    Inputs are the values that the group reads, results the values that other groups read.
+    """
     made = {o for n in nodes for o in n.outputs if o}
     read = dict.fromkeys(r for n in nodes for r in n.reads)
     after = {r.value for r in graph.results}

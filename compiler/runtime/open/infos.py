@@ -1,4 +1,4 @@
-"""Facts about the kernels and arenas of a program in several parts."""
+"""Facts about the kernels and arenas of a program that consists of several parts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def part_infos(
     calls: Mapping[int, Launch],
     functions: Functions,
 ) -> Infos:
-    """Return the launches of a part; `graph` and `works` have numbers for all sizes."""
+    """Return facts about the launches of a part; `graph` and `works` have numbers for all sizes."""
     launched = [w for w in _all_sized(works, sizes) if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
     return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
 
 
 def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work]:
-    """Yield the works with numbers also inside fusions and bodies."""
+    """Yield the works with numbers for sizes, also inside fusions and bodies."""
     for work in works:
         node = with_sizes(work.node, sizes)
         if isinstance(work, RegionWork):
@@ -47,7 +47,7 @@ def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work
 
 
 def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
-    """Return a node between two parts; `rounds` runs it if it is a loop that data terminate."""
+    """Return facts about a node between two parts; `rounds` runs a loop that data terminate."""
     is_view = is_handed_out(node)
     because = "its data determine sizes that later nodes need"
     if is_view or runs_in_rounds(node):
@@ -66,7 +66,7 @@ def joined_infos(infos: Iterable[Infos]) -> Infos:
 
 
 def joined_plans(plans: Sequence[Plan]) -> Plan:
-    """Concatenate plans of successive steps, each with an arena of its own."""
+    """Concatenate the plans of successive steps, each with a separate arena."""
     if len(plans) == 1:
         return plans[0]
     buffers: list[Buffer] = []

@@ -44,7 +44,7 @@ from compiler.runtime.works.select import (
 )
 
 OpenEntry = Callable[[int, int, int, int, int], None]
-"""As `Entry`, with the address of the table of offsets and sizes."""
+"""A function like `Entry`, with the address of the table of offsets and sizes as last argument."""
 
 Table = ctypes.Array[ctypes.c_int64]
 """The offsets and sizes of a run, as the code reads them."""
@@ -54,7 +54,7 @@ Table = ctypes.Array[ctypes.c_int64]
 class OpenPart:
     """Works of one graph; `slots` defines a run's table.
 
-    `first` is the number of the first launch among those of the program.
+    `first` is the number of the part's first launch among the launches of the program.
     """
 
     graph: Graph
@@ -73,12 +73,12 @@ class OpenPart:
 
     @cached_property
     def reads(self) -> tuple[tuple[str, str], ...]:
-        """Return each input with its value in the whole graph."""
+        """Return each input with its value in the original graph."""
         return tuple((v.name, outer_name(v.name)) for v in self.graph.inputs)
 
     @cached_property
     def gives(self) -> tuple[tuple[str, str], ...]:
-        """Return each value that others read, with the name of its result."""
+        """Return each value that other parts read, with the name of its result."""
         return tuple((r.value, r.name) for r in self.graph.results)
 
     @property
@@ -89,7 +89,7 @@ class OpenPart:
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
     ) -> dict[int, Launch]:
-        """Return the call of each native work by its number in the program, with slots for places.
+        """Return the call of each native work by its number in the program, with slots for offsets.
 
         `sample` are arbitrary sizes.
         """
@@ -99,7 +99,7 @@ class OpenPart:
         return {self.first + number: launch for number, launch in found}
 
     def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """Return graph and works with numbers for all sizes, and the places of their values."""
+        """Return graph and works with numbers for all sizes, and the arrangement of values."""
         graph, works = _numbered(self.graph, self.works, sizes)
         return graph, works, arrange(graph, works, self.overwritten)
 
@@ -107,7 +107,7 @@ class OpenPart:
         """Arrange the part for given sizes, and check them.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that do not fit
-        a node's body, or a wrong recorded type.
+        a node's body, or for a wrong recorded type.
         """
         graph, works = _numbered(self.graph, self.works, sizes)
         require_consistent(graph)
@@ -118,7 +118,7 @@ class OpenPart:
     def numbered(self, launches: Mapping[int, Launch], table: Table) -> dict[int, Launch]:
         """Return the part's launches counted from 0, with slots replaced by their values.
 
-        The table's place is its address, which is valid as long as the table exists.
+        The argument for the table is its address, which is valid as long as the table exists.
         """
         known = {"table": ctypes.addressof(table)}
         found: dict[int, Launch] = {}
@@ -169,7 +169,7 @@ def _bound(entry: OpenEntry, table: int) -> Callable[[int, int, int, int], None]
 
 
 def with_numbers(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """Return the graph with numbers in its values' types; regions are unchanged."""
+    """Return the graph with numbers for sizes in the types of its values; regions are unchanged."""
     inputs = tuple(Value(v.name, ty.substitute(v.type, sizes)) for v in graph.inputs)
     nodes = tuple(_node(n, sizes) for n in graph.nodes)
     return replace(graph, inputs=inputs, nodes=nodes)

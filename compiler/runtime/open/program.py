@@ -2,8 +2,8 @@
 
 Machine code is generated once. A run reads the sizes from its inputs, plans the arena for them
 (plans are cached), and passes the code a table of offsets and sizes. If a size depends on data, the
-program has several parts: the reference runs the node that determines the size, and the next part
-starts with the size known.
+program has several parts: the reference runs the node that determines the size, and then the next
+part starts with this size.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Bound:
         return len(self.part.launched)
 
     def timed(self, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
-        """Return the seconds of each launch in one run, and its results."""
+        """Return the seconds of each launch in one run, and the results of the run."""
         calls = launchers(self.library, self.launches)
         return self.executable.timed(
             inputs, lambda n, run, constants: calls[n](run, constants), self.n_launches
@@ -80,7 +80,7 @@ class Bound:
     def timed_within(
         self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
     ) -> tuple[list[float], dict[str, Any]]:
-        """As `timed`, under the caller's limits."""
+        """Return the same as `timed`, under the caller's limits."""
         launch = stoppable(self.executable, infos, self.library, self.launches)
         return self.executable.timed(inputs, launch, self.n_launches)
 
@@ -116,12 +116,12 @@ class OpenProgram:
 
     @property
     def plan(self) -> Plan:
-        """Return the arenas of the last run's parts, concatenated; before it, a sample's."""
+        """Return the concatenated arenas of the last run's parts (before a run, of a sample)."""
         return joined_plans([b.plan for b in self.last]) if self.last else self.built.plan
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks with the last run's sizes; before a run, a sample's."""
+        """Return launches and fallbacks with the last run's sizes (before a run, sample sizes)."""
         bounds = iter(self.last)
         if not self.last:
             return self.built.kernels
@@ -136,13 +136,13 @@ class OpenProgram:
         return part_infos(b.part, b.graph, b.works, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
-        """Return whether row i of each result depends on row i of the inputs only, along a size."""
+        """Return whether row i of each result depends on row i of inputs only, along a size."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
         return is_rowwise(self.graph, self.steps[0].works, symbol)
 
     def profile(self, inputs: Mapping[str, Any], repeat: int) -> Profile:
-        """Profile as `Program.profile`."""
+        """Profile the program as `Program.profile` does."""
         runs = []
         for _ in range(repeat):
             seconds: list[float] = []
@@ -248,13 +248,13 @@ class OpenProgram:
 
     @cached_property
     def _fresh(self) -> frozenset[str]:
-        """Return parts' results that are exactly one program result each: their arrays are new."""
+        """Return the parts' results that are exactly one program result: their arrays are new."""
         made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
         results = [r.value for r in self.graph.results]
         return frozenset(v for v in made if results.count(v) == 1)
 
     def bound(self, number: int, sizes: Mapping[str, int]) -> Bound:
-        """Return a part with these sizes, from the cached plans if possible."""
+        """Return a part bound to these sizes, with a cached plan if possible."""
         part = self.steps[number]
         assert isinstance(part, OpenPart), f"step {number} is not a part"
         key = (number, *sizes.values())

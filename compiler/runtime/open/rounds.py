@@ -1,8 +1,8 @@
-"""Loops that their body terminates, in generated code that runs in rounds.
+"""Loops with a condition computed in the body, run in rounds by generated code.
 
-A round is one launch of at most a number of steps, each of which writes its slices into
-preallocated memory and counts. The returned count and condition tell whether the loop ended early
-or another round follows.
+A round is one launch with a limited number of steps. Each step writes its slices into preallocated
+memory and increments a count. The returned count and condition state whether the loop has ended or
+another round follows.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from compiler.runtime.executable import Executable
 from compiler.targets.options import CodeOptions
 
 ROUND_BYTES = 1 << 20
-"""Most bytes of the slices of a round, unless the fewest steps need more."""
+"""Maximum bytes of the slices of a round, unless `FEWEST` steps need more."""
 
 FEWEST, MOST = 16, 1024
-"""Fewest and most steps of a round."""
+"""Minimum and maximum number of steps of a round."""
 
 MAX_PROGRAMS = 8
-"""Number of cached programs, one per set of operand types."""
+"""Maximum number of cached programs, one per set of operand types."""
 
 NUMBER, FLAG = TensorType(DType.i64, ()), TensorType(DType.bool, ())
 
 
 def runs_in_rounds(node: Node) -> bool:
-    """Return whether a node is a loop that its body terminates and that has scan outputs."""
+    """Return whether a node is a loop with scan outputs and a condition computed in its body."""
     n_states = len(node.inputs) - 2
     if node.op != "onnx.Loop" or not any(node.outputs[n_states:]):
         return False
@@ -65,7 +65,7 @@ class Rounds:
         self._made: dict[tuple[object, ...], _Round | str] = {}
 
     def run(self, values: Mapping[str, Any]) -> list[Any] | None:
-        """Return the node's results; None if its body has no code, as `because` explains."""
+        """Return the node's results; None if its body has no code (see `because`)."""
         arrays = {n: np.asarray(values[n]) for n in dict.fromkeys(self.node.reads)}
         key = tuple((a.dtype, a.shape) for a in arrays.values())
         made = self._made.get(key)
@@ -77,7 +77,7 @@ class Rounds:
 
     @property
     def because(self) -> str:
-        """Return the reason for the last operand types without code; "" if all had code."""
+        """Return the reason why there is no code for the last rejected operand types, else ""."""
         return next((m for m in reversed(self._made.values()) if isinstance(m, str)), "")
 
     def _run(self, one: _Round, arrays: Mapping[str, Array]) -> list[Any]:

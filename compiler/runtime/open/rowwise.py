@@ -1,4 +1,4 @@
-"""Row independence of a program: whether rows of a batch may be added and dropped.
+"""Row independence of a program: a proof that rows may be added to a batch and dropped.
 
 The analysis uses the computations: a size N may occur only as the first axis of values, a result's
 row may read the same row of other values only, and no operation may reduce over rows or depend on
@@ -18,7 +18,7 @@ from compiler.runtime.works.select import NativeWork, ViewWork, Work
 
 
 def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:
-    """Return whether row i of each result depends on row i of the inputs only, along a size."""
+    """Return whether, along a size, row i of each result depends on row i of the inputs only."""
     values = [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     if not all(_rows_first(t, symbol) for t in values):
         return False
@@ -26,7 +26,7 @@ def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:
 
 
 def _rows_first(t: Type, symbol: str) -> bool:
-    """Return whether a size occurs in a type as its whole first dimension at most."""
+    """Return whether a size occurs in a type at most as the entire first dimension."""
     if not isinstance(t, TensorType) or t.shape is None:
         return False
     rest = t.shape[1:] if t.shape and affine.axis_symbol(t.shape[0]) == symbol else t.shape

@@ -74,12 +74,12 @@ class OpenSelector(Selector):
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """Return what `view_source` does; element counts are compared at run time."""
+    """Return the same as `view_source`; element counts are compared at run time."""
     return plain_view(node, graph, is_sized)
 
 
 def is_sized(t: Type | None) -> bool:
-    """Return whether the symbols determine the size in bytes of values of a type."""
+    """Return whether size symbols determine the size in bytes of values of a type."""
     return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
 
 

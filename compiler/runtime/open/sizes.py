@@ -16,11 +16,11 @@ from compiler.ir.types import TensorType, Type
 
 
 class NotDetermined(Exception):
-    """The inputs do not determine sizes as they did at compile time."""
+    """Raised if the inputs do not determine sizes in the same way as at compile time."""
 
 
 def input_symbols(graph: Graph) -> frozenset[str]:
-    """Return the symbols that are whole dimensions of inputs: a run reads their values."""
+    """Return the symbols that are entire dimensions of inputs: a run reads their values."""
     found: set[str] = set()
     for v in graph.inputs:
         if isinstance(v.type, TensorType):
@@ -33,7 +33,7 @@ SizePlace = tuple[str, str, int]
 
 
 def size_places(graph: Graph) -> tuple[SizePlace, ...]:
-    """Return the place of each symbol that is a whole dimension in the inputs' types."""
+    """Return the place of each symbol that is an entire dimension in the inputs' types."""
     found: dict[str, SizePlace] = {}
     for v in graph.inputs:
         if isinstance(v.type, TensorType):
@@ -45,12 +45,12 @@ def size_places(graph: Graph) -> tuple[SizePlace, ...]:
 
 
 def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Return the value of each symbol that is a whole dimension, for checked inputs."""
+    """Return the value of each symbol that is an entire dimension of the checked inputs."""
     return {s: np.shape(inputs[name])[axis] for s, name, axis in size_places(graph)}
 
 
 def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> None:
-    """Record the sizes of a computed value. Errors: E-GRAPH-TYPE for another shape."""
+    """Record the sizes of a computed value. Errors: E-GRAPH-TYPE if the shape does not fit."""
     if not isinstance(t, TensorType) or t.shape is None:
         return
     shape = np.shape(value)
@@ -70,7 +70,7 @@ def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> Non
 
 
 def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """Return the symbols of all values that become numbers for these input shapes."""
+    """Return the sizes of all symbols that these input shapes determine."""
     known = specialize(graph, shapes)
     sizes: dict[str, int] = {}
     for before, after in zip(graph.nodes, known.nodes, strict=True):
@@ -85,7 +85,7 @@ def require_consistent(graph: Graph) -> None:
     """Check that type rules confirm recorded types, now that sizes are numbers.
 
     Symbols may have hidden that two sizes must be equal, or that a recorded size is wrong. Errors:
-    the rules' own for inconsistent sizes; NotDetermined for a wrong record.
+    those of the type rules for inconsistent sizes; NotDetermined for a wrong recorded type.
     """
     for before, after in zip(graph.nodes, infer(graph)[0].nodes, strict=True):
         for t, u in zip(before.types, after.types, strict=True):
@@ -99,9 +99,10 @@ def require_consistent(graph: Graph) -> None:
 
 
 def require_fitting(body: Graph) -> None:
-    """Check a nested body as `require_consistent` does; it may never be executed.
+    """Check a nested body, which may never be executed, as `require_consistent` does.
 
-    Errors: NotDetermined for any inconsistency; specialised code then fails only if reached.
+    Errors: NotDetermined for any inconsistency; specialised code then fails only if the body is
+    reached.
     """
     try:
         require_consistent(body)

@@ -1,7 +1,7 @@
 """The place of each value of a program: arena, packed constants, or the caller's arrays.
 
 Results are written directly into the arrays that `run` returns; inputs are read from the caller's
-arrays. All other values of known size are in the arena; the rest are kept by name.
+arrays. All other values of known size are in the arena; values of unknown size are stored by name.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The places of a program's values and their plan.
+    """The places of a program's values, and the arena's plan.
 
     `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
     arena offsets of temporaries by launch number and parameter. `regions` has the contents of
-    launches that are nodes with regions; their memory is a temporary named REGION.
+    launches that are nodes with regions; the memory of such a launch is a temporary named REGION.
     """
 
     places: Mapping[str, Place]
@@ -62,7 +62,7 @@ class Arrangement:
 
 
 REGION = "region"
-"""The temporary that holds all memory of a launch with regions."""
+"""The name of the temporary that contains all memory of a launch with regions."""
 
 
 Overwritable = Mapping[str, tuple[str, ...]]
@@ -74,7 +74,8 @@ class Needs:
     """The arena requirements of a program's launches, in order, before planning.
 
     `steps` has one step per launch with its values in the arena, `late` the values copied at the
-    end; `outside` has the known places: inputs, and results made in the caller's arrays.
+    end. `outside` has the places outside the arena: inputs, and results written to the caller's
+    arrays.
     """
 
     steps: tuple[Step, ...]
@@ -103,7 +104,7 @@ def needed(
 ) -> Needs:
     """Return the arena requirements of launches.
 
-    `overwritten` caches facts about kernels, by their identity; new ones are added.
+    `overwritten` caches the overwritable operands of kernels, by identity; new entries are added.
     """
     views = views_of(works)
     launches = [w for w in works if not isinstance(w, Unlaunched)]
@@ -129,7 +130,7 @@ def needed(
 
 
 def views_of(works: Sequence[Work]) -> Views:
-    """Return the values without launches, which use other values' memory."""
+    """Return the values that no launch writes and that use the memory of other values."""
     return Views(
         {w.node.output: w.source for w in works if isinstance(w, ViewWork)},
         {name: span for w in works if isinstance(w, CutWork) for name, span in w.cuts.items()},
@@ -140,7 +141,7 @@ def views_of(works: Sequence[Work]) -> Views:
 def arrange(
     graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Arrangement:
-    """Place each value; the launches run as listed, one after another."""
+    """Place each value for launches that run as listed, one after another."""
     return placed(needed(graph, works, overwritten))
 
 
@@ -173,7 +174,7 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
 def _results(
     graph: Graph, launches: Sequence[Work], views: Views
 ) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
-    """Return values made directly in output arrays, and results that are copied at the end."""
+    """Return values written directly to output arrays, and results that are copied at the end."""
     made = {v.name: v.type for w in launches for v in w.node.values()}
     hosted: dict[str, Place] = {}
     copied: list[tuple[int, Result]] = []

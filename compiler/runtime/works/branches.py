@@ -1,9 +1,10 @@
-"""Concurrent launches: independent chains of kernels, if the cost model favours concurrency.
+"""Concurrent launches: independent chains of kernels where the cost model predicts a gain.
 
-Nearly all large kernels use all threads, so running two at once gains little. Concurrency pays for
-kernels on one thread: small branches, or the two directions of a recurrent network. A section is a
-run of neighbouring launches that splits into chains, each run in order by one thread. No chain
-reuses the memory of another chain's operands and results before both have ended.
+Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
+pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
+section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
+order. No chain reuses the memory of another chain's operands and results before both chains have
+ended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork
 from compiler.targets.options import CodeOptions
 
 LONGEST = 24
-"""Most launches in a section."""
+"""Maximum number of launches in a section."""
 
 GAIN = 0.9
 """Upper limit on the estimated parallel time of a section, as a fraction of the sequential time."""
@@ -31,10 +32,10 @@ GAIN = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Launches `first` to `end` in chains; their sequential and parallel times in half cycles.
+    """Launches `first` to before `end` in chains; sequential and parallel times in half cycles.
 
     `after` has, by launch, the launches of other chains that wait for it. `order` lists the
-    launches if their order differs from the program's.
+    launches if their order differs from the order in the program.
     """
 
     first: int
@@ -49,13 +50,14 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in its chain, and for the launches it is `after`.
+        A launch waits for its predecessor in its chain, and for the launches that list it in
+        `after`.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
             for a, b in pairwise(chain):
                 after[a].add(b)
-        later: dict[int, int] = {}  # as the bits of numbers
+        later: dict[int, int] = {}  # sets of launches as bits of integers
         found: dict[int, int] = {}
         for i in reversed(range(self.first, self.end)):
             later[i] = 0
@@ -67,7 +69,7 @@ class Section:
         return found
 
     def numbered(self, place: Mapping[int, int]) -> Section:
-        """Return the section with its launches renumbered; they stay neighbours."""
+        """Return the section with renumbered launches, which stay adjacent."""
         first = min(place[i] for i in range(self.first, self.end))
         return replace(
             self,
@@ -123,7 +125,7 @@ def producers(works: Sequence[Launchable], views: Views) -> list[set[int]]:
 
 
 def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
-    """Return the half cycles of a launch on one thread, and on all threads."""
+    """Return the estimated half cycles of a launch on one thread, and on all threads."""
     alone = shared = 0.0
     for one in listed([work], graph):
         if isinstance(one.work, NativeWork):

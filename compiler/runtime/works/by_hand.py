@@ -1,4 +1,4 @@
-"""User schedules, which replace those of the policies."""
+"""User schedules, which replace the schedules of the policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.targets.options import CodeOptions, KernelSchedule
 
 MOST_NAMES = 40
-"""Most kernels in a message."""
+"""Maximum number of kernel names in a message."""
 
 
 class ByHand:
@@ -64,7 +64,7 @@ class ByHand:
         return replace(work, scheduled=made)
 
     def finish(self) -> None:
-        """Report schedules without a kernel. Errors: E-SCHEDULE-NAME."""
+        """Report schedules that match no kernel. Errors: E-SCHEDULE-NAME."""
         for s in self._asked.values():
             if s.kernel not in self._met:
                 raise self._unknown(s)
@@ -86,7 +86,7 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
         "E-SCHEDULE-NAME",
         f"{second.kernel!r} and {first.kernel!r} name the same kernel, and both have schedules",
         where=Where(source="schedule", line=max(second.first_line - 1, 1)),
-        hint="keep one of them",
+        hint="keep one of the two schedules",
     )
 
 

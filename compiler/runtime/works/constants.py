@@ -1,4 +1,4 @@
-"""Packed constants: a program's weights in the order that its kernels read them, in one block."""
+"""Packed constants: a program's weights in one block, in the order in which kernels read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PackedConstant:
 
 
 class ConstantPool:
-    """Collects packed constants, without duplicates, then writes them all."""
+    """Collects packed constants without duplicates, and then writes all of them."""
 
     def __init__(self) -> None:
         self._offsets: dict[object, int] = {}
@@ -46,7 +46,7 @@ class ConstantPool:
         return len(self._wanted)
 
     def block(self) -> Array:
-        """Pack all constants at their offsets, one after another to keep the peak low.
+        """Pack all constants at their offsets, one after another to limit peak memory.
 
         Errors: E-LIMIT-MEMORY.
         """
@@ -59,7 +59,7 @@ class ConstantPool:
 
 
 def _write(wanted: PackedConstant, memory: Array) -> None:
-    """Write the constant's elements into memory in the order that the kernel reads them."""
+    """Write the constant's elements to memory in the order in which the kernel reads them."""
     constant, packing = wanted.constant, wanted.packing
     shape = constant.type.static_shape if packing is None else packing.shape
     dtype = np.dtype(constant.type.dtype.numpy)
@@ -68,7 +68,7 @@ def _write(wanted: PackedConstant, memory: Array) -> None:
         f"a constant packs into {shape}, the kernel reads {wanted.nbytes} bytes"
     )
     if isinstance(constant.storage, Splat) and wanted.nbytes == constant.type.nbytes:
-        target.fill(constant.storage.value)  # without materialising it
+        target.fill(constant.storage.value)  # without materialising the constant
     elif packing is None:
         target.reshape(shape)[...] = constant.array()
     else:

@@ -21,10 +21,10 @@ class KernelInfo:
 
     A view whose size is known at run time only counts as native: nothing is computed.
 
-    `symbol` names the generated function; equal kernels share one. `because` is the reason of a
-    fallback. `reads` and `writes` are value names of the compiled graph, or of the kernel's region:
-    then `inside` names the launched kernel of the surrounding node. `constants` are operands known
-    at compile time. Units: operations and bytes of one run.
+    `symbol` names the generated function, which equal kernels share. `because` is the reason of a
+    fallback. `reads` and `writes` are value names of the compiled graph or, for a kernel in a
+    region, of the region; `inside` then names the launched kernel of the surrounding node.
+    `constants` are operands known at compile time. Units: operations and bytes of one run.
     """
 
     name: str
@@ -65,12 +65,14 @@ def kernel_infos(
     loops: Mapping[str, Kernel],
     inside: Mapping[int, str] = NONE,
 ) -> tuple[KernelInfo, ...]:
-    """Return one entry per launch, then those inside nodes with regions, with unique names.
+    """Return one entry per launch, then entries for kernels in regions, with unique names.
 
-    `symbols` has the function of each native launch, `inside` that of each kernel by identity.
+    `symbols` has the function of each native launch, `inside` the function of each kernel by
+    identity.
 
-    The work of a nested kernel is that of one step times the trip count, if known, else that of one
-    step; all branches are listed. The node itself has only the bytes at its border.
+    The work of a nested kernel is the work of one step, multiplied by the trip count if it is
+    known; all branches are listed. The node with the regions has only the bytes of its operands and
+    results.
     """
     all_of_them = listed(works, graph)
     names = unique_names([x.work for x in all_of_them])
@@ -84,9 +86,9 @@ def kernel_infos(
 
 
 def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
-    """Return the works of a graph, then those inside nodes with regions."""
+    """Return the works of a graph, followed by the works inside nodes with regions."""
     found = [Listed(w, graph) for w in works]
-    for number, one in enumerate(found):  # grows by nested works
+    for number, one in enumerate(found):  # the list grows by nested works
         if isinstance(one.work, RegionWork):
             found += _inside(number, one, one.work)
     return found
@@ -95,7 +97,7 @@ def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
     """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    They belong to another module, so they name no function of the program.
+    The kernels belong to another module, so they name no function of the program.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around

@@ -1,4 +1,4 @@
-"""The execution order of a program's launches: a legal one that needs little memory.
+"""The execution order of a program's launches: a legal order that needs little memory.
 
 Concurrent launches stay together, and no launch moves across a fallback, so the number of crossings
 to the reference does not grow.
@@ -22,9 +22,9 @@ from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
 
 @dataclass(frozen=True, slots=True)
 class OrderEffect:
-    """The effect of a found order on memory. Units: bytes, of the planned arenas.
+    """The effect of an order on memory. Units: bytes, of the planned arenas.
 
-    The order is taken only if its arena is smaller than that of the given order.
+    The order is used only if its arena is smaller than the arena of the given order.
     """
 
     found: Ordered
@@ -37,9 +37,9 @@ class OrderEffect:
 class LaunchOrder:
     """Works in execution order, the places of their values, and the concurrent sections.
 
-    `found` is the order of movable units: single launches, and sections as one; `effect` also
-    describes an order that was not taken. `is_changed` tells whether the order of launches differs
-    from the given one.
+    `found` is the order of movable units, which are single launches or sections. `effect` also
+    describes an order that is not used. `is_changed` is whether the order of launches differs from
+    the given order.
     """
 
     works: tuple[Work, ...]
@@ -65,7 +65,7 @@ class LaunchOrder:
 def ordered_launches(
     works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
-    """Order works by one of METHODS; keep the given order if the arena would not be smaller.
+    """Order works by one of METHODS; keep the given order unless the arena becomes smaller.
 
     Planned launches are listed in the order of the plan.
     """
@@ -115,7 +115,7 @@ def _until(beside: Sequence[Section]) -> dict[int, int]:
 
 
 def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Work, ...]:
-    """Return the works in the order of one of METHODS, whatever the arena; none concurrent."""
+    """Return the works, none concurrent, in the order of one of METHODS, whatever the arena."""
     launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), ())
     order = order_tasks(launch_tasks(launches, units, needs), method).order
@@ -130,14 +130,14 @@ def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
 
 
 def _kept(found: Ordered) -> Ordered:
-    """Return the description of an order that was found and not taken."""
+    """Return the description of an order that was found and not used."""
     order = tuple(range(len(found.order)))
     live = found.given_live_bytes
     return replace(found, order=order, live_bytes=live, is_lowest=False, found_by=())
 
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
-    """Return launches by number; those of a section are one unit."""
+    """Return units of launches by number: sections, and the other launches singly."""
     sections = {s.first: s for s in beside}
     units: list[tuple[int, ...]] = []
     number = 0
@@ -167,8 +167,11 @@ def launch_tasks(
 def _fences(
     launches: Sequence[Launchable], units: Sequence[tuple[int, ...]]
 ) -> dict[int, Sequence[int]]:
-    """Return each unit's additional predecessors: for a fallback, all units since the previous
-    fallback; for others, the last fallback before them."""
+    """Return each unit's additional predecessors.
+
+    For a fallback, these are all units since the previous fallback; for another unit, the last
+    fallback before the unit.
+    """
     falls_back = [isinstance(launches[unit[0]], FallbackWork) for unit in units]
     last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)
     before = [-1, *last]
@@ -191,7 +194,7 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
-    """Return launches with views between them, each as soon as its sources exist."""
+    """Return the launches and the views between them, each view as soon as its sources exist."""
     made = {o for w in works for o in w.node.outputs if o}
     shown = [w for w in works if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}

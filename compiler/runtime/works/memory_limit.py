@@ -1,7 +1,7 @@
-"""A program within a memory limit: another order first, then recomputed kernels.
+"""A program within a memory limit, by another order or else by recomputed kernels.
 
-The graph gets further nodes, copies of existing ones with other value names. So later steps need no
-changes, and results are bitwise the same: equal kernels are one function.
+The graph gets additional nodes, which are copies of existing nodes with other value names. So later
+steps need no changes, and results are bitwise identical: equal kernels are one function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.targets.target import Target
 from compiler.trace import Event
 
 MARGINS = (1.0, 0.97, 0.9)
-"""Fractions of the limit that live bytes should reach: offsets leave gaps."""
+"""Targets for the live bytes, as fractions of the limit, since offsets leave gaps."""
 
 Select = Callable[[Graph], list[Work]]
 """Function that selects the implementation of each node of a graph."""
@@ -48,7 +48,7 @@ def within_limit(
 ) -> Limited:
     """Add copies of nodes until the arena is within the limit.
 
-    Errors: E-LIMIT-ARENA, with the smallest arena found: a limit that can be met.
+    Errors: E-LIMIT-ARENA, with the smallest arena found, which is a feasible limit.
     """
     start = perf_counter()
     fitting = _fitting(graph, works, limit_bytes, order)
@@ -64,8 +64,8 @@ def within_limit(
         smallest = given if made is None else made.peak_bytes
         raise CompileError(
             "E-LIMIT-ARENA",
-            f"the arena's limit is {limit_bytes} bytes; the smallest arena found has {smallest}",
-            notes=(f"without recomputed kernels it has {given}",),
+            f"the limit is {limit_bytes} bytes, but the smallest arena found has {smallest} bytes",
+            notes=(f"without recomputed kernels, the arena has {given} bytes",),
         )
     words = program.words(made.found, given, made.peak_bytes, limit_bytes)
     event = Event("memory limit", graph, made.graph, perf_counter() - start, words=words)
@@ -74,7 +74,7 @@ def within_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Runs as a graph with copies of nodes, its works, and its arena."""
+    """A sequence of runs, as a graph with copies of nodes, its works, and its arena."""
 
     found: Repeated
     graph: Graph
@@ -91,7 +91,7 @@ class _Search:
     select: Select
 
     def within(self, limit_bytes: int) -> _Made | None:
-        """Return runs whose arena is within a limit; None if none are found."""
+        """Return runs whose arena is within a limit, or None if no such runs are found."""
         for found in self.program.ways(limit_bytes):
             made = self._made(found, limit_bytes)
             if made.peak_bytes <= limit_bytes:
@@ -99,7 +99,7 @@ class _Search:
         return None
 
     def smallest(self, given: int) -> _Made | None:
-        """Return the smallest arena found, independent of the limit; None for the given one.
+        """Return the smallest arena found for any limit; None if none is smaller than given.
 
         A search within a limit can find a smaller arena than the searches for lower limits.
         """
@@ -122,14 +122,14 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
-    """Works, and the arena that they need in their best order."""
+    """Works, and the size of their arena in their best order."""
 
     works: list[Work]
     peak_bytes: int
 
 
 def _fitting(graph: Graph, works: list[Work], limit_bytes: int, order: str) -> _Fitting:
-    """Return works with shared concats, or with copies if only those fit or are smaller."""
+    """Return works with shared concats, or with copies if only copies fit or need less memory."""
     found: list[_Fitting] = []
     for made in (sharing(graph, works, order), works):
         found.append(_Fitting(made, _ordered(graph, made, order).arrangement.plan.peak_bytes))
@@ -144,10 +144,10 @@ def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
 
 @dataclass(frozen=True)
 class _Program:
-    """Works in order, with the cost of recomputing each.
+    """Works in order, with the cost of recomputing each launch.
 
     `allowed` are the launches that may be recomputed: generated code whose results are all in the
-    arena and not results of the program. Units: seconds.
+    arena and are not results of the program. Units: seconds.
     """
 
     graph: Graph
@@ -194,7 +194,7 @@ class _Program:
 
     @cached_property
     def lowest(self) -> tuple[Repeated, ...]:
-        """Return runs of ever fewer live bytes, independent of the limit; the last is the least."""
+        """Return runs with decreasing peaks of live bytes, independent of the limit."""
         exact = least(*self._costs, self.allowed)
         return (*squeezed(*self._costs, self.allowed), *([] if exact is None else [exact]))
 
@@ -272,7 +272,7 @@ class _Nodes:
         return replace(node, outputs=outputs)
 
     def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
-        """Yield the views that a task needs of a recomputed value; add its names to `rename`."""
+        """Yield the views that a task needs of a recomputed value; add new names to `rename`."""
         given = self.number.get(self.views.below(name))
         if given is None:
             return
@@ -294,7 +294,7 @@ class _Nodes:
 
 
 def _views_behind(works: Sequence[Work]) -> dict[int, list[Node]]:
-    """Return the views that follow each launch, by its number; -1 has those before all."""
+    """Return the views that follow each launch by number; -1 has the views before all launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in works:

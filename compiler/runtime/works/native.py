@@ -1,4 +1,4 @@
-"""From selected works and their places to machine code: launches, segments, module, entries."""
+"""Generation of launches, segments, module and entry points from works and their places."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Functions:
 
 
 def functions(works: Sequence[Work]) -> Functions:
-    """Assign each kernel a symbol; kernels that differ in names only share one."""
+    """Assign each kernel a symbol; kernels that differ in names only share a symbol."""
     kernels: dict[str, Kernel] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}
@@ -148,7 +148,7 @@ class _Caller:
 
 @dataclass(frozen=True)
 class _Known:
-    """The arguments of one region's functions if all sizes are known."""
+    """The arguments of one region's functions in a program of known sizes."""
 
     caller: _Caller
     plan: RegionPlan

@@ -1,4 +1,4 @@
-"""The order of a program's works with the fewest crossings to the reference and back.
+"""The order of a program's works with the fewest crossings between native code and reference.
 
 Each change from generated code to the reference ends a native call and passes values as arrays.
 Independent works may run in any order, so all ready native works run before the next fallback, and
@@ -16,8 +16,8 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 def grouped(works: Sequence[Work]) -> list[Work]:
     """Order works with the fewest crossings; keep the given order if it is as good.
 
-    Exhausting all ready works on one side before changing is optimal for a given first side, since
-    it never delays a work; both first sides are tried.
+    Running all ready works of one side before a change is optimal for a given first side, since it
+    never delays a work; both first sides are tried.
     """
     orders = [list(works), *(_in_turns(works, first) for first in (False, True))]
     return min(orders, key=n_crossings)

@@ -1,7 +1,7 @@
-"""Placement of launches on cores by a plan: HEFT over regions between bottlenecks.
+"""Assignment of launches to cores by a plan: HEFT over regions between bottlenecks.
 
-A region ends before a launch that depends on all earlier launches and that all later ones depend
-on: all threads wait for it anyway.
+A region ends before a launch that depends on all earlier launches and on which all later launches
+depend: all threads wait for such a launch anyway.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compiler.runtime.works.select import FallbackWork
 from compiler.targets.options import CodeOptions
 
 LONGEST = 256
-"""Most launches that are planned together."""
+"""Maximum number of launches that are planned together."""
 
 GAIN = 0.95
 """Largest ratio of planned to sequential time for a plan to be used."""
@@ -37,17 +37,17 @@ HANDOVER_SECONDS = 0.3e-6
 """Delay until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
-"""Bandwidth of the extra time to read another thread's results: 35 GB/s from another core's cache,
-110 GB/s from a core's own (docs/threads.md)."""
+"""Bandwidth that gives the extra time for reading another thread's results: 35 GB/s from another
+core's cache, 110 GB/s from the same core's cache (docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
-"""A thread reads another's results on demand, and waits meanwhile."""
+"""A thread reads another thread's results on demand, and waits for them."""
 
 
 def planned_sections(
     works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
-    """Return the sections of a program in which each kernel runs on one thread, in order."""
+    """Return, in order, the sections of a program in which each kernel runs on one thread."""
     if options.threads < 2 or options.forking != "pool" or not works:
         return ()
     before = producers(works, views)
@@ -73,7 +73,7 @@ def _made_bytes(work: Launchable) -> int:
 
 
 def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
-    """Return runs of launches between bottlenecks, half-open; fallbacks are in none."""
+    """Return half-open ranges of launches between bottlenecks, without fallbacks."""
     found: list[tuple[int, int]] = []
     first = 0
     for i in range(len(works) + 1):
@@ -84,9 +84,9 @@ def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tup
 
 
 def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Yield regions that start at a launch on all paths.
+    """Yield regions that start at a launch on all dependence paths.
 
-    Sets of launches are bits of integers here.
+    Sets of launches are represented by bits of integers.
     """
     above: list[int] = []
     for i in range(first, end):
@@ -96,7 +96,7 @@ def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int
                 bits |= above[u - first] | 1 << (u - first)
         above.append(bits)
     below = [0] * (end - first + 1)
-    """The common ancestors of all launches from here on."""
+    """By position: the common ancestors of all launches from it on."""
     below[-1] = (1 << (end - first)) - 1
     for i in range(end - first - 1, -1, -1):
         below[i] = below[i + 1] & (above[i] | 1 << i)
@@ -118,7 +118,7 @@ def _section(
     nbytes: Sequence[int],
     threads: int,
 ) -> Section | None:
-    """Return the plan of a region; None if it is not clearly faster than sequential launches."""
+    """Return the plan of a region; None if not clearly faster than sequential launches."""
     inside = range(first, end)
     waits = {i: tuple(u for u in sorted(before[i]) if u >= first) for i in inside}
     platform = cores_with_caches(threads, HANDOVER_SECONDS, HANDOVER_BYTES_PER_SECOND)
@@ -136,7 +136,7 @@ def _section(
     at_once = run.makespan_seconds * HALF_CYCLES_PER_SECOND + MEETING_STEPS
     if len(lanes) < 2 or at_once >= GAIN * in_turn:
         return None
-    # Each task also waits for the previous one in its lane, on any thread. So the end of a value's
+    # Each task also waits for the previous task of its lane, on any thread. So the end of a value's
     # uses is known early, and its memory can be reused.
     for lane in lanes:
         for a, b in pairwise(lane):

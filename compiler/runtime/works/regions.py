@@ -1,4 +1,4 @@
-"""Nodes with regions as one launch: memory for their contents, and the functions that run them."""
+"""Nodes with regions as one launch: memory for the regions, and functions that run them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ CONDITION = "%condition"
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """The memory of a region's launch: places of values inside each body, and after the bodies.
+    """The memory of a region's launch: places of values inside the bodies, and after the bodies.
 
-    The bodies' arenas all start at the launch's own memory, since one runs at a time; `offsets` has
-    the places after them by name. Units: bytes.
+    The arenas of all bodies start at offset 0 of the launch's memory, since one body runs at a
+    time; `offsets` has the places after the arenas by name. Units: bytes.
     """
 
     work: RegionWork
@@ -83,7 +83,7 @@ def _aligned(nbytes: int) -> int:
 
 
 def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]:
-    """Yield names and bytes of a launch's memory besides the arenas of its bodies."""
+    """Yield names and bytes of the memory that a launch needs besides the arenas of its bodies."""
     for k, (output, t) in enumerate(zip(work.node.outputs, work.node.types, strict=True)):
         if not output and isinstance(t, TensorType):
             yield _unread(k), t.nbytes
@@ -119,14 +119,14 @@ def _spare(k: int) -> str:
 
 
 class Numbers(Protocol):
-    """The arguments of one region's functions in the program around: calls, places, numbers.
+    """The arguments of one region's functions: calls, places and numbers in the program.
 
     In code for open sizes, places and numbers are slots of a run's table.
     """
 
     @property
     def is_open(self) -> bool:
-        """Return whether the functions get the table of a run."""
+        """Return whether the functions receive the table of a run."""
         ...
 
     def launches(self, key: str) -> list[Launch]:
@@ -243,7 +243,7 @@ class _Function:
         return CallText(symbol, tuple(sources), tuple(outputs))
 
     def _staying(self) -> set[int]:
-        """Return results that are the body's input at that position, or always-true conditions."""
+        """Return the results that are the body's input at the same position, or always true."""
         form = self.plan.form
         if form is None:
             return set()
@@ -293,7 +293,7 @@ class _Function:
         )
 
     def _condition(self, form: LoopForm) -> Carried:
-        """Return the condition as a state; if never tested, the body reads its initial value."""
+        """Return the condition as a state; without any test, the body reads its initial value."""
         a, b = (self._scratch(n) for n in (CONDITION, f"{CONDITION}2"))
         start = self.operand(form.condition) if form.condition else self._true()
         return Carried(start, a, b, 0, not form.tests)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewWork:
-    """No work: the result is the operand's memory under another shape."""
+    """A view: the result is the operand's memory with another shape; nothing is launched."""
 
     node: Node
     source: str
@@ -38,7 +38,7 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True)
 class CutWork:
-    """No work: each result is a byte range of the operand, by name."""
+    """A cut: each result, by name, is a byte range of the operand; nothing is launched."""
 
     node: Node
     cuts: Mapping[str, Span]
@@ -46,7 +46,7 @@ class CutWork:
 
 @dataclass(frozen=True, slots=True)
 class JoinWork:
-    """No work: the operands are written directly into the result, of which each is a part."""
+    """A join: operands are written directly into the result, as its parts; nothing is launched."""
 
     node: Node
     parts: tuple[Span, ...]
@@ -54,7 +54,7 @@ class JoinWork:
 
 @dataclass(frozen=True, slots=True)
 class NativeWork:
-    """A node that generated code runs; `sizes` has the numbers of its sizes, once known."""
+    """A node that generated code runs; `sizes` has the values of its sizes, if known."""
 
     node: Node
     lowered: Lowered
@@ -71,13 +71,13 @@ class FallbackWork:
 
     @property
     def is_view(self) -> bool:
-        """Return whether it only returns a part of a filled buffer, of a size known at run time."""
+        """Return whether the node only returns the filled part of a buffer, sized at run time."""
         return is_handed_out(self.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A closed region, or an operator's composition: its extra inputs, and its works."""
+    """A closed region, or an operator's composition, with its captured inputs and its works."""
 
     graph: Graph
     captured: tuple[str, ...]
@@ -90,16 +90,16 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class RegionWork:
-    """A node whose regions are all generated code: one launch."""
+    """A node whose regions are all generated code, run as one launch."""
 
     node: Node
     bodies: Mapping[str, Body]
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Return the values it reads, each once: the node's operands, then captures of its bodies.
+        """Return the distinct values read: the node's operands, then captures of its bodies.
 
-        A composition's body reads the operands by name, which counts as capturing.
+        The body of a composition reads operands by name, which counts as a capture.
         """
         own = self.node.inputs if self.node.regions else ()
         captured = (c for body in self.bodies.values() for c in body.captured)
@@ -110,7 +110,7 @@ Launched = NativeWork | RegionWork
 """Works that generated code runs."""
 
 Unlaunched = ViewWork | CutWork | JoinWork
-"""Works without a launch: values in other values' memory."""
+"""Works without a launch: their results use the memory of other values."""
 
 Work = Unlaunched | NativeWork | RegionWork | FallbackWork
 
@@ -175,7 +175,7 @@ class Selector:
         return NativeWork(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
-        """Return the obstacle to a kernel that types show; "" if there is none."""
+        """Return the reason why a node's types do not permit a kernel; "" if they do."""
         types: Mapping[str, Type] = self.graph.types
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):
@@ -194,7 +194,7 @@ class Selector:
         return f"the shape of {name}, {t}, is known only when the program runs"
 
     def _region(self, node: Node) -> Work:
-        """Choose for a node with regions: one launch if their contents are all generated code."""
+        """Choose the implementation of a node with regions: one launch if all code is generated."""
         obstacle = unfit(node, self.graph) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
@@ -204,7 +204,7 @@ class Selector:
             try:
                 verify(closed.graph)
             except CompileError as e:
-                # It fails at the run, if it is ever reached.
+                # The node fails at run time, if it is ever reached.
                 return FallbackWork(node, f"in {key}: {e.message}")
             body = self._body(closed.graph, closed.captured)
             if isinstance(body, str):
@@ -213,7 +213,7 @@ class Selector:
         return RegionWork(node, bodies)
 
     def _composition(self, node: Node) -> Work:
-        """Choose for a node that several kernels implement in sequence."""
+        """Choose the implementation of a node that several kernels compute in sequence."""
         types = {i: t for i in node.inputs if isinstance(t := self.graph.types.get(i), TensorType)}
         constants = {i: c for i in node.inputs if (c := self.graph.constants.get(i)) is not None}
         small = {i: c for i, c in constants.items() if c.type.n_elements <= KNOWN_LIMIT}
@@ -248,7 +248,7 @@ class Selector:
 
 
 def is_composition(node: Node) -> bool:
-    """Return whether a node can be decomposed into others."""
+    """Return whether a node can be decomposed into other nodes."""
     operator = OPERATORS.get(node.op)
     return operator is not None and operator.decompose_fn is not None
 
@@ -259,7 +259,7 @@ def _text(computation: Computation) -> str:
 
 
 def is_handed_out(node: Node) -> bool:
-    """Return whether a node's result is a prefix of its operand, which the runtime cuts off."""
+    """Return whether a node's result is a prefix of its operand, which the runtime returns."""
     return node.op == "leading"
 
 
@@ -295,7 +295,7 @@ def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
 
 
 def without_lowering(node: Node) -> str:
-    """Return an operator of a node without a lowering to loops; "" if there is none."""
+    """Return the reason if an operator in a node has no lowering to loops, else ""."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     for n in inner:
         operator = OPERATORS.get(n.op)

@@ -1,8 +1,8 @@
 """Concats, splits and slices without copies: their values share memory.
 
 Parts of a concat are written directly into it, and cuts of a value are read in place, if the bytes
-of a part are contiguous. That holds along the outermost axis longer than 1: channels of a single
-image, also in blocks if whole blocks are joined or cut.
+of a part are contiguous. They are contiguous along the outermost axis longer than 1: for instance,
+channels of a single image, also in blocks if entire blocks are joined or cut.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from compiler.runtime.works.select import (
 
 
 def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[Work]:
-    """Turn concats, splits and slices into views where possible.
+    """Replace concats, splits and slices by views where possible.
 
-    The caller's arrays are never shared: views of inputs, and results, are copied. A value is a
-    part of one concat, once; for further ones it is copied. A concat's memory is live from its
-    first part. If that raises the most live bytes, in the order by one of METHODS, the concats with
+    The caller's arrays are never shared: views of inputs, and results, are copied. A value can be a
+    part of one concat only, once; other concats copy it. A concat's memory is live from its first
+    part. If that raises the peak of live bytes, in the order by one of METHODS, the concats with
     the most unused memory at the peak are copied. Live bytes are compared instead of planned
-    arenas: plans are within a percent of them, and take much longer.
+    arenas, since plans are within one percent of them and take much longer.
     """
     found = _Known(graph, works, ()).works()
     if not any(isinstance(w, JoinWork) for w in found):
@@ -97,8 +97,8 @@ def _dearest(needs: Needs, number: int) -> str | None:
 def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> int | None:
     """Return the byte offset of a contiguous part of a value; None if it is not contiguous.
 
-    The part begins at the element `begin` and has the layout of the whole: halos agree only if the
-    part is as long as the whole, and blocks are filled.
+    The part begins at the element `begin` and has the layout of the value: halos agree only if the
+    part is as long as the value, and blocks must be filled.
     """
     if not (in_memory(part) and in_memory(whole) and part.nbytes):
         return None
@@ -147,7 +147,7 @@ class _Known:
         return value
 
     def works(self) -> list[Work]:
-        """Return the works, some of them as views."""
+        """Return the works, with views where memory is shared."""
         return [self._shared(w) for w in self.given]
 
     def _shared(self, work: Work) -> Work:
@@ -178,7 +178,7 @@ class _Known:
         return t
 
     def _parts(self, node: Node) -> tuple[Span, ...]:
-        """Return the place of each operand in a concat; none if they must be copied."""
+        """Return the place of each operand in a concat; () if operands must be copied."""
         axis = normal_axis(node.attrs["axis"], self._type(node.output).rank)
         own = [self._below(i) for i in node.inputs]
         if node.output not in self.inside.difference(self.copied) or len(set(own)) < len(own):
@@ -192,14 +192,14 @@ class _Known:
             begin = [0] * t.rank
             begin[axis] = end - t.static_shape[axis]
             start = bytes_before(t, self._type(node.output), begin)
-            # Kernels may use non-temporal stores of whole cache lines.
+            # Kernels may use non-temporal stores of full cache lines.
             if start is None or start % ALIGNMENT_BYTES:
                 return ()
             found.append(Span(value, start, t.nbytes))
         return tuple(found)
 
     def _cuts(self, node: Node) -> dict[str, Span]:
-        """Return each result's byte range of the operand; none if they must be copied."""
+        """Return each result's byte range of the operand; {} if results must be copied."""
         source = node.inputs[0]
         whole = self._type(source)
         outputs = [o for o in node.outputs if o]
@@ -217,7 +217,7 @@ class _Known:
         return found
 
     def _begins(self, node: Node, whole: TensorType) -> Iterator[list[int]]:
-        """Yield the first element of each result of a split or slice; none for large steps."""
+        """Yield the first element of each result of a split, or of a slice with steps of 1."""
         begin = [0] * whole.rank
         if node.op == "split":
             axis = normal_axis(node.attrs["axis"], whole.rank)

@@ -1,4 +1,4 @@
-"""Moves on the stages of a kernel: inlining and computing at loops, before moves on loops."""
+"""Moves on the stages of a kernel (`inline`, `compute_at`), which precede moves on loops."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, named,
 from compiler.schedule.tiled.forms import Tiled, find_tiled
 
 MOST_OPERATIONS = 2_000
-"""The most operations of a stage after inlining."""
+"""The maximum number of operations of a stage after inlining."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of a kernel and their shared loops, with the moves made so far.
+    """The stages of a kernel and their shared loops, with the moves applied so far.
 
-    `stage` names the subject of the next move. `tiled` are the stages of a convolution in tiles,
+    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution,
     which share loops over bands of tiles.
     """
 
@@ -55,7 +55,7 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """The same, with the move that made it of others written down."""
+        """Return the stages with their last move, on `before`, recorded."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
@@ -100,23 +100,25 @@ class Stages:
         """,
     )
     def inline(self) -> Self:
-        """Substitute the expression of a stage for its reads, and store the stage nowhere.
+        """Replace each read of a stage by the expression of the stage, and do not store the stage.
 
-        It saves a store and a load per element, and recomputes an element at every read. Results,
-        reductions and stages read at computed indices cannot be inlined.
+        Inlining saves a store and a load per element, but recomputes an element at every read.
+        Results, reductions and stages read at computed indices cannot be inlined.
         """
         part = self._part(self.stage)
         require_legal(
             all(not isinstance(m, Group) for m in self.members),
-            "some stages already run inside loops of others",
+            "some stages already run inside loops of other stages",
             "move inline() before all compute_at()",
         )
         (stage, *others) = part
         t = stage.target
-        require_legal(not others and t not in self.computation.outputs, f"{t} is a result")
+        require_legal(
+            not others and t not in self.computation.outputs, f"{t} is a result of the kernel"
+        )
         require_legal(
             stage.reduce is None,
-            f"{t} is a reduction: every read would recompute all of it",
+            f"{t} is a reduction: every read would recompute the entire reduction",
         )
         require_legal(
             self._is_filled_once(t) and stage.is_identity_indexed(), f"several stages fill {t}"
@@ -178,14 +180,14 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage inside a loop of another: each iteration computes the part that it reads.
+        """Compute a stage inside a loop of another: each iteration computes the elements it reads.
 
-        Each iteration computes `places` elements of the axis. A stage read only inside the loop is
-        stored for one iteration at a time, which helps where that fits a cache. All stages in
-        between must run inside too, so move the last producer first.
+        Each iteration computes `places` elements of the axis. A stage read only inside the loop
+        needs memory for one iteration only, which helps if that memory fits a cache. All stages
+        between the two must run inside the loop too, so move the last producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
-        require_legal(part is not other, f"{self.stage} is {stage}")
+        require_legal(part is not other, f"{stage} cannot run inside its own loop")
         self._require_free(self.stage, part)
         around = _around(self.members, other)
         group = next((g for g in around if g.consumer is other and g.loop == loop), None)
@@ -212,7 +214,7 @@ class Stages:
     def _new_group(
         self, stage: str, other: Joint, loop: str, places: int, around: Sequence[Group]
     ) -> Group:
-        """Make a group of one loop and its own nest. Errors: E-SCHEDULE-MOVE."""
+        """Create a group: a loop of a nest, with only this nest inside. Errors: E-SCHEDULE-MOVE."""
         self._require_free(stage, other)
         names = ", ".join(other[0].axes) or "none"
         require_legal(
@@ -225,13 +227,13 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: with {places} per iteration it is no loop",
+            f"{loop} of {stage} has {extent} places: with {places} per iteration there is no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
 
     def _part(self, name: str) -> Joint:
-        """Return the nest of this name. Errors: E-SCHEDULE-MOVE."""
+        """Return the nest with this name. Errors: E-SCHEDULE-MOVE."""
         found = named(self.members)
         beside = (n for n, part in found.items() if any(s.target == name for s in part[1:]))
         together = next(beside, "")
@@ -273,23 +275,23 @@ class Stages:
                 )
 
     def _require_beside(self, part: Joint, stage: str, inside: Sequence[Group]) -> None:
-        """Check that a nest is inside the same loops as its new loop."""
+        """Check that the same loops contain a nest and the loop that it is to join."""
         own = _around(self.members, part)
         missing = next((g for g in inside if g not in own), None)
         require_legal(
             missing is None,
             f"{stage} runs inside a loop over {missing.loop if missing else ''} of "
-            f"{name_of(missing.consumer) if missing else ''}, and {self.stage} does not",
+            f"{name_of(missing.consumer) if missing else ''}, but {self.stage} does not",
             f"compute {self.stage} at that loop first",
         )
         require_legal(
             len(own) == len(inside),
             f"{self.stage} runs inside a loop over {own[-1].loop if own else ''} of "
-            f"{name_of(own[-1].consumer) if own else ''}, and {stage} does not",
+            f"{name_of(own[-1].consumer) if own else ''}, but {stage} does not",
         )
 
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
-        """Return the nest's own name of the axis of a group that it is about to join.
+        """Return the nest's name of the axis of a group that the nest is about to join.
 
         Errors: E-SCHEDULE-MOVE where an iteration needs elements of other iterations, or where
         another stage reads the nest's results earlier.
@@ -307,7 +309,7 @@ class Stages:
                 "" if isinstance(m, Routine) else f"compute {reader} at that loop first",
             )
             require_legal(
-                needed.isdisjoint(stored([m])), f"{reader} stores to what {self.stage} reads"
+                needed.isdisjoint(stored([m])), f"{reader} overwrites an operand of {self.stage}"
             )
         own = matching_axis(part, group, self.computation.temporaries)
         words = "is read" if made & read(group.joints) else "belongs"
@@ -318,7 +320,7 @@ class Stages:
         )
         require_legal(
             part[0].extents[own] == group.extent,
-            f"{own} of {self.stage} has {part[0].extents[own]} places, and {group.loop} of "
+            f"{own} of {self.stage} has {part[0].extents[own]} places, but {group.loop} of "
             f"{consumer} {group.extent}",
         )
         self._require_no_blocks(part, own)
@@ -334,7 +336,7 @@ def _around(members: Sequence[Member], part: Joint) -> list[Group]:
 
 
 def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> tuple[Member, ...]:
-    """Remove a nest from its place and replace another member with the group that contains it."""
+    """Remove a nest from its position and replace the member `at` with the group `made`."""
     found: list[Member] = []
     for m in members:
         if m is at:
@@ -372,9 +374,9 @@ def _at(index: tuple[Expr, ...], places: tuple[Expr, ...], own: str) -> set[str 
 
 
 def _beside(part: Joint, group: Group, temporaries: frozenset[str]) -> list[str | None]:
-    """Return the axes of a nest that correspond to the group's, where no group member reads it.
+    """Return the axes of a nest that correspond to the group's axis, if no member reads the nest.
 
-    Axes of operands that both read come first, then axes of stored results.
+    Axes of operands that both the nest and the consumer read come first, then axes of results.
     """
     other = group.consumer
     pairs = [

@@ -1,4 +1,4 @@
-"""Calls of moves: name, arguments and reason; and the lines of a schedule that hold them."""
+"""Calls of moves (name, arguments, reason), and the lines of a schedule that contain them."""
 
 from __future__ import annotations
 

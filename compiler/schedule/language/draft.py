@@ -25,7 +25,7 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 MOST_PROBLEMS = 20
-"""The most problems reported at once."""
+"""The maximum number of problems reported at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def draft(
     Each line that does not parse is a problem. The lines before the first such line are replayed,
     each nest up to its first refused move. A problem points at the word that its reason names,
     if any.
-    Errors: none; they are in the draft.
+    Errors: none; the draft contains the errors.
     """
     lines, problems = _lines(text)
     first = problems[0].where.line if problems else MOST_LINES
@@ -84,7 +84,7 @@ def _targets(part: object) -> Sequence[str]:
 
 
 def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
-    """Return the lines that parse, and the errors of the others."""
+    """Return the lines that parse, and the errors of the other lines."""
     lines: list[Line] = []
     problems: list[CompileError] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -152,7 +152,7 @@ class _Reader:
         return nest
 
     def placed(self, error: CompileError) -> CompileError:
-        """Place an error at the word that its reason names; without a line, at the last line."""
+        """Locate an error at the word that its reason names; without a line, at the last line."""
         where = error.where
         if not where.line:
             if self.last is None:

@@ -16,7 +16,7 @@ _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
 
 
 MOST_SUMS = 1 << 24
-"""The most partial sums of a nest in memory."""
+"""The maximum number of partial sums that a nest stores in memory."""
 
 
 def require_legal(condition: bool, message: str, hint: str = "") -> None:
@@ -25,13 +25,13 @@ def require_legal(condition: bool, message: str, hint: str = "") -> None:
 
 
 def require_new(nest: Loops, *names: str) -> None:
-    """Refuse names that other loops have, or that are not loop names. Errors: E-SCHEDULE-MOVE."""
+    """Refuse invalid loop names and the names of other loops. Errors: E-SCHEDULE-MOVE."""
     for name in names:
         plain = _WORD.fullmatch(name) and not _MADE_LATER.fullmatch(name)
         message = f"{name!r:.60} cannot be the name of a loop"
-        require_legal(bool(plain), message, "begin it with a small letter: mo, mi")
+        require_legal(bool(plain), message, "begin the name with a lower-case letter: mo, mi")
         require_legal(name not in nest.taken, f"the name {name} is taken")
-    require_legal(len(set(names)) == len(names), f"two loops cannot both be {names[0]}")
+    require_legal(len(set(names)) == len(names), f"two loops cannot both be named {names[0]}")
 
 
 class Checked(Loops):
@@ -90,10 +90,10 @@ def _require_entry(nest: Loops, e: Entry) -> None:
 
 
 def _require_block(nest: Loops) -> None:
-    """Check the block of partial sums: its size is known, and its loop is not vectorised."""
+    """Check that the block of partial sums has a known size and that its loop is not vectorised."""
     last = nest.position(nest.cached) + 1 if nest.cached else 0
     for a in nest.axes[:last]:
-        message = f"{a.var} adds to sums in memory, one iteration after the other"
+        message = f"{a.var} adds to sums in memory, so its iterations run in order"
         require_legal(not a.is_reduction or (a.kind == "for" and not a.lanes), message)
     first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
     n_points = 1
@@ -128,7 +128,7 @@ def _require_vector(nest: Loops, a: Axis) -> None:
     lanes = [b.var for b in nest.axes if b.lanes]
     require_legal(
         a.is_reduction or not lanes,
-        f"lanes run over results or over the reduction, not over {a.var} and {', '.join(lanes)}",
+        f"lanes run over results or over the reduction, not over both: {a.var}, {', '.join(lanes)}",
     )
 
 
@@ -178,6 +178,6 @@ def _require_tile(nest: Loops, rows: Axis) -> None:
     order = [*steps[:1], *(a for a in inside if a not in steps[:1])]
     require_legal(
         kinds == ["vector", "dot"] and order == list(inside),
-        f"{rows.var} runs over the rows of a tile: inside it needs reduction steps, lanes and a "
-        f"dot step, and has {', '.join(map(str, inside)) or 'nothing'}",
+        f"{rows.var} runs over the rows of a tile, which needs reduction steps, lanes and a dot "
+        f"step inside, but has {', '.join(map(str, inside)) or 'nothing'}",
     )

@@ -4,8 +4,8 @@
     def split(self, loop: LoopName, factor: Count, outer: NewLoop, inner: NewLoop) -> Self:
         ...
 
-A move is a method of a nest, or of the stages of a kernel, that returns a new one. The decorator
-records each call with its arguments, so that the record is a text that can be replayed.
+A move is a method of a nest, or of the stages of a kernel, that returns the transformed nest or
+stages. The decorator records each call with its arguments, and `replay` can apply the record again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Level = Literal["stages", "nest"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a move; `is_rest` marks a variadic one, `default` an optional one."""
+    """A parameter of a move: variadic with `is_rest`, optional with a `default`."""
 
     name: str
     kind: Kind
@@ -67,9 +67,9 @@ class Parameter:
 class Move:
     """A move: its description, parameters, example and near miss.
 
-    Tests execute both and the page shows them. `example` is a computation, a schedule that uses
-    the move, and the resulting loops. `near_miss` is a computation, a schedule whose last line is
-    refused, and a piece of the error message.
+    `example` is a computation, a schedule that uses the move, and the resulting loops. `near_miss`
+    is a computation, a schedule whose last line is refused, and a part of the error message. Tests
+    execute the example and the near miss, and the page shows them.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Shaped(Protocol):
         ...
 
     def because(self, reason: str) -> Self:
-        """Return the same with a reason for the next move."""
+        """Return the subject with a reason for its next move."""
         ...
 
     def require_sound(self) -> None:
@@ -111,7 +111,7 @@ class Shaped(Protocol):
         ...
 
     def noted(self, call: Call, before: Self) -> Self:
-        """The same, with the move that made it written down, and not the moves that this made."""
+        """Return the subject with this move recorded, without the moves that it called."""
         ...
 
 
@@ -154,7 +154,7 @@ def move(
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """Yield the arguments in order, without the subject and omitted optional ones."""
+    """Yield the arguments in order, without the subject and omitted optional arguments."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()
@@ -170,7 +170,7 @@ def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Ite
 
 
 def moves_table() -> str:
-    """Print the moves as the Markdown table of docs/schedules.md, those on nests first."""
+    """Print the moves as the Markdown table of docs/schedules.md, moves on nests first."""
     moves = sorted(MOVES.values(), key=lambda m: m.level != "nest")
     rows = [f"| `{m.signature}` | {m.title} |" for m in moves]
     return "\n".join(["| move | what it does |", "|---|---|", *rows]) + "\n"

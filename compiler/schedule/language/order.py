@@ -50,8 +50,8 @@ class Order(Checked):
         """Split a loop in two: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
 
         When the factor does not divide the length, the last part is shorter and gets separate code
-        (loop peeling). The outer loop of such a split cannot be split again, the inner one can.
-        The default names for `j` are `jo` and `ji`.
+        (loop peeling). The outer loop of such a split cannot be split again, but the inner loop
+        can. The default names for `j` are `jo` and `ji`.
         """
         a = self.axis(loop)
         require_legal(a.kind == "for" and loop not in self.held, f"{a} is no longer a plain loop")
@@ -115,7 +115,7 @@ class Order(Checked):
         )
         require_new(self, loop)
         f = affine.symbol(loop)
-        # An empty loop stays empty, and nothing is divided by 0.
+        # A width of at least 1 avoids divisions by 0; an empty loop stays empty.
         width = max(b.extent, 1) if isinstance(b.extent, int) else b.extent
         joined = {outer: affine.floordiv(f, width), inner: affine.mod(f, width)}
         fused = Axis(loop, a.extent * b.extent, a.is_reduction, lanes=a.lanes)
@@ -149,8 +149,8 @@ class Order(Checked):
     def reorder(self, *loops: LoopName) -> Self:
         """Reorder the loops, outermost first; loops not named follow in their former order.
 
-        Every order is legal with one exception: when a split's factor does not divide the length,
-        the inner loop must stay inside the outer one, on which its length depends.
+        Every order is legal with one exception: if the factor of a split does not divide the
+        length, the inner loop must stay inside the outer loop, on which its length depends.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

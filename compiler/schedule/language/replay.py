@@ -21,11 +21,11 @@ from compiler.targets.options import CodeOptions
 def replay(
     text: str, computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled:
-    """Make the kernel of a computation by a schedule's text.
+    """Build the kernel of a computation from the text of a schedule.
 
-    The text is complete: a stage that it does not name has its own, unchanged loops. The text of a
-    policy's moves gives the kernel of that policy.
-    Errors: E-SCHEDULE-TEXT, E-SCHEDULE-MOVE with the place in the text.
+    A stage that the text does not name keeps its original loops. The text of a policy's moves
+    reproduces the kernel of that policy.
+    Errors: E-SCHEDULE-TEXT, E-SCHEDULE-MOVE with the position in the text.
     """
     return replay_lines(parse_schedule(text), computation, constants, options)
 
@@ -37,7 +37,7 @@ def replay_lines(
     options: CodeOptions,
     begun: dict[str, Nest] | None = None,
 ) -> Scheduled:
-    """Make the kernel by the lines of a schedule; `begun` receives the nests before any move.
+    """Build the kernel from the lines of a schedule; `begun` receives the nests before any move.
 
     Errors: E-SCHEDULE-MOVE.
     """
@@ -77,9 +77,9 @@ def replay_lines(
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """Separate the lines on stages from the lines on loops, which follow.
+    """Separate the lines on stages from the lines on loops after them.
 
-    Errors: E-SCHEDULE-MOVE where a line on stages follows one on loops.
+    Errors: E-SCHEDULE-MOVE where a line on stages follows a line on loops.
     """
     between: list[Line] = []
     inside: list[Line] = []
@@ -91,7 +91,7 @@ def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
         else:
             raise CompileError(
                 "E-SCHEDULE-MOVE",
-                f"{line.call.move} follows a move on loops, which it would change",
+                f"{line.call.move} changes stages, but follows a move on loops",
                 where=line.where,
                 hint="put the moves on stages first",
             )

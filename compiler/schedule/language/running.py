@@ -11,7 +11,7 @@ from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
 STEPS: dict[str, LoopKind] = {"dot": "dot", "tile": "tile"}
-"""The steps that `tensorize` can make of a loop."""
+"""The steps to which `tensorize` can map a loop."""
 
 
 class Running(Checked):
@@ -78,7 +78,7 @@ class Running(Checked):
         """Vectorise the innermost loop: one iteration in each lane of a vector.
 
         It helps where consecutive iterations access consecutive elements. Lanes over a reduction
-        need one sum each: see `rfactor`.
+        need separate sums: see `rfactor`.
         """
         return self._marked("vector", loop)
 
@@ -109,7 +109,7 @@ class Running(Checked):
     def parallel(self, loop: LoopName) -> Self:
         """Divide the iterations of a loop among threads.
 
-        Iterations over the target's points are independent; those of a reduction are not.
+        Iterations over the target's points are independent; iterations of a reduction are not.
         """
         return self._marked("parallel", loop)
 
@@ -143,18 +143,18 @@ class Running(Checked):
         =>
         Y: rfactor(i)
         =>
-        i is no loop of the reduction
+        i is not a loop of the reduction
         """,
     )
     def rfactor(self, *loops: LoopName) -> Self:
-        """Give each iteration of reduction loops its own partial sum; combine these at the end.
+        """Give each iteration of reduction loops a separate partial sum; combine these at the end.
 
         The loops can then be vectorised or unrolled, and the chains of additions are independent.
         Float sums are rounded differently; with many terms, more accurately.
         """
         for var in loops:
             a = self.axis(var)
-            require_legal(a.is_reduction, f"{var} is no loop of the reduction")
+            require_legal(a.is_reduction, f"{var} is not a loop of the reduction")
             require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
         axes = tuple(replace(a, lanes=True) if a.var in loops else a for a in self.axes)
         return self if axes == self.axes else replace(self, axes=axes)
@@ -200,17 +200,18 @@ class Running(Checked):
     def tensorize(self, loop: LoopName, step: StepName) -> Self:
         """Map a loop to an instruction: a dot product step, or the rows of a matrix tile.
 
-        `dot` multiplies four consecutive bytes of one operand with four of the other (for bf16, two
-        with two) and adds the products to a 32-bit sum in every lane. `tile` runs over the rows of
-        a matrix tile of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles
-        are in memory while no loop adds to them. Machines without the instruction run plain code.
+        In every lane, `dot` adds products of four consecutive bytes of each operand (of two
+        consecutive elements for bf16) to a 32-bit sum. `tile` runs over the rows of a matrix tile
+        of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles are in memory
+        while no loop adds to them. On machines without the instruction, the loop runs as ordinary
+        code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")
         if step == "dot":
             require_legal(
                 a.is_reduction,
-                f"{loop} is no loop of the reduction, and dot steps sum over the reduction only",
+                f"{loop} is not a loop of the reduction, and dot steps sum over the reduction only",
             )
         else:
             require_legal(
@@ -218,7 +219,8 @@ class Running(Checked):
                 f"{loop} runs over the reduction, but the rows of a tile are points of the target",
             )
             require_legal(
-                all(b.kind != "tile" for b in self.axes), "one loop runs over the rows of tiles"
+                all(b.kind != "tile" for b in self.axes),
+                "a loop already runs over the rows of tiles",
             )
         require_legal(a.kind == "for" and not a.lanes, f"{a} is no longer a plain loop")
         for reduce in self.reductions:

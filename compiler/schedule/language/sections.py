@@ -19,7 +19,7 @@ from compiler.errors import CompileError, Where
 from compiler.targets.options import KernelSchedule
 
 MOST_CHARACTERS = 4_000_000
-"""The limit is ten times the length of the schedules of a thousand different kernels."""
+"""The maximum length of a text: ten times the schedules of a thousand different kernels."""
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _NAME = re.compile(r"""\s*(?:([A-Za-z_][\w.]*)|"([^"\n]*)")\s*""")
@@ -85,7 +85,7 @@ def section(names: Iterable[str], lines: Iterable[str]) -> str:
 
 
 def as_schedules(given: Mapping[str, str] | str | None) -> tuple[KernelSchedule, ...]:
-    """Convert a text with sections, or a mapping of kernel names to moves, to schedules.
+    """Convert a text with sections, or a mapping from kernel names to moves, to schedules.
 
     Errors: E-SCHEDULE-TEXT.
     """

@@ -25,7 +25,7 @@ from compiler.targets.options import CodeOptions
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A move on a nest or on the stages, or (without a line) the start of a nest.
+    """The state after a move on a nest or on the stages or, without a line, before the first move.
 
     `outline` has the loops and their body after the move, before remainders are peeled.
     """
@@ -48,7 +48,7 @@ class Step:
 def steps(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Step, ...]:
-    """Return the stages after each of their lines, then each nest before and after its lines.
+    """Return the stages after each move on them, then each nest at the start and after each move.
 
     Lines on different nests may alternate in the text; here they are grouped by nest.
     Errors: E-SCHEDULE-MOVE.
@@ -77,7 +77,7 @@ def steps(
 def loops_after(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> str:
-    """Return the Loop IR that some lines make, or the reason why they make none."""
+    """Return the Loop IR that a schedule's lines produce, or the reason of their refusal."""
     try:
         return str(replay_lines(lines, computation, constants, options).kernel)
     except CompileError as e:

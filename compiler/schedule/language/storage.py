@@ -25,11 +25,12 @@ from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
-"""The size up to which padding is free; above, padding may at most double a packed constant."""
+"""Elements up to which padding is unlimited; a larger packed constant may at most double in
+size."""
 
 
 MOST_COPIED = 1 << 24
-"""The most elements of a copy made in a loop."""
+"""The maximum number of elements of a copy in a loop."""
 
 
 class Storage(Checked):
@@ -69,12 +70,12 @@ class Storage(Checked):
         sum may be extended where each term has a factor padded with zeros.
         """
         a = self.axis(loop)
-        require_legal(isinstance(a.extent, int), f"the length of {a} is not known here")
+        require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
         extent = -(-a.extent // multiple) * multiple
         if extent == a.extent:
             return self
         longer = replace(a, extent=extent)
-        require_legal(a.kind == "for" and not self._is_part(loop), f"{a} is no plain loop any more")
+        require_legal(a.kind == "for" and not self._is_part(loop), f"{a} is no longer a plain loop")
         for b in () if a.is_reduction else self.results:
             require_legal(
                 self._has_room(b.target, b.index, a, longer),
@@ -163,10 +164,11 @@ class Storage(Checked):
         """,
     )
     def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
-        """Copy the elements that the inner loops read to a block, at the start of each iteration.
+        """Copy the elements that the inner loops read into a block, at the start of each iteration.
 
-        The copy is contiguous in the order of those loops, which then read it with stride 1. It
-        helps where they read each element several times, or lines that are far apart.
+        The copy is contiguous in the order of the inner loops, which then read it with stride 1. A
+        copy helps if these loops read each element several times, or cache lines that are far
+        apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
@@ -184,7 +186,7 @@ class Storage(Checked):
         require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
         place = tuple(affine.symbol(a.var) for a in axes)
         block = f"{tensor}'{self.target}"
-        require_legal(block not in self.shapes, f"{tensor} is copied already")
+        require_legal(block not in self.shapes, f"{tensor} is already copied")
         copied = Read(block, place, read.dtype)
 
         def change(s: Scalar) -> Scalar | None:
@@ -234,8 +236,8 @@ class Storage(Checked):
     ) -> Self:
         """Prefetch the first cache line that the iteration `distance` ahead reads.
 
-        The hardware prefetcher detects consecutive reads, but late and not across pages; large
-        strides it does not detect. In a packed constant the elements of an iteration are
+        The hardware prefetcher detects consecutive reads, but late and not across pages, and it
+        does not detect large strides. In a packed constant the elements of an iteration are
         contiguous, and all their lines are prefetched.
 
         When the iterations of an outer loop `over` read the same lines, each may prefetch one of
@@ -248,7 +250,7 @@ class Storage(Checked):
         require_legal(not self._is_open(loop), f"the length of {loop} is known only at run time")
         if over:
             apart = any(_uses(e, over) for e in read.index)
-            require_legal(not apart, f"iterations of {over} read other elements of {tensor}")
+            require_legal(not apart, f"iterations of {over} read different elements of {tensor}")
             known = isinstance(self.axis(loop).extent, int)
             require_legal(known, f"the length of {loop} is known only at run time")
         made = Entry(loop, tensor, read.index, distance=distance, over=over, share=share)
@@ -262,7 +264,7 @@ class Storage(Checked):
         """Return the only read of a tensor. Errors: E-SCHEDULE-MOVE."""
         found = {r for r in self.reads() if r.tensor == tensor}
         names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
-        require_legal(bool(found), f"{tensor} is not read here; operands: {names}")
+        require_legal(bool(found), f"{tensor} is not an operand of this nest; operands: {names}")
         require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different indices")
         computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
         require_legal(not computed, f"{tensor} is read at computed indices")
@@ -309,20 +311,21 @@ class Storage(Checked):
         =>
         Y: cache_write(m)
         =>
-        m is no plain loop of the reduction
+        m is not a plain loop of the reduction
         """,
     )
     def cache_write(self, loop: LoopName) -> Self:
         """Keep the partial sums of a reduction loop in memory instead of registers.
 
-        Any loops may then run inside it, and a long reduction is divided into parts whose operands
-        stay in the cache. Each part keeps its sums in registers and adds them to the block in
-        memory at its end. The block has an element for each point of the inner loops.
+        Loops over points may then run inside the reduction loop, and a long reduction is divided
+        into parts whose operands stay in the cache. Each part accumulates in registers and finally
+        adds its sums to a block in memory. The block has an element for each point of the inner
+        loops.
         """
         a = self.axis(loop)
         require_legal(
             a.is_reduction and a.kind == "for" and not a.lanes,
-            f"{loop} is no plain loop of the reduction",
+            f"{loop} is not a plain loop of the reduction",
         )
         require_legal(not self.cached, f"the sums are already in memory, from {self.cached} on")
         return replace(self, cached=loop)
@@ -362,8 +365,9 @@ class Storage(Checked):
     def pack(self, tensor: TensorName) -> Self:
         """Repack a constant at compile time, in the order in which the loops read it.
 
-        Its index must consist of whole loops, and no other nest may read it. Incomplete blocks are
-        padded with zeros. Later moves do not change the packed order.
+        Each index of the constant must combine entire loops, and no other nest may read the
+        constant. Incomplete blocks are padded with zeros. Later moves do not change the packed
+        order.
         """
         index = self._read_of(tensor).index
         require_legal(
@@ -374,7 +378,9 @@ class Storage(Checked):
             index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
         )
         text = ", ".join(map(str, index))
-        require_legal(packing is not None, f"{tensor}[{text}] does not follow the loops")
+        require_legal(
+            packing is not None, f"the indices of {tensor}[{text}] do not combine entire loops"
+        )
         assert packing is not None
         n_elements = self.tensors[tensor].n_elements
         n_padded = affine.assumed(affine.product(packing.shape))

@@ -20,7 +20,7 @@ from compiler.schedule.language.move import MOVES, Kind, Move
 
 MOST_CHARACTERS = 200_000
 MOST_LINES = 2_000
-"""Longer schedules are refused: replaying them would block a server."""
+"""The maximum number of moves of a schedule: replaying a longer one would block a server."""
 
 _NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_][\w.']*", re.ASCII)
@@ -88,7 +88,7 @@ class _Reader:
         return Line(nest, Call(name, tuple(arguments), because), where)
 
     def fail(self, message: str, at: int | None = None, hint: str = "") -> CompileError:
-        """Make an error at a position of the line."""
+        """Return an error at a position of the line."""
         place = self._where(self.at if at is None else at, 1)
         return CompileError("E-SCHEDULE-TEXT", message, where=place, hint=hint)
 

@@ -24,12 +24,12 @@ threads, which are slow on a busy machine."""
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Pad each axis with zeros, split it into factors, and put all factors in a new order.
+    """Pad each axis with zeros, split each axis into factors, and permute all factors.
 
     `taken` selects a part of each axis: the first element, the step and the count. A `transform` M
-    replaces weights w by M w M' over the last two axes, with its elements along a new first axis.
-    The product is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32 constant
-    are packed along a new first axis: upper parts at 0, lower parts at 1.
+    replaces the last two axes of weights w by a new first axis with the elements of M w M'. The
+    product is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32 constant are
+    packed along a new first axis: upper parts at 0, lower parts at 1.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
     `order` permutes them. The result's shape is `shape`.
     """
@@ -57,7 +57,7 @@ class Packing:
         return np.dtype(DType.bf16.numpy) if self.parts else dtype
 
     def write(self, array: Array, packed: Array) -> None:
-        """Write the packed elements to contiguous memory of their type and number.
+        """Write the packed elements to a contiguous array of the packed type and size.
 
         Padding and transforming proceed in pieces that fit the cache.
         """
@@ -142,7 +142,7 @@ def _in_parts(array: Array) -> Array:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """Return the packing for the order of the loops in `index`, with these loops; else None.
+    """Return the packing in the order of the loops, and its loops; None if no packing exists.
 
     `extents` has the loops in order, outermost first.
     """

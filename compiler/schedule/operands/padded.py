@@ -89,7 +89,7 @@ def _padded(stage: Stage, tensors: dict[str, TensorType]) -> tuple[Stage, Stage]
 
 
 def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
-    """Return the only element that a reduction reads, if it has bounds checks and plain layouts."""
+    """Return the only bounds-checked value of a reduction without other reads, in plain layouts."""
     if stage.reduce is None or not tensors[stage.target].layout.is_plain:
         return None
     found = {s for s in walk(stage.reduce.body) if isinstance(s, Inside)}
@@ -123,7 +123,7 @@ def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:
 
 
 def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
-    """Return the axis of the copy for an image index, as long as the range that the stage reads."""
+    """Return the axis of the copy for an image index; its size is the range of indices read."""
     steps = {v: affine.coefficient(e, v) for v in affine.symbols(e) & stage.extents.keys()}
     place: Expr = 0
     last: Expr = 0
@@ -143,7 +143,7 @@ def _pays(stage: Stage, axes: list[_Axis]) -> bool:
 
 
 def _at(value: Scalar, moved: Mapping[Expr, Expr]) -> Scalar:
-    """Replace the indices of all reads in a value by indices of the image."""
+    """Replace the indices of all reads in a value."""
 
     def change(s: Scalar) -> Scalar | None:
         return replace(s, index=tuple(moved[e] for e in s.index)) if isinstance(s, Read) else None

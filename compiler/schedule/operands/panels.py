@@ -25,7 +25,8 @@ LEAST_ROWS = 64
 """The fewest uses per element that justify a copy, which reads and writes each element once."""
 
 LEAST_TURNED_ROWS = 8
-"""The same for a transposed operand, whose vectors would be gathered from single elements."""
+"""The fewest uses per element for a transposed operand, whose vectors would otherwise be
+gathered."""
 
 KEPT_LINES = 4
 """Lines of one L1 set that survive until the next rows are read."""
@@ -36,7 +37,7 @@ L2_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """The right operand of a product, the axis of its columns, and the columns of a panel."""
+    """The right operand of a product, the axis of its columns, and the columns per panel."""
 
     read: Read
     column: str
@@ -44,7 +45,7 @@ class _Operand:
 
 
 def into_panels(computation: Computation, constants: frozenset[str], target: Target) -> Computation:
-    """Add a copy stage before each product that gains by a copied right operand."""
+    """Add a copy stage before each product that runs faster with a copied right operand."""
     stages: list[Stage | Routine] = []
     tensors = dict(computation.tensors)
     for stage in computation.stages:
@@ -89,7 +90,7 @@ def _operand(
 
 
 def _panel(stage: Stage, read: Read, target: Target) -> int | None:
-    """Return the columns of a panel; None where reading the operand in place is as fast."""
+    """Return the columns per panel; None where reading the operand in place is as fast."""
     axes = _axes(read)
     column = stage.axes[-1]
     n_columns = stage.extents[column]

@@ -1,11 +1,12 @@
 """Products of f32 as products of bf16 parts, for machines with matrix tiles.
 
-    x = hi + lo, each a bf16        w = hi + lo, split when the program is made
+    x = hi + lo, each a bf16        w = hi + lo, split when the program is built
     x w = hi lo + hi hi + lo hi     the fourth, lo lo, is below the rounding error of lo
 
-Three products replace one, on a unit with more than ten times the throughput. A stage writes both
-parts of the left operand, and the sum runs over the three products too. The sums stay f32. The
-parts omit 2^-16 of an operand; the error of results is below 1e-5 of their scale.
+Three products replace one, on a unit with more than ten times the throughput. One stage writes both
+parts of the left operand. The sum runs over the three products as a further reduction axis. The
+sums remain in f32. The parts omit 2^-16 of an operand; the error of results is below 1e-5 of their
+scale.
 Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
@@ -35,13 +36,14 @@ from compiler.targets.options import CodeOptions
 
 LEFT = (0, 0, 1)
 RIGHT = (1, 0, 0)
-"""The part of each operand in each product: 0 the upper, 1 the lower part."""
+"""The part of the left and right operand in each of the three products: 0 upper, 1 lower."""
 
 FEWEST_COLUMNS = 64
-"""The fewest uses of each split number: splitting costs about half as many products."""
+"""The fewest columns: each split element is used once per column, and splitting it costs as much as
+about half as many products."""
 
 FEWEST_TERMS = 64
-"""The shortest sum: configuring, loading and storing tiles dominates shorter ones."""
+"""The fewest terms of a sum: configuring, loading and storing tiles dominates shorter sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ..
     part = "part"
     while part in stage.extents:
         part += "_"
-    # Upper parts first, then lower ones, for each row or for all images.
+    # Upper parts first, then lower parts, for each row or for all images.
     at = t.rank - 1 if t.layout.is_plain else 0
     dims = (*t.dims[:at], 2, *t.dims[at:]) if at else (2 * t.dims[0], *t.dims[1:])
     tensors[name] = TensorType(DType.bf16, dims, t.layout)

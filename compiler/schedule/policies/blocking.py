@@ -25,20 +25,21 @@ from compiler.schedule.policies.tiles import (
 )
 
 NARROW, WIDE = 2, 4
-"""Vectors of a narrow and a wide strip: a reduction whose narrow strip exceeds L2 runs in parts,
-each as deep as lets a wide strip stay in L2."""
+"""The width of a narrow and a wide strip, in vectors. A reduction whose narrow strip exceeds L2
+runs in parts; the depth of a part lets a wide strip stay in L2."""
 
 PART_SHARE = 0.25
 """The share of L2 for a strip of one part; rows and sums need the rest."""
 
 SUMS_SHARE = 0.5
-"""The share of L2 for the sums of all rows; larger sums make parts slower than none."""
+"""The share of L2 for the sums of all rows; with larger sums, a reduction in parts is slower."""
 
 BLOCK_SHARE = 0.6
-"""The share for a block of rows of L2 less two column strips (one in use, one being loaded)."""
+"""The share of L2 for a block of rows, after subtracting two column strips (one in use, one being
+loaded)."""
 
 LEAST_TILES = 12
-"""The fewest column tiles that share a copied block, per copy of an element in the block."""
+"""The fewest column tiles that read a copied block, divided by the copies of each element in it."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
 """Cycles lost per line from beyond L2: in a run of at least a page, which the hardware prefetches,
@@ -51,7 +52,8 @@ FAR = 4
 """The slowdown of columns that come from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""The least saving of blocks, as a share of all multiply-add cycles: ends of blocks cost some."""
+"""The minimum saving by blocks, as a share of all multiply-add cycles: ends of blocks cost
+cycles."""
 
 PAGE_BYTES = 4096
 """The page size, in bytes, at whose end the hardware prefetcher stops."""
@@ -60,11 +62,12 @@ AHEAD_BYTES = 8192
 """The prefetch distance of packed constants: it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
-"""The fewest rows with prefetches: a single row is bound by memory, and prefetches compete."""
+"""The fewest rows with prefetches: a single row is memory-bound, and prefetches would compete."""
 
 MOST_TILES_ASKING, MOST_PARTS = 40, 8
-"""Row tiles that prefetch the next strip of columns, and its parts: gains 2 to 14 % for 64 to 200
-rows and more for fewer rows, nothing for 250 tiles (measured on Zen 3)."""
+"""The most row tiles that prefetch the next strip of columns, and the most parts of a strip. The
+gain is 2 to 14 % for 64 to 200 rows, more for fewer rows, and nothing for 250 tiles (measured on
+Zen 3)."""
 
 
 def depth_of(nest: Nest) -> int:
@@ -100,7 +103,7 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a row loop whose operand stays in L2; `copied` names a copied one, or is ""."""
+    """A block of a row loop whose operand stays in L2; `copied` names the operand if copied."""
 
     loop: str
     size: int
@@ -113,9 +116,9 @@ def row_block(
     """Choose the block of rows that stays in L2 for all columns; None where it saves no cycles.
 
     Without blocks, the rows are read again for each column tile; with them, the columns for each
-    block. `around` are the loops over images; the outermost one is split if their number is known
-    and several images fit a block, else the rows are. Rows are copied into panels where each
-    reduction step reads another line of them.
+    block. `around` are the loops over images. The outermost image loop is split if the number of
+    images is known and several fit a block, else the row loop is split. Rows are copied into panels
+    if each reduction step reads another cache line of them.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)
@@ -152,7 +155,7 @@ def row_block(
 def _open_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of an open number of rows: a copied one, which pays for any number."""
+    """Choose the block of an open number of rows: a copied block, which pays for any number."""
     found = _rows_and_columns(nest, vector, [*around, rows.var])
     if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
         return None
@@ -190,7 +193,7 @@ def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context)
 def cycles_again(
     nest: Nest, vector: Axis, block: Block, images: Sequence[str], ctx: Context
 ) -> float:
-    """Estimate the cycles of reading the columns once per block instead of once."""
+    """Estimate the additional cycles of reading the columns once per block instead of once."""
     found = _rows_and_columns(nest, vector, images)
     assert found is not None
     columns_bytes = _bytes(nest, found[1], [vector.var])
@@ -200,7 +203,7 @@ def cycles_again(
 
 
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
-    """Return the operand that all lanes share, and the other one.
+    """Return the operand that all lanes share, and the other operand.
 
     None where loops other than those over images are open.
     """
@@ -224,7 +227,7 @@ def _may_cut_images(
 def _block_size(
     nest: Nest, cut: Axis, kept_bytes: float, multiple: int, tile: Tile, ctx: Context
 ) -> int:
-    """Return the iterations per block, balanced over blocks; 0 where the smallest does not fit."""
+    """Return the iterations per block, balanced over blocks; 0 if no block fits."""
     most = int(_free_bytes(nest, tile, ctx) * cut.size / kept_bytes) // multiple * multiple
     if most <= 0:
         return 0
@@ -233,7 +236,7 @@ def _block_size(
 
 
 def _free_bytes(nest: Nest, tile: Tile, ctx: Context) -> float:
-    """Return the bytes of L2 for a block of rows, beside two strips of columns."""
+    """Return the bytes of L2 that two strips of columns leave for a block of rows."""
     strip_bytes = depth_of(nest) * tile.vectors * ctx.target.vector_bytes
     return BLOCK_SHARE * (ctx.target.l2_bytes - 2 * strip_bytes)
 
@@ -295,9 +298,9 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     """Prefetch packed constants that do not stay in L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes a few cycles, and the
-    hardware prefetcher follows its lines. But the first tile waits for each strip of columns.
-    With few other tiles to hide that, all tiles prefetch a part of the next strip. An open number
-    of tiles counts as few, unless sizes of 1 already give many.
+    hardware prefetcher keeps pace with its lines. But the first tile waits for each strip of
+    columns. If few other tiles can hide that wait, all tiles prefetch a part of the next strip. An
+    open number of tiles counts as few, unless sizes of 1 already give many tiles.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

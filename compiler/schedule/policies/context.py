@@ -1,4 +1,4 @@
-"""The context of a policy beside the nest: constant operands and code options."""
+"""The inputs of a policy other than the nest: constant operands and code options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.targets.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`packable` are the constants that only this nest reads."""
+    """The inputs of a policy; `packable` are the constants that only this nest reads."""
 
     options: CodeOptions
     packable: frozenset[str]
@@ -86,7 +86,7 @@ def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
 def _fuse_once(
     nest: Nest, held: int, name: Callable[[str], str], packable: frozenset[str]
 ) -> tuple[Nest, int] | None:
-    """Fuse the first two loops that can be fused; return also the divisions afterwards."""
+    """Fuse the first two loops that can be fused; return also the number of divisions then."""
     kept = tested(nest)
     for a, b in zip(nest.axes, nest.axes[1:], strict=False):
         if a.is_reduction != b.is_reduction or a.var in kept or b.var in kept:
@@ -132,13 +132,13 @@ def _fetched_at(nest: Nest) -> Iterator[Expr]:
 
 
 def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
-    """Return the strides in an index of the target's address and of each read's."""
+    """Return the stride of the target's address and of each read's address in a loop index."""
     own = nest.stride_of(nest.target, nest.index, var)
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 
 
 def operands(nest: Nest) -> list[Read]:
-    """Return the reads of a reduction, repeated ones too."""
+    """Return the reads of a reduction, including repeated reads."""
     assert nest.reduce is not None
     return [s for s in walk(nest.reduce.body) if isinstance(s, Read)]
 
@@ -149,7 +149,7 @@ def depends(read: Read, var: str) -> bool:
 
 
 def contiguous_axis(nest: Nest) -> Axis | None:
-    """Return the loop along which the target is contiguous: the one to vectorise.
+    """Return the loop to vectorise, along which the target is contiguous.
 
     In a blocked layout, this is the loop over channels before its split at the block size.
     """

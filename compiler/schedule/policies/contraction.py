@@ -1,8 +1,8 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
 All contractions share one schedule. It vectorises the contiguous axis of the output: channels in a
-blocked layout, columns or pixels in a plain one. It unrolls a second axis as rows. Constants are
-packed in loop order, and the accumulators stay in registers over the whole reduction.
+blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows. Constants are
+packed in loop order, and the accumulators stay in registers during the entire reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -33,7 +33,7 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""Rows of the largest tile; and the known number of rows that is preferred to an open size."""
+"""The rows of the largest tile, and the known number of rows preferred to an open number."""
 
 UNROLL = 2
 """The unroll factor of the reduction; larger factors increase compile time without a speed-up."""
@@ -99,7 +99,7 @@ def split_groups(nest: Nest) -> Nest:
 
 
 def split_blocked_reduction(nest: Nest) -> Nest:
-    """Split reduction loops over blocked channels at the block size."""
+    """Split reduction loops over blocked channels by the block size."""
     for var, divisor in divided(nest).items():
         if nest.has(var) and nest.axis(var).is_reduction and nest.axis(var).size > divisor:
             nest = nest.split(var, divisor, f"{var}b", f"{var}l")
@@ -272,7 +272,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
-    """Return the distance in memory of the scalars that a step broadcasts, in bytes."""
+    """Return the distance between the scalars that a step broadcasts, in bytes."""
     found = [
         abs(s or 0) * r.dtype.nbytes
         for r, s in strides(nest, rows.var)[1]

@@ -5,13 +5,14 @@
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
-One operand is a constant, packed so that the elements of a step are contiguous over all lanes. The
-other operand has the elements of a step contiguous in memory, and all lanes read the same ones. The
-other loops are those of an f32 contraction: sums stay in registers over the whole reduction.
+One operand is a constant, packed so that the elements of a step are contiguous over all lanes. In
+the other operand the elements of a step are contiguous in memory, and all lanes read the same
+elements. The other loops equal those of an f32 contraction: sums stay in registers during the
+entire reduction.
 
-If the operand of the lanes is no constant (pixels in plain order, the second product of attention)
-and elements are bf16, its lanes must be contiguous. Two runs of lanes are then interleaved to pairs
-when loaded, which is worth its cost for enough rows.
+If the operand of the lanes is not a constant (pixels in plain order, the second product of
+attention) and elements are bf16, its lanes must be contiguous. Two runs of lanes are then
+interleaved into pairs at the load, which pays off for enough rows.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -41,11 +42,12 @@ FEWEST_ROWS = 4
 """The fewest rows that share a vector of pairs interleaved at the load."""
 
 UNROLL = 4
-"""The unroll factor of steps, as in f32 contractions; more increases register pressure."""
+"""The unroll factor of steps, as in f32 contractions; a larger factor increases register
+pressure."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
-    """Rewrite the nest in dot steps; None where types or layouts of operands do not allow it.
+    """Rewrite the nest with dot steps; None if the types or layouts of operands do not allow them.
 
     Without an instruction for pairs of bf16, dot steps gain nothing.
     """
@@ -115,7 +117,7 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Whether a non-constant operand has contiguous lanes, so that two runs make pairs."""
+    """Whether a non-constant operand has contiguous lanes, so that two runs form pairs."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
@@ -160,7 +162,7 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
     """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    Fewer lanes than a vector do not justify it.
+    Fewer lanes than a full vector do not justify the interleaving.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
@@ -210,7 +212,7 @@ def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
 def _split_steps(nest: Nest, k: Axis) -> Nest:
     """Split a loop into dot steps, inside blocks where the shared operand is blocked.
 
-    After the last channel of a blocked operand follow padding bytes, which are multiplied by zeros.
+    Padding bytes follow the last channel of a blocked operand; they are multiplied by zeros.
     """
     v, extent, step = k.var, k.extent, _step(nest)
     assert isinstance(extent, int)

@@ -43,7 +43,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
 
 
 def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | None:
-    """Return the contiguous loop of an operand that the target stores transposed."""
+    """Return the contiguous loop of an operand that is transposed in the target."""
     far = [r for r, s in strides(nest, vector.var)[1] if s is not None and s > 1]
     for a in others:
         near = {r.tensor for r, s in strides(nest, a.var)[1] if s == 1}
@@ -115,7 +115,7 @@ def _rows(others: list[Axis]) -> Axis | None:
 
 
 def _pad_lanes(nest: Nest) -> Nest:
-    """Extend loops over the padding lanes of a blocked target where operands are blocked alike."""
+    """Extend loops over the padding lanes of a blocked target if operands have the same blocks."""
     block = nest.tensors[nest.target].layout.block
     if block == 1 or any(nest.tensors[r.tensor].layout.block != block for r in nest.reads()):
         return nest

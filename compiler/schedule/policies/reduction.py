@@ -17,19 +17,19 @@ from compiler.schedule.policies.context import (
 )
 
 ACCUMULATORS = 8
-"""Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
+"""Independent chains that hide the latency of an addition (4 cycles, 2 additions per cycle)."""
 
 WORTH_A_CHAIN = 4
 """The fewest iterations per additional accumulator, which must be combined at the end."""
 
 UNROLLED_WINDOW = 9
-"""The most taps of an unrolled window."""
+"""The maximum number of taps of an unrolled window."""
 
 LONGEST_STEP = 8
-"""Elements between neighbouring lanes at most: lanes further apart share few cache lines."""
+"""The maximum stride between adjacent lanes, in elements: larger strides share few cache lines."""
 
 LONG_RUN = 16
-"""Elements of a reduction along memory that are worth lanes of their own in any case."""
+"""The minimum number of contiguous elements for which lanes always run over the reduction."""
 
 
 def reduction(nest: Nest, ctx: Context) -> Nest:
@@ -43,9 +43,9 @@ def reduction(nest: Nest, ctx: Context) -> Nest:
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """The loop for the lanes over results; None where lanes over the reduction are better.
+    """Return the loop for lanes over results; None where lanes over the reduction are better.
 
-    Lanes that read elements a few apart are put together by shuffles or gathered.
+    Lanes that read elements at a small stride are assembled by shuffles or gathers.
     """
     a = contiguous_axis(nest)
     if a is None or nest.tensors[nest.target].layout.block > 1:
@@ -60,7 +60,7 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _run(nest: Nest) -> int:
-    """How many neighbours in memory the innermost reduction loop walks along."""
+    """Return the number of contiguous elements that the innermost reduction loop reads."""
     innermost = nest.reduced[-1]
     along = [s for _, s in strides(nest, innermost.var)[1]]
     return innermost.size if 1 in along else 1
@@ -121,14 +121,14 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 
 
 def _chains_outside(nest: Nest, order: list[str], most: int) -> int:
-    """Return the iterations of the next outer loop with separate sums, if lanes are one vector."""
+    """Return the iterations of the next outer loop with separate sums, if lanes fill one vector."""
     if not order or not isinstance(nest.axis(order[-1]).extent, int):
         return 1
     return _power_of_two(max(1, min(most, nest.axis(order[-1]).size // WORTH_A_CHAIN)))
 
 
 def _power_of_two(n: int) -> int:
-    """Round down to a power of two, so that halves are combined vector by vector at the end."""
+    """Round down to a power of two, so that the final combination adds halves vector by vector."""
     return 1 << (n.bit_length() - 1)
 
 

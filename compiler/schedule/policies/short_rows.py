@@ -1,8 +1,8 @@
 """Register tiles over several rows of an image whose rows are shorter than efficient tiles.
 
-A row of 7 pixels is a tile of 4 and one of 3, and both are inefficient; 49 pixels are nine tiles of
-5 and one of 4. Rows of a padded image, or of one read with stride 2, are not contiguous, so tiles
-over several rows need a contiguous copy.
+A row of 7 pixels has a tile of 4 and a tile of 3 pixels, which are both inefficient; 49 pixels have
+nine tiles of 5 and one of 4. Rows of a padded image, or of an image read with stride 2, are not
+contiguous, so tiles over several rows need a contiguous copy.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ COPY_CYCLES = 6
 """Cycles per element of a copy, whose row and column need a division (measured on Zen 3)."""
 
 LEAST_GAIN = 1.05
-"""The least speedup of tiles over several rows: their remainders need additional code."""
+"""The minimum speedup of tiles over several rows: their remainders need additional code."""
 
 
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """Fuse rows with the loop around them; return the nest and the loop, None if that is slower.
+    """Fuse rows with the loop around them; return the nest and the fused loop, None if slower.
 
     `image` are all loops except the rows on which the constant does not depend.
     """

@@ -7,9 +7,9 @@
     pack(W)                                            [..., ov, ip, ol, 2 or 4 products]
 
 One operand is a constant, packed so that the elements of a step are contiguous for each column. The
-other is read in place: its rows may have any distance, but the elements of the sum are contiguous.
-Four tiles of sums stay in tile registers over the whole reduction, so each loaded tile is used
-twice. The sums pass through memory (L1) once.
+other operand is read in place: its rows may have any distance, but the elements of a sum must be
+contiguous. Four tiles of sums stay in tile registers during the entire reduction, so each loaded
+tile is used twice. The sums pass through memory (L1) once.
 Source: the kernels of oneDNN for AMX. Measured on a machine with AMX: 2 x 2 tiles of 16 rows of 64
 bytes are fastest.
 """
@@ -37,7 +37,7 @@ TILE_LANES = 16
 ROW_BYTES = 64
 
 FEWEST_ROWS = 4
-"""The fewest rows: a tile step takes as long for one row as for 16, vectors a step per row."""
+"""The fewest rows: one tile step takes as long for 1 row as for 16; vectors take a step per row."""
 
 FEWEST_STEPS = 4
 """The fewest reduction steps in a tile: with fewer, vectors are as fast."""
@@ -46,11 +46,11 @@ MOST_PRODUCTS = 4
 """Unrolled products of the parts of one number, so that parts stay in tile registers."""
 
 NEW_SHAPES = 2
-"""The cost of storing sums, reshaping tiles and reloading sums, in whole steps."""
+"""The cost of storing sums, reconfiguring tile shapes and reloading sums, in full tile steps."""
 
 
 def tile_products(nest: Nest, ctx: Context) -> Nest | None:
-    """Rewrite the nest in matrix tiles; None where types, layouts or sizes do not suit them."""
+    """Rewrite the nest with matrix tiles; None if types, layouts or sizes do not suit tiles."""
     operands = small_reads(nest)
     if operands is None or not _has_tiles(operands[0].dtype, ctx):
         return None
@@ -127,7 +127,7 @@ def _tiled(
             nest = nest.reorder(*before, *parts, *tile, steps, *lanes).pack(packed.tensor)
         else:
             nest = nest.reorder(*before, *parts, *tile, tap.var, steps, *lanes).pack(packed.tensor)
-            nest = nest.because("neighbours in a row of the window are contiguous")
+            nest = nest.because("adjacent elements in a row of the window are contiguous")
             nest = nest.fuse(tap.var, steps, f"{v}s").split(f"{v}s", together, f"{v}w", f"{v}i")
             nest = nest.reorder(*before, f"{v}w", *parts, *tile, f"{v}i", *lanes)
     except CompileError:
@@ -166,9 +166,9 @@ def _blocks(
 def _tap(
     nest: Nest, k: Axis, n_channels: int, group: int, operands: tuple[Read, Read]
 ) -> Axis | None:
-    """Return the loop over neighbours in a row of the window, if their channels are contiguous.
+    """Return the loop over a row of the window, if channels of adjacent elements are contiguous.
 
-    The contiguous channels are all channels, or those of a block.
+    The contiguous channels are all channels, or the channels of a block.
     """
     rows_of, packed = operands
     if k.size % n_channels or n_channels % group:
@@ -187,7 +187,7 @@ def _whole_part(n: int) -> int:
 
 
 def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
-    """Return the rows that half of L2 holds: a multiple of a step's rows, balanced over blocks."""
+    """Return the number of rows that fit half of L2: a multiple of `step`, balanced over blocks."""
     n_elements = nest.tensors[rows_of.tensor].assumed.n_elements
     row_bytes = max(n_elements * rows_of.dtype.nbytes // rows.size, 1)
     most = max(ctx.target.l2_bytes // 2 // row_bytes // step, 1)
@@ -205,7 +205,7 @@ def _is_part(nest: Nest, a: Axis, rows_of: Read) -> bool:
 def _steps(length: int, group: int, block: int) -> int:
     """Return the steps per tile that cover a row with the fewest tiles.
 
-    The remainder after whole tiles needs tiles of another shape, and an incomplete step is summed
+    The remainder after full tiles needs tiles of another shape. An incomplete step is summed
     without tiles. In blocked layouts, only the channels of a block are contiguous.
     """
     most = min(block // group if block else ROW_BYTES // 4, ROW_BYTES // 4)
@@ -223,7 +223,7 @@ def _steps(length: int, group: int, block: int) -> int:
 def _shape(n_rows: int, n_columns: int) -> tuple[int, int, int]:
     """Return the rows of a tile, and the tiles of sums per block in each direction.
 
-    Rows are divided evenly, so that the last tile has nearly as many.
+    Rows are divided evenly, so that the last tile has nearly as many rows as the others.
     """
     tiles_down, tiles_across = -(-n_rows // TILE_ROWS), -(-n_columns // TILE_LANES)
     rows = -(-n_rows // tiles_down)

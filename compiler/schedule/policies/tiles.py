@@ -65,7 +65,7 @@ def choose_tile(
     """
     best, best_cycles = Tile(1, 1), float("inf")
     for vectors in range(1, min(n_vectors, target.n_vector_registers // 2) + 1):
-        # Beside the sums: one register for the broadcast, one per loaded vector, and the spare.
+        # Besides the sums: one register for the broadcast, one per loaded vector, and the spare.
         most_rows = (target.n_vector_registers - vectors - 1 - SPARE_REGISTERS) // vectors
         for rows in range(1, min(n_rows, most_rows) + 1):
             tile = Tile(rows, vectors)
@@ -78,7 +78,7 @@ def choose_tile(
 def tile_cycles(
     tile: Tile, n_rows: int, n_vectors: int, depth: int, target: Target, row_bytes: int = 0
 ) -> float:
-    """Estimate the cycles of the whole product with this tile, including its remainders."""
+    """Estimate the cycles of the entire product with this tile, including its remainders."""
     total = 0.0
     n_peeled = 0
     for r, r_count in _parts(n_rows, tile.rows):
@@ -117,10 +117,10 @@ def _row_cycles(rows: int, row_bytes: int) -> float:
 
 
 def lines_kept(step_bytes: int) -> int:
-    """Return the number of lines at this distance that half of L1 holds."""
+    """Return the number of cache lines at this distance that half of L1 retains."""
     return _sets(step_bytes) * N_STREAMS // 2
 
 
 def _sets(step_bytes: int) -> int:
-    """Return the number of L1 sets that lines at this distance use."""
+    """Return the number of L1 sets that cache lines at this distance use."""
     return WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)

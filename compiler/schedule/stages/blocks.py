@@ -1,4 +1,4 @@
-"""The number of places of a shared axis per iteration of its loop."""
+"""The choice of the number of places of a shared axis per iteration of its loop."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""The most rows of a product per iteration, which loads the other operand once."""
+"""The maximum number of rows of a product per iteration; an iteration loads the other operand
+once."""
 
 LEAST_ROWS = 4
 """The fewest rows of a tile: with fewer, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""Places per iteration for short sums: the final reductions of their sums overlap."""
+"""Places per iteration for short sums: the final combinations of their lanes overlap."""
 
 LEAST_TURNS = 4
-"""The fewest iterations, so that threads can share the loop."""
+"""The minimum number of iterations, so that threads can share the loop."""
 
 
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Choose the places per iteration: few, or many rows that share a product's other operand.
+    """Choose the places per iteration: few, or many rows that reuse the other operand of a product.
 
-    Temporaries inside take at most half of L2 (of L1 for short sums). Where they limit the rows,
-    their number is a multiple of the register tile.
+    Temporaries inside take at most half of L2 (of L1 for short sums). Where they limit the number
+    of rows, it is a multiple of the register tile's rows.
     """
     nbytes = sum(tensors[t].assumed.nbytes for t in held)
     extent = affine.assumed(group.extent)
@@ -65,7 +66,7 @@ def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool
 
 
 def _product_of_rows(group: Group) -> Stage | None:
-    """Return a product with the axis in exactly one factor."""
+    """Return a product whose factors include the group's axis exactly once."""
     for part in group.joints:
         own = group.own[name_of(part)]
         for s in part:

@@ -41,7 +41,8 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
 class Iteration:
     """One iteration of the loop `var` of a group, which advances by `step` places.
 
-    It computes `places` places, fewer at the end of the axis; buffers have capacity for `room`.
+    It computes `places` places, fewer at the end of the axis. Local buffers have space for `room`
+    places.
     """
 
     var: str
@@ -51,7 +52,7 @@ class Iteration:
 
 
 def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Expr]]:
-    """Yield the loop over whole blocks, then an iteration or loop for the remaining places."""
+    """Yield the loop over full blocks, then an iteration or loop for the remaining places."""
     size = group.places
     n_blocks, left = affine.floordiv(group.extent, size), affine.mod(group.extent, size)
     if n_blocks != 0:

@@ -1,8 +1,8 @@
 """Stages fused into one nest: several results computed and stored at each point.
 
 A kernel with several outputs has a stage for each. Two outputs over the same points share one nest
-if they read the same elements or one reads the other. Shared operands are then loaded once, and
-shared values computed once.
+if they read the same elements or if one output reads the other. Shared operands are then loaded
+once, and shared values computed once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import TensorType
 
 SIZE_LIMIT = 96
-"""The most operations of a value that is substituted into its reader; above, it is loaded."""
+"""The maximum number of operations of a value substituted into its reader; larger values are
+loaded."""
 
 Joint = tuple[Stage, ...]
 """Stages over the loops of the first stage."""
@@ -50,7 +51,7 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 def _place(
     stage: Stage, made: Sequence[Joint | Routine], computation: Computation
 ) -> tuple[int, Joint] | None:
-    """Return the position at which a stage can join, and the joined stages there."""
+    """Return the position of the stages that a stage can join, and the stages after joining."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -61,7 +62,7 @@ def _place(
         if joined is not None:
             return position, joined
         if any(s.target in stage.read_tensors for s in before):
-            return None  # it must run after these
+            return None  # the stage must run after these stages
     return None
 
 
@@ -88,13 +89,13 @@ def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | No
 
 
 def _lie_alike(a: TensorType, b: TensorType) -> bool:
-    """Whether both types have the same vector lanes and channel blocks."""
+    """Whether both tensor types have the same vector lanes and channel blocks."""
     lanes = a.dtype is b.dtype or max(a.dtype.nbytes, b.dtype.nbytes) <= 4
     return lanes and a.layout.block == b.layout.block
 
 
 def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
-    """Rename the axes of a stage to those of another with the same extents."""
+    """Rename the axes of a stage to the axes of another stage with the same extents."""
     if len(first.axes) != len(stage.axes):
         return None
     names = dict(zip(stage.axes, first.axes, strict=True))
@@ -110,7 +111,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: Joint, stage: Stage) -> bool:
-    """Whether a stage reads the others' results, or an element that they read too."""
+    """Whether a stage reads results of the joined stages, or an element that they read too."""
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)
@@ -119,7 +120,7 @@ def _shares(before: Joint, stage: Stage) -> bool:
 
 
 def _once(stage: Stage) -> dict[str, Expr]:
-    """Map each loop of one iteration to the only value of its index."""
+    """Map each single-iteration loop to the only value of its index."""
     return {a: 0 for a, n in stage.extents.items() if n == 1}
 
 
@@ -128,7 +129,7 @@ def _at(index: tuple[Expr, ...], once: dict[str, Expr]) -> tuple[Expr, ...]:
 
 
 def _with_values(before: Joint, stage: Stage) -> Scalar | None:
-    """Substitute the others' values into a stage; None if it reads them at other indices."""
+    """Substitute the joined stages' values into a stage; None if it reads them at other indices."""
     made, once = {s.target: s for s in before}, _once(stage)
     if any(f.tensor in made for f in fetches(stage.value)):
         return None
@@ -159,7 +160,7 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 
 
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
-    """Whether a nest can hold both: the value has one reduction, over the first one's loops."""
+    """Whether a nest can compute both: `value` has one reduction, over the loops of `first`."""
     found = {p for p in walk(value) if isinstance(p, Reduce)}
     own = next((p for p in walk(first) if isinstance(p, Reduce)), None)
     if not found:

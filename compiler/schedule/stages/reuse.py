@@ -1,4 +1,4 @@
-"""In-place stages: a temporary reuses the memory of an operand that only its stage still reads.
+"""In-place stages: a temporary reuses the memory of an operand that no later stage reads.
 
     E[i, j] = decay(SCORE[i, j] - TOP[i])    no later reader of SCORE: E reuses its memory
 
@@ -39,7 +39,7 @@ def in_place(
 
 
 def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
-    """Whether each point of a stage reads only the element at its own index of a tensor."""
+    """Whether each point of a stage reads a tensor only at the index that it stores."""
     if stage.reduce is not None or tensors[read] != tensors[stage.target]:
         return False
     if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):
@@ -48,7 +48,7 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Whether every loop around a part contains the producer of a tensor that the loop reads.
+    """Whether every loop around a part contains the producer of a tensor that is read in the loop.
 
     Otherwise a later iteration would read an element that an earlier one has overwritten.
     """

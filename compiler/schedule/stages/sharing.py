@@ -1,9 +1,10 @@
-"""The policy for shared loops: consumers read a producer's row before the next row begins.
+"""The policy for shared loops: consumers read a row of a producer before it computes the next row.
 
-A softmax, a normalisation or attention has several stages. Separately, each would read and write
-all rows and evict them from the caches. If a stage reads another one's results only at the same
-rows, `compute_at` puts both into one loop over the rows. The temporary between them then holds one
-row or a block of rows. This policy finds the longest runs of such stages, and recurses into them.
+A softmax, a normalisation or attention has several stages. If they ran one after another, each
+stage would read and write all rows and evict them from the caches. If a stage reads another stage's
+results only at the same rows, `compute_at` places both in one loop over the rows. The temporary
+between them then holds one row or a block of rows. This policy finds the longest runs of such
+stages, and applies itself to the stages of each run.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -32,7 +33,7 @@ from compiler.targets.target import Target
 def share(stages: Stages, target: Target) -> Stages:
     """Move stages that read each other's rows into shared loops over the rows."""
     if stages.tiled is not None:
-        return stages  # they share bands of tiles
+        return stages  # stages of a Winograd convolution share bands of tiles instead
     computation = stages.computation
     where = _Where(computation.tensors, frozenset(computation.temporaries), frozenset())
     return _shared(stages, tuple(leaves(stages.members)), where, target)
@@ -40,7 +41,7 @@ def share(stages: Stages, target: Target) -> Stages:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """The surroundings of parts: local tensor types, and axes that already have a loop.
+    """The context of parts: local tensor types, and axes that already have a loop.
 
     `temporaries` are read by these parts only.
     """
@@ -72,7 +73,7 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
 
 
 def _moved(stages: Stages, group: Group) -> Stages:
-    """Make a group by moves on the stages."""
+    """Create a group by moves on the stages."""
     *others, last = group.joints
     n = group.places
     why = reason(group)
@@ -105,7 +106,8 @@ def _producer(
 ) -> tuple[Joint, str] | None:
     """Return the last part before a group that only the group reads, place by place.
 
-    It reads nothing of the run: for instance, the copy of an operand.
+    Such a part is outside the run because it reads none of its results; an example is the copy of
+    an operand.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -142,7 +144,7 @@ def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
 
 
 def _alone(parts: Sequence[Part]) -> list[int]:
-    """Return the leading parts that belong to no run: routines and partial writers of tensors."""
+    """Count the parts before each position that belong to no run: routines and partial writers."""
     makers = Counter(t for p in parts for t in stored([p]))
     alone = (isinstance(p, Routine) or any(makers[t] > 1 for t in stored([p])) for p in parts)
     return list(accumulate(alone, initial=0))
@@ -196,8 +198,8 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
 def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
     """Whether computing a part place by place along an axis is efficient.
 
-    It is not where only this axis is contiguous in memory, over blocked channels, or where a stage
-    would compute single elements.
+    It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
+    channels, or if a stage would compute single elements.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

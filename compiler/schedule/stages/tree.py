@@ -22,8 +22,8 @@ Part = Joint | Routine
 class Group:
     """A loop over the places of an axis, `places` per iteration, and its members.
 
-    `own` maps each nest inside, by name, to its own name of the axis. The loop belongs to the last
-    nest, which reads the results of the others.
+    `own` maps the name of each nest inside to that nest's name of the axis. The loop belongs to the
+    last nest, which reads the results of the other nests.
     """
 
     members: tuple[Member, ...]
@@ -74,7 +74,7 @@ def leaves(members: Sequence[Member]) -> Iterator[Part]:
 
 
 def name_of(part: Joint) -> str:
-    """Return the name of a nest that is the only writer of its target."""
+    """Return the name of a nest if it is the only writer of its target."""
     return part[0].target
 
 

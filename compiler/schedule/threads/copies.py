@@ -1,8 +1,8 @@
-"""Privatisation: threads run a loop on separate copies of the temporary that iterations share.
+"""Privatisation: each thread has its own copy of a temporary that the iterations of a loop share.
 
     for band in 0..14 { V[..] = ...; P[..] = ... V[..]; Y[band, ..] = ... P[..] }
 
-becomes, where an iteration makes all of V and P that it reads,
+becomes, where an iteration computes all elements of V and P that it reads,
 
     parallel team in 0..2 {
       for band in 14*team//2..(14*team+14)//2 {
@@ -37,7 +37,7 @@ from compiler.loops.nodes import Buffer, Kernel
 from compiler.targets.options import CodeOptions
 
 MEETING_CYCLES = 10_000
-"""Cycles to divide an inner loop among threads, including reads from other cores' caches."""
+"""The cycles to divide an inner loop among threads, including reads from other cores' caches."""
 
 CACHE_LINE = 128
 """Bytes per false-sharing unit: a cache line and the adjacent line fetched with it."""
@@ -57,7 +57,7 @@ def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
 
 
 def _lines(b: Buffer) -> tuple[Expr, ...]:
-    """Return the shape of a copy; a row is padded to whole cache lines, against false sharing."""
+    """Return the shape of a copy; rows are padded to full cache lines, against false sharing."""
     if not b.shape or any(n != 1 for n in b.shape[:-1]) or not isinstance(b.shape[-1], int):
         return b.shape
     line = max(CACHE_LINE // b.dtype.nbytes, 1)
@@ -100,7 +100,7 @@ class _Copies:
         return affine.assumed(steps(body, self.buffers, self.options.target))
 
     def _pays(self, loop: Loop, private: frozenset[str]) -> bool:
-        """Whether the longest share takes less time than dividing each inner loop among threads."""
+        """Whether the longest share of a thread takes less time than dividing each inner loop."""
         if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
             return False
         n, threads = loop.extent, self.options.threads

@@ -1,12 +1,13 @@
-"""Loops of a kernel that threads share: proven independent, with the least estimated time.
+"""Choice of the loops that threads share: proven independent, with the least estimated time.
 
-A loop can be shared when its iterations are proven independent. Its cost is the longest share of a
-thread, plus the operands that every thread reads in full, mostly written by other threads. Divided
-by rows, an image stays in the cache of its writer but all threads read all weights; divided by
-channels, the reverse holds. A loop of few iterations is shared together with the loops directly
-inside it. A shared loop may be inside others that every thread runs.
+A loop can be shared when its iterations are proven independent. The cost of sharing is the time of
+the longest share, plus the time to read the operands that every thread reads in full, mostly
+written by other threads. If images are divided by rows, each row stays in the cache of its writer,
+but all threads read all weights; if they are divided by channels, the reverse holds. A loop of few
+iterations is shared together with the loops directly inside it. A shared loop may be inside other
+loops that every thread runs.
 
-Reductions are never shared, so results are bit-identical to those of one thread.
+Reductions are never shared, so results are bit-identical to the results of one thread.
 """
 
 from __future__ import annotations
@@ -27,20 +28,21 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 EVEN = 0.95
-"""The balance below which loops directly inside are shared too: mean share / longest share."""
+"""The balance (mean share / longest share) below which loops directly inside are shared too."""
 
 BYTES_PER_STEP = 5
 """Bytes per half cycle that a core reads from another core's cache (35 GB/s measured)."""
 
 INSIDE = 1.002
-"""The least gain of sharing loops inside one that every thread runs: their shares are shorter."""
+"""The minimum gain of sharing inner loops of a loop that every thread runs: shares are shorter."""
 
 IMAGE_RANK = 4
-"""The rank from which tensors (with batch, channels and rows) are preferably divided by rows."""
+"""The minimum rank of tensors (with batch, channels and rows) that are preferably divided by
+rows."""
 
 
 def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) -> Kernel:
-    """Mark the loops that threads share; `by_hand` keeps the marks of a user schedule instead."""
+    """Mark the loops that threads share; `by_hand` retains the marks of a user schedule instead."""
     if options.threads < 2 or by_hand:
         return kernel
     kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
@@ -49,7 +51,7 @@ def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) 
 
 
 def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Replace parallel loops by plain ones."""
+    """Replace parallel loops by plain loops."""
     return tuple(
         replace(s, body=_unmarked(s.body), kind="for" if s.kind == "parallel" else s.kind)
         if isinstance(s, Loop)
@@ -62,7 +64,7 @@ def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
 class _Option:
     """A way to share a statement, and its cost in half cycles of the slowest thread.
 
-    `later` is the additional time of kernels that read its results; it only ranks the ways.
+    `later` is the additional time of kernels that read the results; it only ranks the options.
     """
 
     statement: Loop
@@ -99,7 +101,7 @@ class _Marker:
         return affine.assumed(steps(body, self.buffers, self.target))
 
     def _options(self, loop: Loop, outer: Ranges) -> Iterator[_Option]:
-        """Yield the options: share the loop, or let every thread run it and share its body."""
+        """Yield the options: share the loop, or run the loop in every thread and share its body."""
         if why_dependent(loop, self.buffers, outer):
             return
         shared, iterations = self._shared(loop, outer, 1)
@@ -115,7 +117,7 @@ class _Marker:
     def _inside(
         self, loop: Loop, inside: Ranges
     ) -> tuple[tuple[Statement, ...], float, float, float] | None:
-        """Share loops in a body; return it with the costs of an iteration and of foreign reads."""
+        """Share loops in a body; return it with the costs of an iteration and of remote reads."""
         body: list[Statement] = []
         total = foreign = later = 0.0
         for s in loop.body:
@@ -138,7 +140,7 @@ class _Marker:
         return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
-        """Mark the loop, and loops inside while shares are unbalanced; return also the iterations.
+        """Mark the loop, and inner loops while shares are unbalanced; return also the trip count.
 
         `around` is the product of the trip counts of the enclosing shared loops.
         """
@@ -163,7 +165,7 @@ class _Marker:
         return replace(marked, body=tuple(body)), most
 
     def _foreign_steps(self, loop: Loop) -> float:
-        """Estimate the half cycles to read the operands that every thread reads in full."""
+        """Estimate the half cycles for reading the operands that every thread reads in full."""
         read = dict.fromkeys(
             p.tensor
             for s in walk_statements(loop.body)
@@ -174,14 +176,14 @@ class _Marker:
         return self._others(sum(self._nbytes(name) for name in read))
 
     def _later_steps(self, loop: Loop) -> float:
-        """Estimate the half cycles of the next kernel, divided by rows, to read other divisions."""
+        """Estimate the half cycles for the next kernel, divided by rows, to read remote data."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
                 return self._others(self._nbytes(s.buffer))
         return 0.0
 
     def _others(self, nbytes: int) -> float:
-        """Estimate the half cycles to read the other cores' share of some bytes."""
+        """Estimate the half cycles for reading the other cores' share of `nbytes` bytes."""
         return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
 
     def _is_cut_across(self, s: Store, loop: Loop) -> bool:

@@ -1,8 +1,9 @@
-"""The schedule of Winograd convolutions: bands of tile rows pass all stages while in cache.
+"""The schedule of Winograd convolutions: each band of tile rows passes all stages while in cache.
 
 Such a computation has stages for the transformed weights, the transformed image, the products and
-the results. Run in sequence, they would move the transformed image and the products, each larger
-than the image, through memory. Here they share the loop over bands of tile rows:
+the results. If the stages ran one after another, they would move the transformed image and the
+products, each larger than the image, through memory. Here they share the loop over bands of tile
+rows:
 
     for band {
       image rows of the band -> V           additions in registers, lanes over channels
@@ -10,7 +11,7 @@ than the image, through memory. Here they share the loop over bands of tile rows
       P -> result rows of the band          additions in registers, then the epilogue
     }
 
-V and P hold one band. The transformed weights U are a constant, made at compile time.
+V and P have the size of one band. The transformed weights U are computed at compile time.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Finish = Callable[[int, int, Scalar], list[Statement]]
 
 @dataclass(frozen=True, slots=True)
 class Banded:
-    """The statements of a convolution in tiles, which replace parts of its computation.
+    """The statements of a Winograd convolution, which replace parts of its computation.
 
     `replaced` is the temporary that the packed weights replace; `shapes` has new buffer types.
     """
@@ -66,7 +67,7 @@ def in_bands(
     realizer: Realizer,
     shape: Callable[[str, Nest], Nest],
 ) -> Banded | None:
-    """Emit the loops of a convolution in tiles; `shape` makes the moves of the products.
+    """Emit the loops of a Winograd convolution; `shape` applies the moves to the products' nest.
 
     Return None where lanes do not run over channels, or the weights are not packed.
     """
@@ -79,7 +80,7 @@ def in_bands(
 
 
 class _Writer:
-    """Emits one convolution in tiles."""
+    """Emits one Winograd convolution."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class _Writer:
         }
 
     def banded(self, shape: Callable[[str, Nest], Nest]) -> Banded | None:
-        """Emit the whole convolution; None where lanes or weights do not allow it."""
+        """Emit the convolution; None if lanes are not over channels or weights are not packed."""
         product = self._product(shape)
         if product is None:
             return None
@@ -235,7 +236,7 @@ class _Writer:
         return self.bands.over_tiles(blocks, (height % m != 0, width % m != 0), tile)
 
     def _lengths(self, tile: Expr, axis: int) -> int:
-        """Return the results of a tile along an axis: fewer in the last tile."""
+        """Return the number of results of a tile along an axis: fewer in the last tile."""
         m, n = self.found.outputs, self.sizes[axis]
         return n % m if n % m and tile == -(-n // m) - 1 else m
 
@@ -273,7 +274,7 @@ class _Writer:
     # Places
 
     def _place(self, tensor: str, number: int, at: Place) -> Read:
-        """Return the element of V or P of a lane; `number` is its position in the tile."""
+        """Return the read of V or P in a lane; `number` is the element's position in the tile."""
         row, column, block, first = at
         index = (number, block, self.bands.tile(row, column), LANE + first)
         return Read(tensor, index, DType.f32)
@@ -297,7 +298,7 @@ class _Writer:
 
 
 def _combination(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    """Sum values times small numbers with the fewest multiplications."""
+    """Return the sum of values times small numbers, with the fewest multiplications."""
     terms = [(f, v) for f, v in zip(factors, values, strict=True) if f and not _is_zero(v)]
     if not terms:
         return Number(0.0, DType.f32)

@@ -25,7 +25,7 @@ MEETING_CYCLES = 20_000
 """Cycles of a barrier: from the end of one shared loop to the start of the next."""
 
 LEAST_TILES = 7
-"""The rows of a register tile below which latency dominates: fewer rows take as long."""
+"""The rows of a register tile below which latency dominates: fewer rows take the same time."""
 
 
 def band_rows(
@@ -38,9 +38,10 @@ def band_rows(
 ) -> int:
     """Choose the tile rows per band with the fewest estimated cycles.
 
-    Every band reads all weights again, so bands are high where the weights exceed the cache, and
-    low where the transformed image and the products of a band would. Each thread has its own bands
-    where all bands are full; else threads share the loops of a band, with a barrier after each.
+    Every band reads all weights again, so bands are high if the weights exceed the cache, and low
+    if the transformed image and the products of a band would exceed it. If all bands are full and
+    every thread gets one, each thread runs separate bands; else threads share the loops of a band,
+    with a barrier after each loop.
     Shapes: `channels` are the input and output channels. Units: `l2` in bytes per core.
     """
     n_read, n_made = channels
@@ -74,7 +75,7 @@ class Blocks:
 
     @property
     def last(self) -> int:
-        """The channels of an incomplete last block."""
+        """The number of channels of an incomplete last block."""
         return self.n_channels % self.size
 
 
@@ -114,7 +115,7 @@ class Bands:
     def over_tiles(self, blocks: Blocks, last: tuple[bool, bool], tile: MakeTile) -> Body:
         """Emit loops over blocks of channels and the tiles of a band.
 
-        `last` tells whether the last row and the last column of tiles are peeled.
+        `last` is whether the last row and whether the last column of tiles are peeled.
         """
         statements: list[Statement] = []
         n_whole = blocks.n_channels // blocks.size
@@ -155,7 +156,7 @@ class Bands:
         return statements
 
     def _lanes(self, row: Expr, column: Expr, block: Expr, n_lanes: int, tile: MakeTile) -> Body:
-        """Emit one tile, for one vector of channels after the other."""
+        """Emit one tile, once per vector of channels."""
         made: list[Statement] = []
         for first in range(0, n_lanes, self.n_lanes):
             body = tuple(tile(row, column, block, first))

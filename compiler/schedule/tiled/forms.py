@@ -1,7 +1,7 @@
 """Recognition of Winograd convolutions by the form of their stages.
 
-Such a computation has stages for the transformed weights U, the transformed image V, the products
-P and the results. A transform multiplies a tile by a matrix of small numbers from both sides.
+Such a computation has stages for the transformed weights U, the transformed image V, the products P
+and the results. A transform multiplies a tile on both sides by a matrix of small numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """The stages of a convolution in tiles, their positions, and their matrices."""
+    """The stages of a Winograd convolution, their positions, and their matrices."""
 
     parts: range
     weights: Stage
@@ -57,7 +57,7 @@ class Transform:
 def find_tiled(
     parts: Sequence[Joint | Routine], computation: Computation, constants: frozenset[str]
 ) -> Tiled | None:
-    """Find the four stages of a convolution in tiles in a computation."""
+    """Find the four stages of a Winograd convolution in a computation."""
     for position in range(len(parts) - 3):
         four = parts[position : position + 4]
         if not any(isinstance(p, Routine) for p in four):
@@ -95,7 +95,7 @@ def _tiled(
 
 
 def transform_of(stage: Stage) -> Transform | None:
-    """Match a stage that is a transform."""
+    """Return the transform that a stage computes; None for other stages."""
     match stage.reduce:
         case Reduce(
             "add", (a, b), Apply("mul", (Apply("mul", (Inside() as left, Inside() as right)), data))
@@ -128,7 +128,7 @@ def _outputs(p: Read) -> int | None:
 
 
 def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
-    """Return the entries of both factors; None where the two matrices differ."""
+    """Return the entries of the matrix on both sides; None where the two sides differ."""
     found: list[Matrix] = []
     for factor, over in zip((t.left, t.right), t.over, strict=True):
         (row,) = _indices(factor) - {over}

@@ -1,4 +1,4 @@
-"""Accumulators in registers: initialised before, updated inside, stored after a reduction."""
+"""Accumulators in registers: initialised before a reduction, updated inside, stored after it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Writer(Protocol):
 
 
 class _Accumulator:
-    """The registers of one reduction: partial results, those of shorter vectors, and the total."""
+    """The registers of one reduction: partial results of full and shorter vectors, and a total."""
 
     def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
         self.reduce = reduce
@@ -65,9 +65,9 @@ class _Accumulator:
             self.total = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
 
     def acc(self, cut: Fixed) -> Buffer:
-        """Return the register of partial results; shorter vectors have a separate one.
+        """Return the register of partial results; shorter vectors have a separate register.
 
-        A shared register would need a blend at every step to keep the other lanes.
+        A shared register would need a blend at every step to preserve the other lanes.
         """
         lengths = {a.var: length_of(a) for a in self._axes}
         vector = self._vector.var if self._vector is not None else ""
@@ -111,7 +111,7 @@ class Accumulation:
         return (*init, *update, *combine, *finish)
 
     def _begun(self, p: _Accumulator, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Initialise every lane, since the final combination reads lanes without terms too."""
+        """Initialise every lane: the final combination also reads lanes that received no terms."""
         lanes = {a.var for a in self.lanes}
         splits = {k: s for k, s in self.nest.splits.items() if lanes.isdisjoint((k, s.inner))}
         whole = {v: n for v, n in cut.items() if lanes.isdisjoint(self.nest.parts(v))}
@@ -166,7 +166,7 @@ class Accumulation:
 
 
 def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
-    """Return the index of a point in the tile; single steps after whole parts have index 0."""
+    """Return the index of a point in the tile; single steps after full parts have index 0."""
     return tuple(
         affine.symbol(a.var) if stands_here(at, a.var) else 0 if cut.get(a.var) == 1 else at[a.var]
         for a in axes
@@ -189,7 +189,7 @@ def _finished(nest: Nest, result: Beside, sums: Sums, at: At, cut: Fixed) -> Sta
     own = reduction(result.value)
     if own is None:
         return stored(nest, result, at, cut)
-    # Substitute indices before inserting the register, whose index is that of the tile.
+    # Substitute indices before inserting the register, whose index is the position in the tile.
     outline = rewrite(result.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
     store = stored(nest, replace(result, value=outline), at, cut)
     value = rewrite(store.value, lambda s: sums[own] if isinstance(s, Accumulated) else None)

@@ -1,4 +1,4 @@
-"""The halo of an image (mostly zeros), stored by the kernel that makes the image."""
+"""The halo of an image (mostly zeros), stored by the kernel that computes the image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.schedule.nest import Nest
 
 
 def zero_halo(nest: Nest, target: str) -> tuple[Statement, ...]:
-    """Store the halo of each image of a target; its own elements stay unchanged."""
+    """Store the halo of each image of a target; the elements of the images stay unchanged."""
     t = nest.tensors[target]
     shape = t.layout.physical_shape(t.dims)
     around = t.layout.around

@@ -18,7 +18,7 @@ At = Mapping[str, Expr]
 """Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The lengths of shortened loops. The number of lanes may be known only at run time."""
+"""The lengths of shortened loops; a number of lanes may be known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -78,7 +78,7 @@ def _entered(
 
 
 MOST_LANES = 16
-"""Contiguous elements that a copy moves at once."""
+"""The maximum number of contiguous elements that a copy moves at once."""
 
 
 def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
@@ -106,7 +106,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
     if e.over:
         turn: Expr = affine.symbol(e.over)
         if not isinstance(nest.axis(e.over).extent, int):
-            turn = affine.mod(turn, e.share)  # any number of iterations may follow
+            turn = affine.mod(turn, e.share)  # an open number of iterations may exceed `share`
         return affine.floordiv(here + turn * nest.axis(e.loop).extent, e.share) + e.distance
     return here + e.distance
 
@@ -133,17 +133,17 @@ def _open_parts(
     part: tuple[Split, Expr],
     is_left_over: bool = False,
 ) -> tuple[Statement, ...]:
-    """Emit the loop over whole parts of an open length, then the remainder in smaller parts.
+    """Emit the loop over full parts of an open length, then the remainder in smaller parts.
 
-    `part` is the split and its length. The elements beyond the last whole tile form whole vectors
-    or smaller row tiles. The rest is one partial vector, or single elements. Each of these parts
-    has its own code, and its own copies of what the loop `opened` copies.
+    `part` is the split and its length. The elements beyond the last full tile form full vectors or
+    smaller row tiles. The rest is one partial vector, or single elements. Each of these parts has
+    separate code and separate copies of the operands that the loop `opened` copies.
     """
     split, length = part
     statements: list[Statement] = []
     n_parts = affine.floordiv(length, split.factor)
     if is_left_over:
-        # The tile's loop is emitted out here; its index in registers is 0.
+        # The loop over the tile is emitted at this level, so its index in registers is 0.
         cut, counter = {**cut, split.outer: 1}, _left(split.outer)
         whole = _entered(nest, opened, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
     else:
@@ -183,9 +183,10 @@ def _at_most_one(left: Expr, size: int) -> Expr:
 
 
 def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
-    """Return the sizes of row tiles below a whole tile and above one row: powers of two.
+    """Return the sizes of row tiles for a remainder: powers of two above 1 and below a full tile.
 
-    A remainder needs at most one tile of each size: few passes over the columns, little code.
+    A remainder needs at most one tile of each size, hence few passes over the columns and little
+    code.
     """
     a = nest.axis(split.inner)
     if a.kind != "unroll" or a.is_reduction:
@@ -194,12 +195,12 @@ def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
 
 
 def _left(var: str) -> str:
-    """Name the remainder loop of a split; it is emitted further out than the split's own loop."""
+    """Name the remainder loop of a split; it is emitted further out than the loops of the split."""
     return f"{var}_left"
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether to emit a loop here: its variable is not substituted, or only shifted."""
+    """Whether to emit a loop at this level: its variable is not substituted, or only shifted."""
     return var not in at or var in affine.symbols(at[var])
 
 

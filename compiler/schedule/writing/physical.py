@@ -17,10 +17,10 @@ from compiler.schedule.nest import Axis, Nest
 def nest_of(
     stage: Stage, tensors: Mapping[str, TensorType], around: Mapping[str, Range] | None = None
 ) -> Nest:
-    """Make the plain nest of a stage: its loops in order, over physical buffers.
+    """Build the plain nest of a stage: its loops in order, over physical buffers.
 
     Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
-    `around` are the loops around the whole nest.
+    `around` are the loops around the entire nest.
     """
     around = around or {}
     reduced = set(stage.reduce_axes)
@@ -72,7 +72,7 @@ def _through_halo(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar | None:
-    """Replace a padded read whose padding is in the halo by a plain read."""
+    """Replace a padded read by a plain read if the halo contains the padding."""
     if not (isinstance(s, Inside) and isinstance(s.otherwise, Number)):
         return None
     read = s.then.arg if isinstance(s.then, Convert) else s.then

@@ -4,8 +4,8 @@
     for ko { for m, n { acc = 0; for ki { acc += ... }; block[m, n] += acc } }
     for m, n { y = block[m, n] }
 
-The inside is a separate reduction with its sums in registers. The operands of a part of the
-reduction thus stay in the cache while all points use them. Sums of matrix tiles are in memory
+The loop over `ki` is a separate reduction with its sums in registers. The operands of one iteration
+of `ko` thus stay in the cache while all points use them. Sums of matrix tiles are in memory
 throughout; the code generator keeps them in tile registers.
 Source: the loop over KC of Goto and van de Geijn 2008.
 """
@@ -41,7 +41,7 @@ class Scratch:
         self.split = inner[0] if inner else len(nest.axes)
         self.around = nest.axes[first : self.split]
         self.points = [a for a in nest.axes[first:] if not a.is_reduction]
-        # Threads that share an outer loop have one block each.
+        # Each thread that shares an outer loop has a separate block.
         threads = [a for a in nest.axes[:first] if a.kind == "parallel"]
         self.axes: Sequence[Axis] = [*threads, *self.points]
         shape = tuple(map(length_of, self.axes))

@@ -26,12 +26,12 @@ from compiler.schedule.writing.streaming import streamed, with_streams
 from compiler.targets.options import CodeOptions
 
 Shape = Callable[[str, Nest], Nest]
-"""Makes the moves on a nest; the first argument is its name in a schedule's text."""
+"""Applies moves to a nest; the first argument is the nest's name in a schedule's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surrounding:
-    """The surroundings of parts: the enclosing loops, and the local tensor types.
+    """The context of parts: the enclosing loops, and the local tensor types.
 
     `held` are the temporaries that only these parts read.
     """
@@ -52,14 +52,14 @@ class Writer:
         self.realizer = Realizer()
         self.packings: dict[str, Packing] = {}
         self.shapes: dict[str, tuple[Expr, ...]] = {}
-        """New types of buffers: packed, or reduced to one iteration of a loop."""
+        """New shapes of buffers: of packed constants, or reduced to one iteration of a loop."""
         self.lines: list[Line] = []
         self._zeroed: set[str] = set()
         self._named: dict[str, int] = {}
         self._taken = {a for s in computation.stages if isinstance(s, Stage) for a in s.extents}
 
     def outermost(self, packable: frozenset[str]) -> Surrounding:
-        """Return the surroundings without loops."""
+        """Return the context outside all loops."""
         return Surrounding(
             self.computation.tensors, frozenset(self.computation.temporaries), packable, {}
         )
@@ -81,13 +81,13 @@ class Writer:
     def _group(
         self, group: Group, members: Sequence[Member], where: Surrounding
     ) -> Iterator[Statement]:
-        """Emit the loop of a group, and one for the remainder after whole blocks."""
+        """Emit the loop of a group, and a loop for the remainder after full blocks."""
         var = self._fresh(f"{group.loop}_at")
         held = held_inside(group, members, where.held)
         iterations = list(iterations_of(group, var))
         # A constant that two loops read would need two packings.
         packable = where.packable if len(iterations) == 1 else frozenset[str]()
-        # If sizes are numbers, threads that share the outermost loop get private copies of the
+        # If sizes are constant, threads that share the outermost loop get private copies of the
         # temporaries of one iteration.
         sizes = (n for t in held for n in where.tensors[t].dims)
         known = all(isinstance(n, int) for n in (group.extent, *sizes))

@@ -96,14 +96,14 @@ def test_a_loop_as_long_as_a_condition_holds():
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("scatter x(i64(0)) = f32(1.0)", "not to store to"),
-        ("scatter y(i32(0)) = f32(1.0)", "is no i64"),
+        ("scatter x(i64(0)) = f32(1.0)", "that stores must not change"),
+        ("scatter y(i32(0)) = f32(1.0)", "is not an i64"),
         ("scatter y(i64(0), i64(1)) = f32(1.0)", "rank 1"),
         ("vector i in 0..4 { scatter y(index_i64(i)) = f32(1.0) }", "lanes"),
-        ("if x[0] { y[0] = x[1] }", "is no bool"),
+        ("if x[0] { y[0] = x[1] }", "is not a bool"),
         ("if gt(x[0], x[1]) { r[0] = x[1] }", "change under a condition"),
         ("vector i in 0..4 { if gt(x[0], x[1]) { y[i] = x[1] } }", "different branches"),
-        ("y[0] = fetch(x, i32(1))", "is no i64"),
+        ("y[0] = fetch(x, i32(1))", "is not an i64"),
         ("y[0] = fetch(r, i64(1))", "register"),
     ],
 )

@@ -25,9 +25,9 @@ BAD = {
     "runs from": "for i in 0..9 { y[i] = x[0] }",
     "runs from 0 to 8": "for i in 0..9 { y[0] = x[i] }",
     "runs from -1 to 5": "for i in 0..8 { y[i] = inside([(i-1, 8)], x[i-2], f32(0.0)) }",
-    "not to store to": "x[0] = f32(0.0)",
+    "that stores must not change": "x[0] = f32(0.0)",
     "no enclosing loop": "y[i] = x[0]",
-    "holds f32": "y[0] = i32(0)",
+    "y has type f32": "y[0] = i32(0)",
     "all lanes": "vector v in 0..8 { y[0] = x[v] }",
     "all iterations of p": "parallel p in 0..2 { for i in 0..4 { y[i] = x[i+4*p] } }",
     "inside the vector loop": "vector v in 0..2 { vector u in 0..2 { y[2*v+u] = x[u] } }",
@@ -60,5 +60,5 @@ def test_a_broken_rule_is_named(name: str):
 
 def test_an_unknown_buffer_is_refused():
     k = kernel("prefetch x[0]")
-    with pytest.raises(BadKernel, match="x is no buffer"):
+    with pytest.raises(BadKernel, match="x is not a buffer"):
         verify_kernel(replace(k, params=k.params[1:]))

@@ -73,7 +73,7 @@ def test_iterations_share_lines_only_of_what_all_of_them_read() -> None:
     c = computation(shapes, "f32[7,96]", product)
     nest = nest_of(c.stages[0], c.tensors).reorder("n", "m", "d")
     assert nest.prefetch("B", "d", 40, "m", 4).entries[-1].share == 4
-    with pytest.raises(CompileError, match="iterations of n read other elements of B"):
+    with pytest.raises(CompileError, match="iterations of n read different elements of B"):
         nest.prefetch("B", "d", 40, "n", 4)
     with pytest.raises(CompileError, match="m does not run outside n"):
         nest.prefetch("B", "n", 1, "m", 4)

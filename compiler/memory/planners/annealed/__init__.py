@@ -13,12 +13,11 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
-"""Fraction of the time so far for the search over the fewest rectangles, each time there are
-fewer."""
+"""Time limit of each search over a new minimum of rectangles, as a fraction of the time so far."""
 
 LEFT = 0.4
-"""Largest fraction of blocks left after the first cooling. Above it, the blocks were not cut from
-edge to edge, or too little is known of spare memory: the time is left to other planners."""
+"""Largest number of rectangles per block after a cooling. Above it, the blocks were not cut from
+edge to edge, or too little is known about spare memory: other planners get the time."""
 
 
 @planner(
@@ -27,11 +26,12 @@ edge to edge, or too little is known of spare memory: the time is left to other 
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Join blocks with equal sums, and undo joints at random, ever less often (annealing).
+    """Join blocks with equal sums, and undo joints at random with decreasing frequency.
 
-    Millions of joints are made and undone. Each counts the rectangles it removes, and the exact
-    search places the rest. For tight problems cut from edge to edge, above all with memory of few
-    units: there nearly all sums are equal by chance, and many ways of joining lead to a plan.
+    Millions of joints are created and undone. The value of a joint is the number of rectangles that
+    it removes. Exact search places the remaining rectangles. For tight problems cut from edge to
+    edge, above all with memory of few units: there nearly all sums are equal by chance, and many
+    ways of joining lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,4 +1,4 @@
-"""Coolings of a forest of joints: its arrays, and the remaining rectangles."""
+"""Simulated annealing of a forest of joints: its arrays, and the remaining rectangles."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ HOT, COLD, FROZEN = 1.6, 0.4, 0.1
 """Temperatures: a joint of two blocks is undone with probability 1/2, 1/12, or never."""
 
 FIRST_MOVES = 2000
-"""Moves per block of the first cooling; each later one has twice as many."""
+"""Moves per block in the first cooling; each later cooling has twice as many."""
 
 MOST_MOVES = 64_000
-"""Most moves per block of a cooling: a new cooling is then a better use of the time."""
+"""Maximum number of moves per block in a cooling: beyond it, a new cooling is a better use of
+time."""
 
 ROUND = 5000
-"""Moves between checks of the clock: a millisecond compiled, a tenth of a second interpreted."""
+"""Moves between checks of the clock: they take 1 ms compiled, 0.1 s interpreted."""
 
 
 class Annealing:
-    """Unpinned blocks, joined in many ways one after another."""
+    """Repeated simulated annealing of the joints between unpinned blocks."""
 
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
         self.blocks = apart(blocks)
@@ -48,12 +49,12 @@ class Annealing:
         self._chance = np.random.default_rng(seed)
 
     def coolings(self, until: float) -> Iterator[tuple[Joined, ...]]:
-        """Yield the rectangles left by each cooling, until the time is up."""
+        """Yield the rectangles after each cooling, until the time limit."""
         moves = FIRST_MOVES * len(self.blocks)
         while (begin := now()) < until:
             forest, made = self._apart(), 0
             while made < moves and (left := until - now()) > 0:
-                # If the time runs out before all moves are made, cool faster.
+                # If the time limit comes before the last move, cool faster.
                 part = max(made / moves, 1 - left / (until - begin))
                 if anneal(forest, ROUND, HOT * (COLD / HOT) ** part) == 1:
                     break

@@ -1,8 +1,8 @@
-"""The loop that makes and undoes joints: compiled with numba, otherwise interpreted.
+"""The loop that creates and undoes joints: compiled if numba is installed, else interpreted.
 
-Nodes are blocks and their joints; nodes without a parent are the *roots*. Two sets of roots are
-joined at a step where the first ends and the second begins, each set of one lifetime, with equal
-sums of sizes.
+Nodes are blocks and their joints; nodes without a parent are the *roots*. Two sets of roots with
+equal sums of sizes are joined at a step where the first set ends and the second begins; the roots
+in a set have the same lifetime.
 """
 
 from __future__ import annotations
@@ -13,31 +13,33 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of nodes. The last two have a second column each: for lists of what begins."""
+"""Columns of `nodes`. NEXT and LAST have a second column each, for the lists of roots that
+begin."""
 
 COLUMNS = 11
 
 ROOTS, UNUSED, CHANCE = 0, 1, 2
-"""Positions in `count`, and of the first two rows of `lists`."""
+"""Positions in `count`; the first two are also rows of `lists`."""
 
 MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
 """Rows of `sets`."""
 
 MOST_PAIRS = 24
-"""Roots among which pairs that complete a sum are searched."""
+"""Maximum number of roots among which pairs that complete a sum are searched."""
 
 SHARES = (7, 12, 14, 15)
-"""Of 16 sets, the number with one root, at most two, three, four; others have all of a lifetime."""
+"""Cumulative shares, in sixteenths, of sets with 1, 2, 3 and 4 roots; other sets have all roots of
+a lifetime."""
 
 
 class Forest(NamedTuple):
     """Nodes: n blocks, then space for n joints. Units: steps by their rank, bytes.
 
-    CHILD is a node's first child, SIBLING its parent's next child, BEHIND its side of the parent's
-    step, PLACE its position among the roots. Roots that end at a step (0), and those that begin
-    there (1), are doubly linked lists with heads in `steps`. `lists` has the roots, and the unused
-    joint numbers; `count` has their lengths, and the state of the random number generator. `sets`
-    holds sets of roots.
+    CHILD is a node's first child, SIBLING the next child of its parent, BEHIND its side of the
+    parent's step, PLACE its position among the roots. Roots that end at a step (0), and those that
+    begin there (1), are doubly linked lists with heads in `steps`. `lists` has the roots and the
+    unused joint numbers; `count` has the lengths of both lists and the state of the random number
+    generator. `sets` holds sets of roots.
     """
 
     nodes: Any
@@ -49,7 +51,7 @@ class Forest(NamedTuple):
 
 @compiled
 def draw(count: Any, n: int) -> int:
-    """Return a random number below n, up to 2**31: xorshift (Marsaglia 2003) of 63 bits."""
+    """Return a random number below n (up to 2**31), by xorshift of 63 bits (Marsaglia 2003)."""
     x = count[CHANCE]
     x ^= (x << 13) & 0x7FFFFFFFFFFFFFFF
     x ^= x >> 7
@@ -90,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a joint, the less likely the more roots that creates."""
+    """Undo a joint with a probability that falls with the number of roots it creates."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -110,7 +112,7 @@ def undo(f: Forest, root: int, hot: float) -> None:
 
 @compiled
 def alike(f: Forest, root: int, side: int) -> int:
-    """Fill SOME with the other roots of a root's lifetime; return their number."""
+    """Fill SOME with the other roots of the same lifetime as a root; return their number."""
     n, node = 0, f.steps[f.nodes[root, END - side], side]
     while node >= 0:
         if node != root and f.nodes[node, START + side] == f.nodes[root, START + side]:
@@ -143,7 +145,7 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """Fill THEIRS from 1 on with nodes of the first n of SOME that sum to `need` bytes.
+    """Fill THEIRS from position 1 on with some of the first n nodes of SOME; sum: `need` bytes.
 
     The set has one root, two, or all; return its size, 0 for none.
     """
@@ -212,7 +214,7 @@ def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
 
 @compiled
 def join(f: Forest, root: int) -> None:
-    """Join a set that contains a root to a neighbouring set of the same sum, if there is one."""
+    """Join a set that contains a root to a neighbouring set of the same sum, if one exists."""
     side = draw(f.count, 2)
     step = f.nodes[root, END - side]
     if f.steps[step, 1 - side] < 0:
@@ -236,7 +238,7 @@ def join(f: Forest, root: int) -> None:
 
 @kept
 def anneal(f: Forest, moves: int, hot: float) -> int:
-    """Join and undo a number of times, at a temperature; return the number of roots."""
+    """Make `moves` random moves (join or undo) at a temperature; return the number of roots."""
     if f.count[ROOTS] == 0:
         for node in range(f.count[UNUSED]):
             add_root(f, node)

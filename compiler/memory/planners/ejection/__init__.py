@@ -14,8 +14,8 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds, after the fewest known rectangles, each for half of the remaining time; the
-rest is for the unjoined blocks."""
+"""Joining thresholds, tried after the fewest known rectangles. Each attempt gets half of the
+remaining time; the rest is for the unjoined blocks."""
 
 
 @planner(
@@ -24,11 +24,11 @@ rest is for the unjoined blocks."""
     example=FIVE_BUFFERS,
 )
 def ejection(problem: Problem, options: Options) -> Outcome:
-    """Place blocks above a peak where they disturb least, ejecting the blocks there.
+    """Place the blocks above a target peak at the offsets of least cost, ejecting the blocks there.
 
-    Ejected blocks are placed in turn, until all fit below a smaller peak. Each ejection raises a
-    block's weight. Rectangles of joined blocks move first, then single blocks. For tight problems
-    that are too large for complete search: it proves nothing.
+    Ejected blocks are placed in turn, until all blocks fit below a smaller peak. Each ejection
+    raises a block's weight. Rectangles of joined blocks move first, then single blocks. For tight
+    problems that are too large for complete search; this planner proves no bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

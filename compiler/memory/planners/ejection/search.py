@@ -1,4 +1,4 @@
-"""The loop of ejections over arrays: compiled with numba, otherwise interpreted."""
+"""The loop of ejections over arrays: compiled if numba is installed, else interpreted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.memory.planners.native import compiled, kept, now
 from compiler.memory.planners.windows import Windows
 
 ROUND = 4_000_000
-"""Blocks examined between checks of the clock: some hundredths of a second."""
+"""Blocks examined between checks of the clock: a few hundredths of a second."""
 
 WEIGHT_STEP = 0.05
 """Weight added to a block by each ejection; weights start at 1."""
@@ -23,21 +23,21 @@ FRESH = 20.0
 """Cost factor of a block that was placed a moment ago."""
 
 FRESH_MOVES = 3
-"""Most moves for which a block counts as fresh."""
+"""Number of moves for which a placed block counts as fresh."""
 
 
 FIRST_STEP = 0.25
-"""Fraction of the gap that the first attempt has to close: doubled after a success, halved after a
+"""Fraction of the gap that the first attempt must close: doubled after a success, halved after a
 failure."""
 
 LEAST_STEP = 0.005
 
 PATIENCE = 1000
-"""Moves per block after which an attempt is given up."""
+"""Moves per block after which an attempt is abandoned."""
 
 MOST_TIME = 0.3
-"""Fraction of the remaining time that an attempt may take: with little time, the next one asks for
-less."""
+"""Fraction of the remaining time for one attempt; after it, the next attempt has an easier
+target."""
 
 
 class Arrays(NamedTuple):
@@ -50,7 +50,7 @@ class Arrays(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """The placed blocks: `n[0]` of them, by their first byte and by their last."""
+    """The `n[0]` placed blocks, in the order of their first bytes and of their last bytes."""
 
     by_low: Any
     by_high: Any
@@ -58,7 +58,7 @@ class Lying(NamedTuple):
 
 
 class Search:
-    """Packings of unpinned blocks of at least one byte. Units: bytes, steps.
+    """A search for packings of unpinned blocks of at least one byte. Units: bytes, steps.
 
     Sizes are rounded up to the largest alignment, so all offsets are multiples of it.
     """
@@ -76,7 +76,7 @@ class Search:
     def packings(
         self, first: Sequence[int] | None, wanted_bytes: int, until: float
     ) -> Iterator[list[int]]:
-        """Yield offsets with ever smaller peaks, until the wanted peak or the time limit.
+        """Yield offsets with decreasing peaks, until the wanted peak or the time limit.
 
         `first` is the initial packing; None for the best of a few orders.
         """
@@ -99,7 +99,7 @@ class Search:
             best = lower if (lower + size).max() <= (found + size).max() else found
 
     def _within(self, capacity_bytes: int, best: Any, until: float) -> Any | None:
-        """Repair a packing to fit a capacity; None if patience or time runs out."""
+        """Repair a packing to fit a capacity; None at the limit of moves or time."""
         offsets = best.copy()
         offsets[offsets + self.arrays.size > capacity_bytes] = -1
         weights = np.ones(len(offsets))
@@ -124,7 +124,7 @@ class Search:
 def draw(chance: Any, n: int) -> int:
     """Return a random number below n, up to 2**31.
 
-    The state has 47 bits. It is multiplied in halves: 64-bit overflow makes numpy warn.
+    The state has 47 bits and is multiplied in halves, because numpy warns of 64-bit overflow.
     """
     high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
     product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
@@ -134,7 +134,7 @@ def draw(chance: Any, n: int) -> int:
 
 @compiled
 def next_beside(arrays: Arrays, order: Any, at: int, n: int, block: int) -> int:
-    """Return the next position in an order of a block alive with `block`; n if none."""
+    """Return the next position in `order` whose block is alive with `block`; n if none."""
     start, end = arrays.start[block], arrays.end[block]
     while at < n and (arrays.start[order[at]] >= end or arrays.end[order[at]] <= start):
         at += 1
@@ -151,10 +151,10 @@ def cheapest(
     capacity: int,
     chance: Any,
 ) -> int:
-    """Return the offset of a block with the least cost of blocks in the way; one of equal ones.
+    """Return an offset at which the blocks in the way of `block` have the least cost.
 
-    The cost changes only where another block starts or stops being in the way: above its first byte
-    less the block's size, and at its end.
+    The cost changes only at offsets where another block starts or stops being in the way: above
+    that block's first byte minus the size of `block`, and at that block's end.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size
@@ -230,7 +230,7 @@ def rise(lying: Lying, offsets: Any) -> None:
 def settle(
     arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
 ) -> int:
-    """Place blocks without an offset (-1), ejecting others; return how many are left.
+    """Place blocks without an offset (-1), ejecting others; return the number of unplaced blocks.
 
     Each block must fit into the capacity.
     """

@@ -1,4 +1,4 @@
-"""Complete search for a plan within a capacity, and for the smallest one."""
+"""Complete search for a plan within a capacity, or for the smallest plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
 
 FEWEST_SECONDS = 0.002
-"""Least time in seconds for which a search starts."""
+"""The shortest time in seconds for which a search is started."""
 
 
 @planner(
@@ -20,14 +20,15 @@ FEWEST_SECONDS = 0.002
 def exact(problem: Problem, options: Options) -> Outcome:
     """A complete search over all promising plans, with pruning, in compiled code.
 
-    It works from the bottom up: it places the block that may be lowest, or decides that another
-    comes below it. It ends with a plan within the capacity (the smallest plan without one), or with
-    a proof that there is none. The best planner for tight problems of up to some thousand buffers.
+    The search proceeds from the bottom up: it places the block with the lowest possible offset, or
+    decides that another block comes below it. It ends with a plan within the capacity (without a
+    capacity, with the smallest plan), or with a proof that no such plan exists. The best planner
+    for tight problems of up to a few thousand buffers.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
         return start
-    # Compiled functions take long to import, and most problems are solved by now.
+    # Compiled functions take long to import, and most problems are solved before this point.
     from compiler.memory.planners.exact.search import improve
 
     return improve(problem, options, start)

@@ -1,7 +1,7 @@
 """The search loop over arrays, compiled, resumable after a number of nodes.
 
-Each node decides the block that may be lowest: it lies on its base, or another block comes between
-(it is lifted).
+Each node decides about the block with the lowest possible offset: it is placed on its base, or it
+is lifted, since another block comes between.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from compiler.memory.planners.exact.trail import decide, remember, take_back
 from compiler.memory.planners.native import Kept, compiled, kept, sources_digest
 
 UNKNOWN, FOUND, NONE, FULL = range(4)
-"""Results of `run`: node limit reached, a packing is in `State.offset`, there is none, or the
-arrays must grow first."""
+"""Results of `run`: the node limit is reached, a packing is found, no packing exists, or the arrays
+must grow first."""
 
 DONE, DEAD = -1, -2
 
@@ -73,7 +73,7 @@ def has_room(board: Board) -> bool:
 
 @compiled
 def choose(board: Board) -> int:
-    """Return the block of the part with the lowest possible offset, by the order among equals."""
+    """Return the part's block with the lowest possible offset; the order breaks ties."""
     part = board.now[PART]
     best, level, fits_below = DONE, NOWHERE, NOWHERE
     for at in range(board.parts[BEGIN, part], board.parts[STOP, part]):
@@ -106,7 +106,7 @@ def apply(board: Board) -> bool:
 
 @compiled
 def place(board: Board, block: int) -> bool:
-    """Place a block on its base. Blocks that are alive with it must be above."""
+    """Place a block on its base. Unplaced blocks that are alive with it must be above it."""
     board.block[PLACED, block] = 1
     board.block[OFFSET, block] = board.block[LOWEST, block]
     remember(board, WAS_FREE, block, 0)
@@ -140,7 +140,7 @@ def place(board: Board, block: int) -> bool:
 
 @compiled
 def lift(board: Board, block: int) -> bool:
-    """Decide that a block, and its twins, do not lie on their bases."""
+    """Decide that a block and its twins are not on their bases."""
     bound = lifted_bound(board, block)
     if bound > board.block[HIGHEST, block]:
         return False

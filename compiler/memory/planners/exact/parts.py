@@ -1,6 +1,6 @@
-"""Independent parts of a problem, which no unplaced block connects: each is searched alone.
+"""Independent parts of a problem, which no unplaced block connects, are searched separately.
 
-If a part has no packing, the decision that cut it off is undone, whatever was decided in other
+If a part has no packing, the decision that separated it is undone, regardless of decisions in other
 parts.
 """
 
@@ -37,7 +37,7 @@ from compiler.memory.planners.native import compiled
 
 @compiled
 def next_part(board: Board) -> bool:
-    """Continue with the next part when one is packed; return False if there is none."""
+    """Continue with the next part after a part is packed; return False after the last part."""
     part = board.now[PART]
     while board.parts[NEXT, part] < 0:
         parent = board.parts[PARENT, part]
@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Return to the decision that led to a part without a choice."""
+    """Return to a part's newest decision or, without any, to the decision that separated it."""
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
@@ -61,7 +61,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Cut the part where the placed block was the last connection."""
+    """Divide the part at the steps where the placed block was the last connection."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:
@@ -87,7 +87,7 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """Create a part from unplaced blocks between two sections, reordered; -1 if there are none."""
+    """Create a reordered part of the unplaced blocks between two sections; -1 if there are none."""
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]
@@ -123,7 +123,7 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 
 @compiled
 def comes_before(board: Board, a: int, b: int) -> bool:
-    """Return whether the order prefers one block to another, by current loads."""
+    """Return whether block a precedes block b in the order, by current loads."""
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]
     if board.block[LOAD, a] != board.block[LOAD, b]:

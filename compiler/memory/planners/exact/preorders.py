@@ -2,8 +2,8 @@
 
 No order suits all problems: for the same blocks, one order may take a thousand steps and another a
 billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
-measures, largest first; later measures break ties. `total` is the load of a block's fullest
-section, from unplaced blocks. It is recomputed when the problem splits.
+measures, largest first; later measures break ties. The measure `total` is the number of unplaced
+bytes in the block's fullest section. It is recomputed when the problem splits.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PREORDERS: Sequence[Measures] = (
     ("sections", TOTAL, "area"),
     (TOTAL, "size", "width"),
 )
-"""The first three are those of MiniMalloc; the others complement them."""
+"""The first three orders are those of MiniMalloc; the others complement them."""
 
 NOISE = 0.15
 """Standard deviation of the log-normal noise factors of a random order."""
 
 
 class Preorder(NamedTuple):
-    """Block ranks, lowest first: `before` is compared before `total`, `behind` breaks its ties."""
+    """Block ranks, lowest first: `before` is compared before `total`, `behind` after `total`."""
 
     before: Any
     behind: Any
@@ -61,7 +61,7 @@ def preorder(by: Measures, measured: dict[str, Any]) -> Preorder:
 
 
 def random_preorder(measured: dict[str, Any], chance: random.Random) -> Preorder:
-    """Return a random one of the orders, with noise on its measures."""
+    """Return a randomly chosen order, with noise on its measures."""
     n = len(measured["size"])
     blurred = {
         name: values * np.exp([chance.gauss(0, NOISE) for _ in range(n)])

@@ -1,9 +1,9 @@
-"""Pruning rules of partial packings, each with its reason.
+"""Pruning rules for partial packings, each with its reason.
 
-All rules keep at least one packing if there is any, since any packing can be *settled*: while a
-block could be lower, it is lowered. In a settled packing each block lies on the ground, on a pin,
-or on a block below that is alive at the same time. Only settled packings are searched. Source:
-Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
+Every packing can be *settled*: while a block could be lower, it is lowered. In a settled packing
+each block is at offset 0, at its pin, or on top of a block that is alive at the same time. The
+search visits settled packings only, and the rules never exclude all of them. Source: Moffitt,
+MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from compiler.memory.planners.exact.trail import remember
 from compiler.memory.planners.native import compiled
 
 NOWHERE = 1 << 61
-"""Greater than any offset."""
+"""A number greater than any offset."""
 
 
 @compiled
 def section_overflows(board: Board, section: int) -> bool:
     """Return whether the unplaced blocks of a section do not fit above its floor.
 
-    All of them are alive together, so they are stacked. The floor is the top of the placed blocks,
-    or the least possible offset of an unplaced one, whichever is higher.
+    The blocks of a section are all alive together, so they are stacked. The floor is the top of the
+    placed blocks or the lowest possible offset of an unplaced block, whichever is higher.
     """
     if board.span[TOTAL, section] == 0:
         return False
@@ -55,9 +55,9 @@ def section_overflows(board: Board, section: int) -> bool:
 
 @compiled
 def leaves_gap(level: int, fits_below: int) -> bool:
-    """Return whether an unplaced block would fit below all others.
+    """Return whether an unplaced block would fit below all other unplaced blocks.
 
-    `level` is the least possible offset of unplaced blocks, `fits_below` the least top of an
+    `level` is the lowest possible offset of unplaced blocks, `fits_below` the lowest top of an
     unplaced block on its base. A packing with such a gap is not settled: the block could be
     lowered.
     """
@@ -66,11 +66,11 @@ def leaves_gap(level: int, fits_below: int) -> bool:
 
 @compiled
 def lifted_bound(board: Board, block: int) -> int:
-    """Return the least offset of a block above its base; NOWHERE if it must lie on its base.
+    """Return the lowest offset of a block above its base; NOWHERE if it must be on its base.
 
-    An unplaced block that is alive at the same time must take its place, or the block could be
-    lowered. That other block must be able to begin below the block's top, and the block lies above
-    it.
+    An unplaced block that is alive at the same time must be below the lifted block, or that block
+    could be lowered. The other block must be able to begin below the top of the lifted block on its
+    base. The lifted block is above the other block.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -85,7 +85,7 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one of them does not lie on its base, neither need the other: the packing with the two
+    If one of them is not on its base, the other need not be either: the packing with the two
     exchanged was already searched.
     """
     return (

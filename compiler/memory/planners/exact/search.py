@@ -1,8 +1,8 @@
-"""The outer search: one given capacity, or ever better bounds.
+"""The outer search: for one given capacity, or for ever better bounds.
 
-Without a capacity the least one is searched from both sides: a packing lowers the upper bound, a
-proof of infeasibility raises the lower bound. A capacity that is undecided after a number of nodes
-is left for the next round, with twice as many.
+Without a given capacity, the smallest capacity is searched from both sides: a packing lowers the
+upper bound, a proof of infeasibility raises the lower bound. A capacity that is undecided after a
+number of nodes is tried again in the next round, with twice as many nodes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
 def packed_within(
     problem: Problem, capacity_bytes: int, n_nodes: int, seed: int = 0
 ) -> Sequence[int] | None:
-    """Return offsets of a packing within a capacity, found in `n_nodes` nodes per group.
+    """Return offsets of a packing within a capacity, if found in `n_nodes` nodes per group.
 
     The result does not depend on the clock.
     """
@@ -79,7 +79,7 @@ class Groups:
 
 
 class Improvement:
-    """The best plan and bound so far, and the steps to better ones."""
+    """The best plan and bound so far, and the search for better ones."""
 
     def __init__(self, problem: Problem, options: Options, start: Outcome, groups: Groups) -> None:
         self.problem, self.options, self.groups = problem, options, groups
@@ -110,7 +110,7 @@ class Improvement:
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
-        """Try the bound, then capacities half-way between failures and successes."""
+        """Try the lower bound, then capacities half-way between failures and successes."""
         target = least = self.bound
         while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
@@ -122,11 +122,11 @@ class Improvement:
             target = max(least, half // self.grain * self.grain)
 
     def _next(self, capacity_bytes: int) -> int:
-        """Return the least possible peak above a capacity."""
+        """Return the smallest possible peak above a capacity."""
         return (capacity_bytes // self.grain + 1) * self.grain
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity; keep a better plan."""
+        """Pack each group into the capacity; record a better plan."""
         verdict = self.groups.into(capacity_bytes, self.deadline, n_nodes)
         if verdict.offsets is not None:
             found = placed(self.problem, verdict.offsets)

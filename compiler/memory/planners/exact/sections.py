@@ -1,8 +1,8 @@
 """A problem as arrays: sections of time, the blocks of each, and pairs alive together.
 
-A section is a span of time in which nothing starts after something has ended. Spans whose live
+A section is a span of time in which no block starts after another has ended. Spans whose live
 blocks are all alive in a neighbouring span are redundant and omitted. So there are at most as many
-sections as blocks, and a block lives in consecutive ones.
+sections as blocks, and each block is alive in consecutive sections.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from compiler.memory.buffer import Block
 class Sections(NamedTuple):
     """The constants of a search. Arrays of int64; units: bytes, sections.
 
-    Block b lives in sections first[b] until before end[b] and meets near[near_first[b]:near_first[b
-    + 1]]; the blocks of section s are inside[inside_first[s]:...]. Sizes are rounded up to
-    `unit_bytes`, the least alignment of the next block.
+    Block b is alive in sections first[b] until before end[b], together with the blocks
+    near[near_first[b]:near_first[b + 1]]; the blocks of section s are inside[inside_first[s]:...].
+    Sizes are rounded up to `unit_bytes`, the smallest alignment of a block above.
     """
 
     size: Any
@@ -72,7 +72,7 @@ def unit_bytes(blocks: Sequence[Block]) -> int:
 
 
 def _openings(start: Any, end: Any) -> Any:
-    """Return the last start before each run of ends: a maximal set of blocks is alive there."""
+    """Return the last start before each run of ends, at which a maximal set of blocks is alive."""
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
 

@@ -18,7 +18,7 @@ DEPTH, TRAIL, PARTS, POOL, PART, STEP, ROOM = range(7)
 the next action, and the capacity rounded up to the unit of offsets."""
 
 ENTER, RETREAT = range(2)
-"""`now[STEP]`: choose the next block of the part, or undo the newest decision."""
+"""Values of `now[STEP]`: choose the next block of the part, or undo the newest decision."""
 
 SIZE, FIRST, END, MASK, PINNED, NEAR = range(6)
 """Constant rows of `block`, as in `Sections`."""
@@ -37,8 +37,8 @@ BLOCK, CHOICE, MARK, WHERE = range(4)
 the previous length of the trail, and the part."""
 
 PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
-"""Rows of `parts`: the decision that cut the part off, the next part to search, its sections and
-its blocks in the pool, half-open."""
+"""Rows of `parts`: the decision that separated the part, the next part to search, the range of its
+sections, and the range of its blocks in the pool, both half-open."""
 
 WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
 """First row of `trail`: the kind of change; then the changed item, and its old value."""
@@ -47,8 +47,8 @@ WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
 class Board(NamedTuple):
     """The problem, the partial packing, bounds of the rest, and the undo trail.
 
-    All arrays of int64; units: bytes, sections. `near` and `inside` are those of `Sections`, `pool`
-    holds the blocks of parts in their order.
+    All arrays have type int64; units: bytes, sections. `near` and `inside` are those of `Sections`,
+    `pool` holds the blocks of all parts in search order.
     """
 
     now: Any
@@ -63,7 +63,7 @@ class Board(NamedTuple):
 
 
 def begin(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Board:
-    """Return the initial state: one part, nothing placed. `real_size` is before rounding."""
+    """Return the initial state: one part, no block placed; `real_size` has unrounded sizes."""
     n, m = sections.n_blocks, sections.n_sections
     parts = np.zeros((6, 2 * m + 16), np.int64)
     parts[:, 0] = -1, -1, 0, m, 0, n
@@ -101,7 +101,7 @@ def _doubled(array: Any) -> Any:
 
 
 def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Any:
-    """Return the rows by block, with one more column for the end of the last one's neighbours."""
+    """Return the rows by block, with one more column for the end of the last neighbour list."""
     n = sections.n_blocks
     rows = np.zeros((14, n + 1), np.int64)
     fixed = (sections.size, sections.first, sections.end, sections.mask, sections.pinned)
@@ -126,7 +126,7 @@ def _spans(sections: Sections) -> Any:
 
 
 def _ordered(sections: Sections, total: Any, order: Preorder) -> Any:
-    """Return all blocks in the order, with the initial totals."""
+    """Return all blocks in search order, by the initial totals."""
     spans = zip(sections.first, sections.end, strict=True)
     load = np.array([total[first:end].max() for first, end in spans], np.int64)
     return np.lexsort((order.behind, -load, order.before))

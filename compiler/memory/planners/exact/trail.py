@@ -45,7 +45,7 @@ def decide(board: Board, block: int, choice: int) -> None:
 
 @compiled
 def take_back(board: Board) -> bool:
-    """Backtrack to a decision with an untried choice, and take it; return False if none is left."""
+    """Backtrack to a decision with an untried choice and make it; return False if none remains."""
     depth = board.now[DEPTH]
     while depth >= 0:
         undo(board, board.frames[MARK, depth])
@@ -73,7 +73,7 @@ def remember(board: Board, kind: int, which: int, value: int) -> None:
 
 @compiled
 def undo(board: Board, length: int) -> None:
-    """Undo all changes after the trail had this length."""
+    """Undo all changes beyond this length of the trail."""
     for at in range(board.now[TRAIL] - 1, length - 1, -1):
         kind, which, value = board.trail[0, at], board.trail[1, at], board.trail[2, at]
         if kind == WAS_LOWEST:

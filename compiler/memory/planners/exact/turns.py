@@ -1,9 +1,9 @@
 """Interleaved searches of the same blocks in several orders, with growing time slices.
 
 The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
-the total time is within a constant factor of the best order's. A search by one of `PREORDERS`
-resumes in each round. So at least one finally finds a packing, or proves that none exists. Between
-these searches, random orders get one slice each.
+the total time is within a constant factor of the best order's time. The searches by `PREORDERS`
+resume in each round, so at least one of them finally finds a packing or proves that none exists.
+Between these searches, random orders get one slice each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FIRST_NODES = 2_000
 """Nodes of the first slice."""
 
 N_RANDOM = 8
-"""Random orders in each round."""
+"""Number of random orders in each round."""
 
 SLICE_SECONDS = 0.02
 """Time in seconds between checks of the clock, approximately."""
 
 NODES_AT_ONCE = 64
-"""Nodes before the first check of the clock: little time even in slow, interpreted code."""
+"""Nodes before the first check of the clock: few enough even for slow, interpreted code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Pack:
         self.chance = random.Random(seed)
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None = None) -> Verdict:
-        """Search for a packing within a capacity, until a deadline and a node limit."""
+        """Search for a packing within a capacity, until a deadline or a node limit."""
         used = 0
         for search, length in self._turns(capacity_bytes):
             found = search.run(length if n_nodes is None else min(length, n_nodes - used), deadline)
@@ -80,7 +80,7 @@ class Pack:
         return Verdict(None, False, used)
 
     def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
-        """Yield searches and the number of nodes of their next slice, endlessly."""
+        """Yield searches and the number of nodes of their next slice, without end."""
         names = [", ".join(by) for by in PREORDERS]
         orders = [preorder(by, self.measured) for by in PREORDERS]
         searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]
@@ -105,7 +105,7 @@ class Search:
         self.n_nodes_of_turn = 0
 
     def run(self, n_nodes: int, deadline: float) -> int:
-        """Resume the search; return its result. It checks the clock after each slice."""
+        """Resume the search; return its result. The clock is checked after each slice."""
         self.n_nodes_of_turn = 0
         slice_nodes = NODES_AT_ONCE
         while self.n_nodes_of_turn < n_nodes:

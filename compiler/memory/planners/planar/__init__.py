@@ -1,4 +1,4 @@
-"""Plans without a gap, found as drawings of a planar network."""
+"""Plans without gaps, found as drawings of a planar network."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from compiler.memory.planners.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
-"""Joining thresholds before a sweep, in order: wrong joints leave no solution."""
+"""Joining thresholds before a sweep, in order; after wrong joints, no solution exists."""
 
 MOST_SPARE = 0.15
 """A problem with more intervals of spare memory than this fraction of its blocks is not tight."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""Beam widths, round by round. With spare memory there are only two rounds: wider beams seldom
-help."""
+"""Beam widths of successive rounds. With spare memory there are only two rounds, since wider beams
+seldom help."""
 
 
 @planner(
@@ -58,11 +58,12 @@ help."""
     """,
 )
 def planar(problem: Problem, options: Options) -> Outcome:
-    """Match ends and starts at each full step: blocks that end hand all bytes to their successors.
+    """Match ends and starts at each full step: ending blocks pass all their bytes to successors.
 
-    Sets of equal sums at a step are the nodes of a network, buffers its edges, and a plan is a
-    planar drawing. A sweep over the steps keeps all remaining orders as a PQ-tree, and follows
-    several branches if sums are equal by chance. For tight problems of any size.
+    Sets of equal sums at a step are the nodes of a network, buffers are its edges, and a plan is a
+    planar drawing. A sweep over the steps represents all remaining orders of the live buffers by a
+    PQ-tree. It follows several branches if sums may be equal by chance. For tight problems of any
+    size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)

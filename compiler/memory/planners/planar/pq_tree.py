@@ -1,8 +1,8 @@
 """PQ-trees: all orders of leaves in which given sets are contiguous.
 
-The children of a P node may be permuted, those of a Q node reversed. Trees are immutable: a
-reduction makes a new tree that shares unchanged parts. Source: Booth and Lueker, Testing for the
-consecutive ones property, 1976; templates for a set that is replaced at once.
+The children of a P node may be permuted, the children of a Q node reversed. Trees are immutable: a
+reduction returns a new tree that shares unchanged parts. Source: Booth and Lueker, Testing for the
+consecutive ones property, 1976; here the templates reduce and replace a set in one step.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = tuple[int, str, tuple[Any, ...]]
-"""The set of a tree's leaves as bits, LEAF, P or Q, and its children (of a leaf, its number)."""
+"""The set of a tree's leaves as bits; its kind (LEAF, P or Q); its children (for a leaf, its
+number)."""
 
 LEAF, P, Q = "leaf", "P", "Q"
 
@@ -43,7 +44,7 @@ def _leaves(children: Sequence[Tree]) -> int:
 
 
 def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
-    """Replace contiguous leaves `some` by a tree, keeping the orders in which they are contiguous.
+    """Replace leaves `some` by a tree, and keep only the orders in which they are contiguous.
 
     None if there is no such order.
     """
@@ -80,14 +81,15 @@ def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
 
 
 def _aside(tree: Tree, some: int) -> list[Tree] | None:
-    """Return the other subtrees if `some` can be at the end; None if it cannot."""
+    """Return the other subtrees if the leaves `some` can be at an end of the order, else None."""
     _, kind, children = tree
     others = [child for child in children if not child[0] & some]
     partial = [child for child in children if child[0] & some and child[0] & ~some]
     if len(partial) > 1:
         return None
     if kind == Q:
-        # In this or reversed direction: subtrees without `some`, a partial one, full ones.
+        # The children, possibly reversed, must be subtrees without `some`, a partial subtree, full
+        # subtrees.
         kinds = [0 if not c[0] & some else 1 if c[0] & ~some else 2 for c in children]
         if kinds[0] > kinds[-1]:
             kinds.reverse()
@@ -103,14 +105,15 @@ def _aside(tree: Tree, some: int) -> list[Tree] | None:
 
 
 def in_order(tree: Tree, rank: dict[int, int]) -> list[int]:
-    """Return an order of the tree consistent with ranks of its leaves; equal ranks adjoin."""
+    """Return an order of the tree consistent with ranks of its leaves; equal ranks are adjacent."""
     order: list[int] = []
     _append(_ranked(tree, rank), order)
     return order
 
 
 _Ranked: TypeAlias = tuple[int, int, Any]
-"""The least and the largest rank of the leaves, and the ordered children, or a leaf's number."""
+"""The smallest and largest rank of the leaves, and the ordered children (for a leaf, its
+number)."""
 
 
 def _ranked(tree: Tree, rank: dict[int, int]) -> _Ranked:

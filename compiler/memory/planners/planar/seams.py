@@ -14,19 +14,21 @@ from compiler.dataclass import dataclass
 from compiler.memory.planners.planar.pq_tree import LEAF, Q, Tree, any_order, leaf, replaced
 
 MOST_SETS = 3000
-"""Sets listed on either side of a step, smallest first."""
+"""Maximum number of sets listed on each side of a step, smallest first."""
 
 MOST_PAIRS = 300
-"""Pairs of sets of equal sums that are examined, the least likely by chance."""
+"""Maximum number of pairs of sets of equal sums that are examined, the least likely chance matches
+first."""
 
 MOST_CHOICES = 500
-"""Choices after which dividing a step is given up."""
+"""Maximum number of choices tried for the division of a step."""
 
 MOST_SPARE = 12
-"""Leaves of spare memory that are tried, and sets that may leave some."""
+"""Maximum number of leaves of spare memory that are tried, and of sets that may leave spare
+memory."""
 
 MOST_SPLIT = 6
-"""Blocks among which those that begin next to spare memory are searched."""
+"""Maximum number of blocks among which the blocks that begin next to spare memory are searched."""
 
 UNLIKELY = 4.0
 """Penalty, as a logarithm, for an unnecessary change of spare memory."""
@@ -48,15 +50,15 @@ class Pair(NamedTuple):
 
 
 Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
-"""By leaf, its pairs, each with all its leaves as bits."""
+"""Maps each leaf to its pairs; with each pair, the bits of all its leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
     """A division of a step into seams, and the resulting tree.
 
-    `chance` is the logarithm of the expected number of such divisions by chance: the least is the
-    most plausible.
+    `chance` is the logarithm of the expected number of such divisions by chance: the division with
+    the smallest value is the most plausible.
     """
 
     tree: Tree
@@ -65,7 +67,7 @@ class Division:
 
 
 class Way(NamedTuple):
-    """Pairs that are seams, and the rest, as bits; `chance` as that of the division."""
+    """Pairs that are seams, and the remaining leaves as bits; `chance` is as in `Division`."""
 
     chance: float
     pairs: Sequence[Pair]
@@ -73,13 +75,14 @@ class Way(NamedTuple):
 
 
 NewLeaf: TypeAlias = Callable[[int], int]
-"""Function that makes a leaf for unused bytes."""
+"""Function that returns a new leaf for a number of unused bytes."""
 
 
 class Step:
-    """The blocks that end and begin at a step, with sums of sets of those that begin.
+    """The blocks that end and begin at a step, with the sums of sets of beginning blocks.
 
-    `begun` are groups that probably lie together: those that end together. Sizes by leaf.
+    `begun` are groups of leaves that end at the same step, and are therefore probably adjacent.
+    `sizes` are by leaf.
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of how many sets have that size."""
+        """Return sets of starting blocks by sum, with the log of the number of sets so large."""
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
         _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
@@ -109,8 +112,10 @@ class Step:
         return self.sums[some]
 
     def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
-        """Yield pairs of sets that may be seams of the step, and the rest, which forms the last
-        seam. `spare` are leaves of unused memory."""
+        """Yield pairs of sets that may be seams of the step, and the remaining leaves.
+
+        The remaining leaves form the last seam; `spare` are leaves of unused memory.
+        """
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
         of: Fits = {i: [] for i in numbers(self.ended | self.begun)}
@@ -142,7 +147,7 @@ class Step:
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield seams of the rest, with spare memory used up or created."""
+        """Yield seams of the remaining leaves, with spare memory used up or created."""
         some, other = rest & self.ended, rest & self.begun
         more = self.sum(some) - self.sum(other)
         if not rest:
@@ -179,7 +184,7 @@ class Step:
                     )
 
     def _pairs(self, tree: Tree, spare: int) -> list[Pair]:
-        """Return pairs of equal sums that the tree permits, the least likely by chance first."""
+        """Return pairs of equal sums that the tree permits, the least likely chance match first."""
         before = [
             some
             for some in Together(self.ended | spare).sets(tree)
@@ -202,7 +207,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """Extend the choice: `free` is undecided, `rest` goes into the last pair."""
+        """Extend the choice: leaves `free` are undecided, leaves `rest` belong to the last pair."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -243,7 +248,7 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
     """Return the logarithm of the expected number of such divisions by chance.
 
-    One of the equal sums follows from the others: that of the largest seam does not count.
+    One of the equal sums follows from the others, so the sum of the largest seam does not count.
     """
     if not pairs:
         return 0.0
@@ -257,7 +262,7 @@ def _chance(pairs: Sequence[Pair], rest: int) -> float:
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
     """Add sets of items by the sum of their sizes, smallest sets first, up to a limit.
 
-    Each has the logarithm of the number of sets of its size.
+    Each set has the logarithm of the number of sets of its size.
     """
     n_found = 0
     for n in range(1, len(items) + 1):
@@ -272,7 +277,7 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Contiguous subsets of some leaves in the orders of a tree, as bits; up to a limit."""
+    """Subsets of some leaves that can be contiguous in orders of a tree, as bits, up to a limit."""
 
     def __init__(self, some: int) -> None:
         self.some = some
@@ -293,7 +298,7 @@ class Together:
         return found
 
     def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Yield runs of neighbours: full children, with ends of partial ones on both sides."""
+        """Yield runs of adjacent full children, with ends of partial children on both sides."""
         ends = [self.ends(child) for child in children]
         for first in range(len(children) - 1):
             whole = 0
@@ -305,7 +310,7 @@ class Together:
                 whole |= children[last][0]
 
     def _heaps(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Yield any full children between the ends of two partial ones."""
+        """Yield sets of full children, in any order, between the ends of two partial children."""
         whole, parted = self._whole_and_parted(children)
         ends = [self.ends(child) for child in parted]
         heaps = _unions(whole)
@@ -350,7 +355,7 @@ class Together:
 
 
 def _unions(items: Sequence[int]) -> list[int]:
-    """Return unions of items, smallest first, up to a limit; and the union of all."""
+    """Return unions of items, smallest first, up to a limit, and the union of all items."""
     found: list[int] = []
     for n in range(1, len(items) + 1):
         if len(found) < MOST_SETS or n == len(items):

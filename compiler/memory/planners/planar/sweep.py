@@ -1,4 +1,4 @@
-"""A sweep over the steps with all remaining orders, and the reconstruction of one."""
+"""A sweep over the steps with all remaining orders, and the reconstruction of one order."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
 from compiler.memory.planners.planar.seams import Division, Seam, Step, Way, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
-"""First step, the step after the last, and bytes."""
+"""The first step, the step after the last step, and the size in bytes."""
 
 Path: TypeAlias = "tuple[Path, Seam] | None"
-"""The newest seam, linked to earlier ones."""
+"""The newest seam, linked to earlier seams."""
 
 
 MOST_TRIED = 40
-"""Branches tried per state of the beam."""
+"""Maximum number of branches tried per state of the beam."""
 
 
 class State(NamedTuple):
-    """A state of the beam: its chance so far, the remaining orders, its seams, and the leaves of
-    currently unused memory, as bits."""
+    """A state of the beam.
+
+    It has its chance so far, the remaining orders, its seams, and the leaves of currently unused
+    memory as bits.
+    """
 
     chance: float
     tree: Tree
@@ -32,7 +35,7 @@ class State(NamedTuple):
 
 
 class Sweep:
-    """Rectangles within a capacity: each step uses all of it, or leaves little spare."""
+    """Rectangles within a capacity: each step uses all bytes of it, or leaves few bytes spare."""
 
     def __init__(self, rectangles: Sequence[Rectangle], capacity_bytes: int) -> None:
         self.n = len(rectangles)
@@ -40,7 +43,7 @@ class Sweep:
         self.steps = _steps(rectangles, self.sizes)
 
     def packed(self, width: int, deadline: float) -> list[int] | None:
-        """Return offsets for all rectangles; None if all branches end, or time does.
+        """Return offsets of all rectangles; None if all branches end or time is up.
 
         The beam has at most `width` states.
         """
@@ -54,9 +57,10 @@ class Sweep:
     def _following(
         self, states: Sequence[State], step: Step, width: int, deadline: float
     ) -> list[State]:
-        """Return the most plausible successors of all states; none if time is up.
+        """Return the most plausible successors of all states; an empty list if time is up.
 
-        Checking a branch against the tree is the slowest part: plausible ones come first.
+        Checking a branch against the tree is the slowest operation, so plausible branches come
+        first.
         """
         ways: list[tuple[float, int, State, Way, Division | None]] = []
         for state in states:
@@ -75,7 +79,7 @@ class Sweep:
                 if division is None:
                     continue
                 chance = state.chance + division.chance
-                if chance > likely:  # spare memory changes: others may be more plausible
+                if chance > likely:  # spare memory changes, so other branches may be more plausible
                     heapq.heappush(ways, (chance, turn, state, way, division))
                     continue
             if division.tree not in following:
@@ -96,7 +100,7 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """Return the steps with ends and starts; one leaf holds all bytes at first, and at last."""
+    """Return the steps with ends and starts; one leaf holds all bytes before and after them."""
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}
@@ -111,7 +115,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Go back through the seams: predecessors get the bytes of their successors, in some order."""
+    """Go back through the seams: predecessors get their successors' bytes, in a valid order."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

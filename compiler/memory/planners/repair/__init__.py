@@ -15,11 +15,11 @@ from compiler.memory.problem import Problem
     example=FIVE_BUFFERS,
 )
 def repair(problem: Problem, options: Options) -> Outcome:
-    """Start from first fit, unplace all blocks above a target peak, and place them elsewhere.
+    """Start from first fit, remove all blocks above a target peak, and place them below it.
 
-    A block without a gap takes the offset of least cost and ejects the blocks there. Only blocks
-    near the peak move, so a trace of 50,000 buffers takes seconds. For traces with some spare
-    memory at most steps; it proves nothing.
+    A block without a large enough gap takes the offset of least cost and ejects the blocks there.
+    Only blocks near the peak move, so a trace of 50,000 buffers takes seconds. For traces with some
+    spare memory at most steps; this planner proves no bound.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
@@ -28,8 +28,8 @@ def repair(problem: Problem, options: Options) -> Outcome:
 
 
 def improved(start: Outcome, problem: Problem, options: Options) -> Outcome:
-    """The best plan that repair finds from `start` or from first fit within the time limit."""
-    # numpy and compiled loops: most problems need neither.
+    """Return the best plan that repair finds from `start` or first fit within the time limit."""
+    # Imported late: most problems need neither numpy nor compiled loops.
     from compiler.memory.planners.repair.reduction import Reduction
     from compiler.memory.planners.repair.search import Search
 

@@ -1,8 +1,8 @@
 """Placed blocks listed by windows of time, in the order of first and of last bytes.
 
 On each level, windows are twice as wide as their distance, as in windows.py: a block no longer than
-the distance has all its neighbors in one window. Both orders survive insertions and removals, so
-that the cost of every offset for a block takes one pass over its neighbors.
+the distance has all its neighbors in one window. Insertions and removals maintain both orders, so
+one pass over the neighbors of a block gives the cost of every offset.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compiler.memory.planners.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
 """If fewer blocks than this fraction exceed a level's windows, another level costs more than it
-saves: these blocks get their neighbors from several windows."""
+saves. The neighbors of these blocks then come from several windows."""
 
 GROWTH = 8
 """Growth factor of the window distance from level to level."""
@@ -25,8 +25,9 @@ GROWTH = 8
 class Lists(NamedTuple):
     """Window w of a level covers steps from (w - 1) * width until before (w + 1) * width.
 
-    `bases` has the number of each level's first window, `first` the place where the list of each
-    window begins, and `n_listed` its length. `by_low` and `by_high` hold blocks.
+    `bases` has the number of each level's first window, `first` the position at which the list of
+    each window begins, and `n_listed` the length of the list. `by_low` and `by_high` are the lists,
+    in the order of first and of last bytes.
     """
 
     widths: Any
@@ -57,8 +58,10 @@ def empty_lists(blocks: Arrays) -> Lists:
 
 
 def _widths(blocks: Arrays) -> list[int]:
-    """Window distances by level, shortest first: in a window of the first level, about as many
-    blocks start as are alive at a step."""
+    """Return window distances by level, shortest first.
+
+    In a window of the first level, about as many blocks start as are alive at a step.
+    """
     lives, n_steps = blocks.end - blocks.start, int(blocks.end.max())
     widths = [max(1, min(n_steps, int(lives.mean() / 2)))]
     while widths[-1] < n_steps and (lives > widths[-1]).mean() > FEW_LONGER:
@@ -68,7 +71,7 @@ def _widths(blocks: Arrays) -> list[int]:
 
 @compiled
 def _insert(order: Any, at: int, end: int, block: int) -> None:
-    """Insert before a place of a list that ends at `end`; unsigned, LLVM makes it a memmove."""
+    """Insert at a position of a list that ends at `end`; unsigned indices let LLVM use memmove."""
     one, low, high = np.uint64(1), np.uint64(at), np.uint64(end)
     while high > low:
         order[high] = order[high - one]
@@ -78,7 +81,7 @@ def _insert(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _remove(order: Any, at: int, end: int, block: int) -> None:
-    """Remove a block that is the first one at `at` or behind it among equal keys."""
+    """Remove a block from a list; it is at `at` or, among equal keys, after it."""
     while order[at] != block:
         at += 1
     part = order[at:end]
@@ -88,7 +91,7 @@ def _remove(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
-    """The first place in a list whose block begins at an offset or above."""
+    """Return the first position in a list whose block begins at an offset or above."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] < offset:
@@ -100,7 +103,7 @@ def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
 
 @compiled
 def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: int) -> int:
-    """The first place in a list whose block ends at a limit or above."""
+    """Return the first position in a list whose block ends at a limit or above."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] + size[order[middle]] < limit:
@@ -112,7 +115,7 @@ def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: in
 
 @compiled
 def enter(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
-    """List a block that has an offset now."""
+    """Add a block, which has an offset, to all its windows."""
     offset = offsets[block]
     limit = offset + blocks.size[block]
     for level in range(len(lists.widths)):
@@ -129,7 +132,7 @@ def enter(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
 
 @compiled
 def leave(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
-    """Take a block out; it still has its offset."""
+    """Remove a block, which still has its offset, from all its windows."""
     offset = offsets[block]
     limit = offset + blocks.size[block]
     for level in range(len(lists.widths)):
@@ -146,9 +149,9 @@ def leave(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
 
 @compiled
 def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any) -> int:
-    """Fill in the placed blocks alive together with a block; how many there are.
+    """Fill `to` with the placed blocks alive together with a block; return their number.
 
-    In the order of their first bytes, or of their last ones when `ends` is true.
+    They are in the order of their first bytes or, if `ends` is true, of their last bytes.
     """
     start, end = blocks.start[block], blocks.end[block]
     listed = lists.by_high if ends else lists.by_low
@@ -171,7 +174,7 @@ def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool
 def _far_neighbors(
     blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any
 ) -> int:
-    """Fill in the neighbors of a block longer than the last level's windows."""
+    """Fill `to` with the neighbors of a block that is longer than the last level's windows."""
     start, end = blocks.start[block], blocks.end[block]
     base, width = lists.bases[len(lists.widths) - 1], lists.widths[len(lists.widths) - 1]
     found = np.empty(len(to), np.int32)
@@ -180,7 +183,7 @@ def _far_neighbors(
         low = lists.first[base + at]
         for place in range(low, low + lists.n_listed[base + at]):
             other = lists.by_low[place]
-            # Each block counts in the first of these windows that lists it.
+            # Each block counts only in the first of these windows that lists it.
             if at == start // width or blocks.start[other] // width == at:
                 if blocks.start[other] < end and start < blocks.end[other]:
                     found[n] = other

@@ -21,11 +21,11 @@ class Arrays(NamedTuple):
 
 
 class Reduction:
-    """A problem without the blocks that live throughout, on the steps that matter.
+    """A problem without the blocks that are alive at every step, reduced to the relevant steps.
 
-    If nothing is pinned and all alignments are equal, blocks alive at every step go to the bottom:
-    any plan can be rearranged so. Of the steps, those remain whose live set is contained in no
-    other one. Blocks of 0 bytes are left out.
+    If no block is pinned and all alignments are equal, blocks alive at every step are placed at the
+    bottom: any plan can be rearranged in this way. Only steps remain whose live set is not
+    contained in the live set of another step. Blocks of 0 bytes are omitted.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -37,7 +37,7 @@ class Reduction:
             whole[:] = False
         padded = (size[whole] + mask[whole]) & ~mask[whole]
         self.bottom = int(padded.sum())
-        """Bytes at the bottom that blocks alive at every step take."""
+        """Bytes at the bottom that blocks alive at every step occupy."""
         self._offsets = np.maximum(pinned, 0)
         self._offsets[whole] = np.cumsum(padded) - padded
         self._moving = np.flatnonzero(~whole & (size > 0))
@@ -45,19 +45,22 @@ class Reduction:
         self.blocks = Arrays(start[at], end[at], size[at], mask[at], pinned[at])
 
     def reduced(self, offsets: Sequence[int]) -> Any:
-        """Return the offsets of the remaining blocks, from those of all blocks."""
+        """Return the offsets of the remaining blocks, given the offsets of all blocks."""
         return np.array(offsets, np.int64)[self._moving]
 
     def restored(self, offsets: Any) -> list[int]:
-        """Return the offsets of all blocks, from those of the reduced problem."""
+        """Return the offsets of all blocks, given the offsets of the reduced problem."""
         found = self._offsets.copy()
         found[self._moving] = offsets + self.bottom
         return found.tolist()
 
 
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
-    """Count lifetimes in steps with a maximal live set: a block starts, and one ends before the
-    next start. Only blocks in `counts` matter; others may get an empty lifetime."""
+    """Return lifetimes counted in the steps with a maximal live set.
+
+    At such a step a block starts, and a block ends before the next start. Only blocks in `counts`
+    matter; others may get an empty lifetime.
+    """
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):
         return np.zeros_like(start), np.zeros_like(end)

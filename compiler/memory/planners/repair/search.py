@@ -1,4 +1,4 @@
-"""From target to target: the peak goes down as long as repair succeeds in time."""
+"""The outer loop of repair: the target peak is lowered as long as repair succeeds in time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CHUNK_SECONDS = 0.02
 """Approximate time between checks of the clock."""
 
 FIRST_BUDGET = 2_000
-"""Neighbors of the first chunk: short even in slow, interpreted code."""
+"""Neighbors examined in the first chunk: few enough even for slow, interpreted code."""
 
 FIRST_STEP = 0.25
-"""Fraction of the gap that the first attempt closes; later ones adapt to their success."""
+"""Fraction of the gap that the first attempt must close; later fractions adapt to the success."""
 
 MOST_STEP, LEAST_STEP = 0.5, 0.002
 
@@ -37,9 +37,9 @@ RISE = 8
 
 
 class Search:
-    """Plans of blocks, each with a lower peak. Units: bytes, steps.
+    """A search for plans with decreasing peaks. Units: bytes, steps.
 
-    `first` is a plan to begin with: its order from the bottom up counts.
+    `first` is an initial plan, of which only the order from the bottom up matters.
     """
 
     def __init__(self, blocks: Arrays, first: Any, seed: int) -> None:
@@ -53,7 +53,7 @@ class Search:
         self.budget = FIRST_BUDGET
 
     def plans(self, wanted_bytes: int, until: float) -> Iterator[Any]:
-        """Yield offsets with ever lower peaks, until the wanted peak or the time limit."""
+        """Yield offsets with decreasing peaks, until the wanted peak or the time limit."""
         if not len(self.blocks.start):
             yield np.zeros(0, np.int64)
             return
@@ -78,7 +78,7 @@ class Search:
             yield best
 
     def _first_plans(self, until: float) -> Iterator[Any]:
-        """Yield first fit from the given plan's bottom up, which raises no block, and in orders."""
+        """Yield first-fit plans: by the given offsets, which raises no block, and by orders."""
         bottom_up = np.lexsort((self.blocks.start, self.first))
         orders = [order(self.blocks) for order in ORDERS]
         for order in (orders[0], bottom_up, *orders[1:]):
@@ -88,7 +88,7 @@ class Search:
             yield offsets
 
     def _first_fit(self, order: Any, until: float) -> Any | None:
-        """Return first fit in an order; None if it takes too long."""
+        """Return the first-fit plan in an order; None if it takes too long."""
         offsets = np.maximum(self.blocks.pinned, 0)
         pinned = self.blocks.pinned >= 0
         self._list(offsets, np.flatnonzero(pinned))
@@ -100,9 +100,9 @@ class Search:
         return offsets
 
     def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
-        """Return a plan with a lower peak than the best: at the target, or as near as time permits.
+        """Return a plan with a lower peak than the best: the target, or as near as time permits.
 
-        Blocks that are unplaced when patience ends stay so: a higher target needs little work.
+        After PATIENCE, the target rises, and blocks that are still unplaced need little work.
         """
         state = self.state
         state.offsets[:] = best
@@ -126,7 +126,7 @@ class Search:
         return state.offsets.copy()
 
     def _settle(self, target: int) -> int:
-        """Run one chunk, and adapt the next one's size to the time it took."""
+        """Run one chunk, and adapt the size of the next chunk to the time taken."""
         begun = now()
         left = settle(self.blocks, self.lists, self.state, self.costs, target, self.budget)
         ratio = CHUNK_SECONDS / max(now() - begun, 1e-9)
@@ -143,7 +143,7 @@ class Search:
 
 
 def _by_span(blocks: Arrays) -> Any:
-    """Order by classes of lifetimes, each eight times as long as the next, by size in each."""
+    """Order by classes of lifetimes of factor eight, longest first; within a class, by size."""
     life = blocks.end - blocks.start
     unit = max(1, int(blocks.end.max()) // 200)
     classes = np.ceil(np.log2((life - 1) // unit + 1) / 3)
@@ -159,4 +159,4 @@ def _by_area(blocks: Arrays) -> Any:
 
 
 ORDERS: Sequence[Callable[[Arrays], Any]] = (_by_span, _by_size, _by_area)
-"""Orders for first fit: the fastest first, then the best one for most traces."""
+"""Orders for first fit: the fastest order, then the best order for most traces, then area."""

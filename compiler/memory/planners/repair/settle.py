@@ -1,4 +1,4 @@
-"""The loops of repair over arrays: compiled with numba, otherwise interpreted."""
+"""The loops of repair over arrays: compiled if numba is installed, else interpreted."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ TABU = 20.0
 MOST_TABU_MOVES = 10
 
 TOP = 8
-"""The next block is one of this many last unplaced ones: a chain stays local."""
+"""The next block is among this number of most recently unplaced blocks, so a chain stays local."""
 
 MOVE = 20
-"""Cost of a move besides its neighbors, in neighbors."""
+"""Fixed cost of a move, in units of one examined neighbor."""
 
 FAR = 1 << 62
-"""Above all offsets."""
+"""A number above all offsets."""
 
 FIXED = 1e30
 """Cost of a pinned block: it is never ejected."""
 
 
 class Costs(NamedTuple):
-    """The cost of ejecting blocks: `base` times `weight`, more before move `tabu_until`."""
+    """The cost of ejecting a block: `base` times `weight`, higher before move `tabu_until`."""
 
     base: Any
     weight: Any
@@ -80,10 +80,11 @@ def _cheapest(
     block: int,
     capacity: int,
 ) -> int:
-    """Return the offset with the least cost of neighbors in the way, one of equal ones; or -1.
+    """Return an offset at which the neighbors in the way have the least cost, or -1.
 
-    From the bottom up, the cost changes only where a neighbor starts or stops being in the way:
-    above its first byte less the block's size, and at its end, both aligned.
+    From the bottom up, the cost changes only at offsets where a neighbor starts or stops being in
+    the way: above the neighbor's first byte minus the block's size, and at the neighbor's end, both
+    aligned.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask
@@ -143,7 +144,7 @@ def _unplace(blocks: Arrays, lists: Lists, state: State, costs: Costs, block: in
 
 @compiled
 def _next_block(state: State, costs: Costs) -> int:
-    """Pop the costlier of two random blocks among the last unplaced."""
+    """Pop the costlier of two random blocks among the most recently unplaced blocks."""
     n = state.counts[0]
     at = n - 1 - draw(state.chance, min(n, TOP))
     other = n - 1 - draw(state.chance, min(n, TOP))
@@ -218,8 +219,8 @@ def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
 _SOURCES = sources_digest(Path(__file__).parent)
 
 settle = _settle_as_of(_SOURCES)
-"""Place unplaced blocks, ejecting others, until none is left or the budget of neighbors is spent;
-return how many are unplaced, or -1 if pinned blocks leave one of them no offset."""
+"""Place unplaced blocks, ejecting others, until no block is unplaced or the budget of neighbors is
+spent. Return the number of unplaced blocks, or -1 if pinned blocks leave no offset for a block."""
 
 first_fit = _first_fit_as_of(_SOURCES)
 """Place blocks in an order, each in the lowest gap between listed blocks."""

@@ -14,7 +14,7 @@ from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds before packing, after the fewest known rectangles."""
+"""Joining thresholds before packing, tried after the smallest known set of rectangles."""
 
 
 @planner(
@@ -26,9 +26,9 @@ CHANCES = (CAREFUL, 0.0)
 def skyline(problem: Problem, options: Options) -> Outcome:
     """Fill the lowest stretch of the skyline from the bottom up, by beam search.
 
-    The beam keeps the partial packings that waste the least memory, have the evenest skyline and
-    fill the most. For many buffers alive together, and similar sizes: it proves nothing, but gets
-    close to the bound.
+    The beam keeps the partial packings that waste the least memory, have the most even skyline and
+    contain the most bytes. For many buffers of similar sizes alive together; this planner proves no
+    bound, but its plans are close to the bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

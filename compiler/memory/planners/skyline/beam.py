@@ -1,7 +1,7 @@
 """One level of a beam search over skylines: compiled loops over arrays.
 
 A state is a partial packing, represented by its *skyline*: the occupied height at each step. The
-next decision is at its lowest stretch: a fitting block is placed there. If none fits, the stretch
+next move places a fitting block on the lowest stretch of the skyline. If no block fits, the stretch
 is raised to its lower neighbour, and the memory below is wasted. At each step, the skyline plus
 unplaced bytes is a lower bound of the packing's peak (`need`).
 """
@@ -16,16 +16,19 @@ SKY_END = 1 << 60
 """The height of the walls at both ends: above any offset."""
 
 MOST_EACH = 48
-"""Most blocks tried at one place."""
+"""Maximum number of blocks tried at one place."""
 
 
 NEAR_ROWS = 8
-"""Rows searched for a duplicate state: duplicates have about the same cost."""
+"""Number of preceding rows searched for a duplicate state: duplicates have about the same cost."""
 
 
 class Field(NamedTuple):
-    """Blocks by start, and by end. Units: bytes, steps; `first[t]` is the first that starts at t or
-    later, `first_end[t]` the position in `by_end` of the first that ends at t or later."""
+    """Blocks in the order of their starts and of their ends. Units: bytes, steps.
+
+    `first[t]` is the first block that starts at t or later, `first_end[t]` the position in `by_end`
+    of the first block that ends at t or later.
+    """
 
     size: Any
     start: Any
@@ -38,8 +41,8 @@ class Field(NamedTuple):
 class Ways(NamedTuple):
     """The states of the beam, one per row.
 
-    `lost` and `filled` are bytes times steps; `least` is a lower bound of the peak, `key` is a hash
-    of the set of placed blocks.
+    `lost` (wasted memory) and `filled` are bytes times steps; `least` is a lower bound of the peak,
+    `key` is a hash of the set of placed blocks.
     """
 
     sky: Any
@@ -52,9 +55,11 @@ class Ways(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Candidate moves and their effects: columns of `facts` are state, block, offset, the first
-    step of the stretch, the height to which steps before the block are raised, and the least
-    peak."""
+    """Candidate moves and their effects.
+
+    Columns of `facts` are state, block, offset, the first step of the stretch, the height to which
+    steps before the block are raised, and the lower bound of the peak.
+    """
 
     facts: Any
     cost: Any
@@ -66,8 +71,11 @@ WAY, BLOCK, OFFSET, LEFT, RAISED, LEAST = range(6)
 
 
 class Weights(NamedTuple):
-    """Weights of the cost: a step of the skyline and filled memory, relative to wasted memory; a
-    peak above the bound counts most."""
+    """Weights of the cost terms, relative to wasted memory.
+
+    The terms are steps of the skyline, filled memory, and a peak above the bound, which counts
+    most.
+    """
 
     edge: float
     filled: float
@@ -82,7 +90,7 @@ def is_free(placed: Any, block: int) -> bool:
 
 @compiled
 def lowest(sky: Any) -> tuple[int, int]:
-    """Return the first of the lowest stretches, half-open."""
+    """Return the first of the lowest stretches as a half-open range of steps."""
     left = 0
     for t in range(1, len(sky)):
         if sky[t] < sky[left]:
@@ -97,7 +105,7 @@ def lowest(sky: Any) -> tuple[int, int]:
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
     """Return the bytes wasted where the skyline changes from one height to another at step t.
 
-    Below a wall, only blocks that begin or end at it can lie against it.
+    Below a wall, only blocks that begin or end at its step can be adjacent to it.
     """
     if low == high:
         return 0
@@ -199,7 +207,7 @@ def try_blocks(
             raised = min(raised, sky[right])
         first_end = len(sky) + 1
         for block in range(field.first[left], field.first[right]):
-            # A block that starts after the end of another leaves space for that one.
+            # A block that starts after the end of another leaves space for the other block.
             if field.start[block] >= first_end or n - begin >= MOST_EACH:
                 break
             if field.end[block] > right or not is_free(placed, block):
@@ -229,10 +237,10 @@ def try_blocks(
 
 @compiled
 def follow(field: Field, ways: Ways, into: Ways, row: int, moves: Moves, at: int) -> None:
-    """Apply a move; write the new state into a row."""
+    """Apply a move, and write the new state to a row."""
     way, block, offset, left, raised, least = moves.facts[at]
     start, end = field.start[block], field.end[block]
-    # Loops, since numba compiles checks of equal slice lengths for seconds.
+    # Explicit loops, since numba takes seconds to compile checks of equal slice lengths.
     for t in range(ways.sky.shape[1]):
         into.sky[row, t] = ways.sky[way, t]
         into.need[row, t] = ways.need[way, t]
@@ -273,9 +281,9 @@ def try_all(
 
 @kept
 def follow_best(field: Field, ways: Ways, into: Ways, moves: Moves, order: Any, log: Any) -> int:
-    """Apply the first moves of an order, each into its own row; return the number of rows.
+    """Apply the first moves of an order, each to a separate row; return the number of rows.
 
-    `log` gets state, block and offset of each row.
+    `log` receives state, block and offset of each row.
     """
     rows = 0
     for at in order:

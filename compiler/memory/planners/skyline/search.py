@@ -28,7 +28,7 @@ MOST_BYTES = 1 << 27
 class Skylines:
     """Unpinned rectangles of at least one byte; `back` reverses time.
 
-    Offsets are sums of their sizes.
+    All offsets are sums of the rectangles' sizes.
     """
 
     def __init__(self, rectangles: Sequence[Joined], back: bool = False) -> None:
@@ -57,8 +57,10 @@ class Skylines:
     def packed(
         self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int
     ) -> list[int] | None:
-        """Return offsets with a peak below `most_bytes`, by a beam of at most `width` states, as
-        memory permits; None if all states end, or time does."""
+        """Return offsets with a peak below `most_bytes`; None if all states end or time is up.
+
+        The beam has at most `width` states, or fewer if memory is short.
+        """
         width = min(width, self._widest())
         n, bound = len(self.order), int(self.load.max())
         ways, then = self._ways(width), self._ways(width)

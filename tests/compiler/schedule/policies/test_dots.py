@@ -107,5 +107,5 @@ def test_only_the_reduction_can_be_a_dot_step():
       Y[m, n] = reduce_add([k], mul(to_i32(A[m, k]), to_i32(W[k, n])))  for m<5, n<6, k<8
     }""")
     (stage,) = c.stages
-    with pytest.raises(CompileError, match="no loop of the reduction"):
+    with pytest.raises(CompileError, match="not a loop of the reduction"):
         nest_of(stage, c.tensors).tensorize("n", "dot")
