@@ -130,7 +130,7 @@ class UploadStore:
                 raise CompileError(
                     "E-LINK-FULL",
                     f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
-                    f"{pinned:,} are taken and what this link needs has {wanted:,}",
+                    f"{pinned:,} are used, and this link needs {wanted:,} more",
                 )
             for upload in new:
                 self._pin(upload.id).touch()
@@ -160,7 +160,7 @@ class UploadStore:
                 total -= size
 
     def _contents(self) -> list[tuple[float, int, Path]]:
-        """The last use, the size in bytes, and the path of each file."""
+        """Yield the last use, the size in bytes, and the path of each file."""
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.onnx"):
             with suppress(OSError):
@@ -199,7 +199,7 @@ class UploadStore:
 
 
 def _id_of(digest: str, name: str) -> str:
-    """The id: the digest for a model file; for a text, the language counts too."""
+    """Return the id: the digest of a model file, or of a text and its language."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 

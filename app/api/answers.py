@@ -62,14 +62,14 @@ def body() -> Any:
 
 
 def answer(payload: Payload, status: int = 200, *, final: bool = False) -> Response:
-    """A payload as an answer; `final` ones never change and are cached for ever."""
+    """Answer with a payload; `final` payloads never change, so clients cache them for ever."""
     return json_answer(payload, status, final=final)
 
 
 def json_answer(
     payload: Mapping[str, object], status: int = 200, *, final: bool = False
 ) -> Response:
-    """The same for JSON that is no payload of ours."""
+    """Answer with JSON that is not a declared payload, such as OpenAPI."""
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )

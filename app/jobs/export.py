@@ -19,7 +19,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 
 FILE = "model.onnx"
-"""In the folder of the job."""
+"""Name of the ONNX file in the job's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def export_stage(
 
 
 def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
-    """Errors: E-EXPORT-*, E-LIMIT-OUTPUT."""
+    """Return the ONNX file of a graph. Errors: E-EXPORT-*, E-LIMIT-OUTPUT."""
     weights = sum(c.type.nbytes for c in graph.constants.values() if not c.is_splat)
     data = compiler.to_onnx(graph, fused=fused) if weights < limit_bytes else b""
     if not data or len(data) > limit_bytes:
@@ -75,7 +75,7 @@ def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
 
 
 def _objection(data: bytes) -> str:
-    """The objection of onnx's checker to a file, "" for none."""
+    """Return the objection of onnx's checker to a file, "" for none."""
     import onnx
 
     try:

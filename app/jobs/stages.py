@@ -66,7 +66,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
-    """Check that a graph is the one shown. Errors: E-RESULT-ABSENT."""
+    """Raise E-RESULT-ABSENT if a graph differs from the one shown."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
         now = stage_text(stage, stage, made[stage])

@@ -26,7 +26,7 @@ from compiler.tuning.task import Task
 from compiler.tuning.tune import Watch, tune
 
 SCHEDULES, STOP = "schedules.sqlite", "stop"
-"""Files in a tuning job's folder: the schedules found, and the request to stop."""
+"""Files in the folder of a tuning job: the schedules found, and the request to stop."""
 
 BUDGET_S = 20.0
 """Default duration of a search."""
