@@ -160,7 +160,7 @@ class UploadStore:
                 total -= size
 
     def _contents(self) -> list[tuple[float, int, Path]]:
-        """Yield the last use, the size in bytes, and the path of each file."""
+        """Return the last use, the size in bytes, and the path of each file."""
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.onnx"):
             with suppress(OSError):

@@ -246,7 +246,7 @@ const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", "roun
 /**
  * Follows a job until its terminal event. Late subscribers get every event from the start.
  * @param {string} id
- * @param {(name: string, data: any) => void} onEvent "lost" when the server knows no such job any more
+ * @param {(name: string, data: any) => void} onEvent "lost" if the server no longer knows the job
  * @returns {() => void}
  */
 export function follow(id, onEvent) {

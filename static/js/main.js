@@ -114,7 +114,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   place.append(busy);
 });
 
-// A problem met while walking is shown over the walk.
+// A problem during the walk is shown over it.
 state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {
   document.getElementById("walk-problem")?.remove();
   if (!problem || at !== "walk" || !result) return;

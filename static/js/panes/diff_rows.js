@@ -11,7 +11,8 @@ const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
  * @typedef {object} Drawing lines built in slices
  * @property {HTMLElement} element
  * @property {number} n number of lines
- * @property {(start: number, end: number) => HTMLElement[]} make builds lines and appends them to the element
+ * @property {(start: number, end: number) => HTMLElement[]} make builds the lines from start to
+ * before end
  */
 
 /**

@@ -14,12 +14,12 @@ import { idleTask, inTimeSlices, nextTask } from "../scheduling.js";
  *
  * @typedef {object} Made
  * @property {Scene | null} scene null while there is nothing to draw
- * @property {Union | null} union that defines its places
+ * @property {Union | null} union that defines its positions
  * @property {number} stage
  *
  * @typedef {object} Scenes
  * @property {(places: Places | null, union: Union | null) => Promise<void>} place
- *   gives the nodes places, ends when a scene has them
+ *   sets the positions of the nodes; resolves when a scene has them
  * @property {() => void} stop
  */
 

@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * The model to compile, or the reason why it cannot be compiled.
+ * The model to compile, or the reason why there is none.
  * @param {import("../page.js").Page} page
  */
 function saysOf(page) {
