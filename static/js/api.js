@@ -85,7 +85,7 @@ function unpack(status, text) {
 /**
  * Return the payload of an answer. Errors: ApiError when it is an error or unreadable.
  * @param {number} status
- * @param {any} payload undefined for what is not JSON
+ * @param {any} payload undefined for an answer that is not JSON
  * @returns {any}
  */
 function accepted(status, payload) {

@@ -16,7 +16,7 @@ export const VERSION = 1;
 /** Levels of a kernel's code, from assembly upwards. */
 export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 
-/** Levels of a kernel's code in two compilations, from the graph downwards. */
+/** Levels of a kernel's code in two compilations, from the computation downwards. */
 export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
 
 /** Switches and folds that a link keeps; `on` lists the names of those that differ from the default. */
@@ -93,8 +93,7 @@ export const MAX_THREADS = 64;
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
  * @property {string} other job compared with this one, "" for none
- * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other; one may
- * be absent
+ * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other; one may be absent
  * @property {string} code level of the comparison
  * @property {string} check job that checked the numbers of this one, "" for none
  * @property {number} base stage as base of comparison of drawing and text; -1 for the previous one

@@ -11,8 +11,7 @@ const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
  * @typedef {object} Drawing lines built in slices
  * @property {HTMLElement} element
  * @property {number} n number of lines
- * @property {(start: number, end: number) => HTMLElement[]} make builds the lines from start to
- * before end
+ * @property {(start: number, end: number) => HTMLElement[]} make builds lines and appends them to the element
  */
 
 /**

@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * The model to compile, or the reason why there is none.
+ * The message about the chosen model: ready to compile, or the reason why not.
  * @param {import("../page.js").Page} page
  */
 function saysOf(page) {
