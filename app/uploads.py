@@ -1,7 +1,7 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
-Only a job's child process reads their content. The name given by the user is text, never a path.
-The least recently used files are evicted when space is needed; files of links are pinned.
+Only the child process of a job reads their content. The user's file name is text, never a path. The
+least recently used files are evicted when space is needed; files of links are pinned.
 """
 
 from __future__ import annotations

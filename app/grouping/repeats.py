@@ -54,7 +54,8 @@ class Sequenced:
     """Positions of the operands, all before the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """A block up to isomorphism: its signs, and each item's backward distances inside it."""
+        """Return a block up to isomorphism: its signs, and the distances of each item to its
+        operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block

@@ -43,12 +43,12 @@ class Group:
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
-        """All nodes inside, at any depth."""
+        """Return all nodes inside, at any depth."""
         for child in self.children:
             yield from child.ids() if isinstance(child, Group) else (child,)
 
     def groups(self) -> Iterator[Group]:
-        """All groups inside, outer before inner."""
+        """Return all groups inside, outer before inner."""
         for child in self.children:
             if isinstance(child, Group):
                 yield child

@@ -48,7 +48,7 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """The part of a compiled model that later placements need."""
+    """Return the part of a compiled model that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 

@@ -43,7 +43,7 @@ class Event:
 
 @dataclass(slots=True)
 class Job:
-    """A job: its request, state and events. Units: Unix seconds.
+    """A job: its request, state and events. Times are in Unix seconds.
 
     The queue's lock guards changes.
     """

@@ -50,7 +50,7 @@ class TuneRequest(Asked):
 
 
 def schedules_name(tuning_id: str) -> str:
-    """The download name of a tuning job's schedules."""
+    """Return the download name of a tuning job's schedules."""
     return f"schedules-{tuning_id}.sqlite"
 
 
