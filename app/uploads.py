@@ -187,7 +187,7 @@ class UploadStore:
             digest.update(chunk)
             file.write(chunk)  # type: ignore[attr-defined]
         if not n_bytes:
-            raise CompileError("E-MODEL-EMPTY", "the upload holds no bytes")
+            raise CompileError("E-MODEL-EMPTY", "the upload is empty")
         return digest.hexdigest(), n_bytes
 
     def too_large(self, n_bytes: int) -> CompileError:

@@ -297,7 +297,7 @@ function switches() {
 }
 
 /**
- * The second number of "3:12" when the first is the one asked for, else -1.
+ * The second number of "3:12" if the first equals the given number, else -1.
  * @param {string} pair
  * @param {number} first
  */

@@ -37,7 +37,7 @@ export function createScenes(state, take) {
   let kept = [];
   const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
 
-  /** Build the scene of a wish, unless it is no longer wanted. */
+  /** Build the scene of a request, unless a later request replaces it. */
   async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTask) {
     const known = keptFor(wish);
     if (known) return known.scene;
