@@ -40,7 +40,7 @@ _SPARE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class BisectRequest(Asked):
-    """The request of a bisection job; `job` is the one that compiled the model."""
+    """The request of a bisection job; `job` is the compilation of the model."""
 
     kind = "bisect"
     sent = Sent(
@@ -59,8 +59,8 @@ def bisect_compiled(
 ) -> None:
     """Search for the rewrites, store them, then reduce the model.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
-    E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
+    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     end = monotonic() + task["seconds"] - _SPARE_S
     compiled, parts = Path(request["compiled"]), Parts(folder)

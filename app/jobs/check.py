@@ -49,7 +49,7 @@ _PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Asked):
-    """The request of a check; `job` is the one that compiled the model."""
+    """The request of a check; `job` is the compilation of the model."""
 
     kind = "check"
     sent = Sent(
@@ -171,8 +171,8 @@ def check_compiled(
 ) -> None:
     """Check a compiled model on random inputs, storing each finding at once.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
-    E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
+    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     _Job(request, folder, say).run()
 
@@ -195,7 +195,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
     if first not in (1, 2) or names != [e.name for e in events]:
         raise CompileError(
             "E-RESULT-ABSENT",
-            "the passes that ran for this result are not those that run now",
+            "this version runs other passes than those of this result",
             hint="compile the model again",
         )
     return [0, *range(first, len(rows))]

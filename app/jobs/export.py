@@ -24,7 +24,7 @@ FILE = "model.onnx"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest(Asked):
-    """The request of an export; `job` is the one that compiled the model."""
+    """The request of an export; `job` is the compilation of the model."""
 
     kind = "export"
     sent = Sent(
@@ -42,7 +42,7 @@ def export_stage(
     """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
     Errors: E-EXPORT-* with the nearest earlier stage that can be written as a hint, E-LIMIT-OUTPUT,
-    E-RESULT-ABSENT when the compilation is gone, what reading the model raises.
+    E-RESULT-ABSENT if the compilation was evicted, and the errors of reading the model.
     """
     stage, compiled = request["stage"], Path(request["compiled"])
     say("phase", {"phase": "passes", "words": "running the passes up to this stage"})

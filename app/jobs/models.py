@@ -39,7 +39,7 @@ class Model:
 def asked_of(compilation: Path) -> dict[str, Any]:
     """Return the request of an earlier job and the path of its model.
 
-    Errors: E-RESULT-ABSENT when the folder of that job is gone.
+    Errors: E-RESULT-ABSENT if that job was evicted.
     """
     try:
         return json.loads((compilation / "request.json").read_text(encoding="utf-8"))

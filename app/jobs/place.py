@@ -31,7 +31,7 @@ SEARCH_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class PlaceRequest(Asked):
-    """The request of a placement; `job` is the one that compiled the model."""
+    """The request of a placement; `job` is the compilation of the model."""
 
     kind = "place"
     sent = Sent(

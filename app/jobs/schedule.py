@@ -33,7 +33,7 @@ MEASURE_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest(Asked):
-    """The request of such a run; `job` is the one that compiled the model."""
+    """The request of a run with an edited schedule; `job` is the compilation of the model."""
 
     kind = "schedule"
     sent = Sent("ScheduleOptions", "The kernel to run, and its schedule.")
@@ -48,7 +48,7 @@ def run_schedule(
     """Compile a kernel with the edited and the original schedule, compare numbers, time both.
 
     The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
-    E-RESULT-ABSENT when the computation is gone.
+    E-RESULT-ABSENT if the computation was evicted.
     """
     say("phase", {"phase": "schedule", "words": "compiling the edited schedule"})
     of = Parts(Path(request["compiled"]))

@@ -35,7 +35,7 @@ _TELL_EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest(Asked):
-    """The request of a tuning job; `job` is the one that compiled the model."""
+    """The request of a tuning job; `job` is the compilation of the model."""
 
     kind = "tune"
     sent = Sent(
@@ -95,7 +95,7 @@ class _Telling:
 def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
     """Tune the kernels of a compiled model for the requested duration.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, those of compiling the model,
+    Errors: E-RESULT-ABSENT if the compilation was evicted, those of compiling the model,
     E-TUNE-MODEL.
     """
     say("phase", {"phase": "read", "words": "reading the model"})

@@ -450,7 +450,7 @@ export interface Writing {
   languages: string[]; characters: number; makers: ConstantMaker[]; examples: TextExample[];
 }
 
-// Requests of jobs about the result of a job, and what clients send of them.
+// Requests of jobs about another job's result, and their bodies.
 export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;

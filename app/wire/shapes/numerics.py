@@ -11,7 +11,7 @@ from compiler.check.findings import Mark
 class CheckedOutput(TypedDict):
     """Errors of an output against the yardstick; `wide_error` and `ulps`: against the f64 model.
 
-    Errors are relative to the largest magnitude of the output; null without a number.
+    Errors are relative to the largest magnitude of the output; null for NaN and infinities.
     """
 
     name: str
