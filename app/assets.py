@@ -1,4 +1,4 @@
-"""The page and its bundle: clients cache URLs with a digest for ever."""
+"""Routes of the page and its bundle; clients cache URLs with a digest without expiry."""
 
 from __future__ import annotations
 

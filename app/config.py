@@ -1,4 +1,4 @@
-"""The settings of the server: a dataclass with units in the names."""
+"""The settings of the server: a dataclass whose names contain the units."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Settings:
         return replace(Settings(), **dict(config or {}))
 
     def limits(self) -> Limits:
-        """The limits relevant to users, for the page."""
+        """Return the limits relevant to users, for the page."""
         return {
             "upload_limit_bytes": self.upload_limit_bytes,
             "job_limit_s": self.job_limit_s,

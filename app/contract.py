@@ -65,7 +65,7 @@ def topics() -> Iterator[Topic]:
     kinds = tuple(ABOUT_A_RESULT)
     asked = [Shape.of(t.__name__, t.__doc__, t.shape()) for t in kinds]
     sent = [Shape.of(t.sent.name, t.sent.words, t.shape(sent=True)) for t in kinds]
-    words = "Requests of jobs about the result of a job, and what clients send of them."
+    words = "Requests of jobs about another job's result, and their bodies."
     yield Topic(words, {"Asked": Union[kinds]}, [*asked, *sent])  # noqa: UP007 - of a table
 
 

@@ -103,7 +103,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
 
 
 def _catalogues(get: Get) -> Iterator[tuple[str, Any]]:
-    """What the server knows without a job: of long lists some rows, all presets, one platform."""
+    """Yield facts that need no job: some rows of long lists, all presets, one platform."""
     yield "samples", _first_rows(get("samples"), "samples")
     yield "pipelines", _first_rows(get("pipelines"), "passes", "rules")
     yield "operators", _first_rows(get("operators"), "operators")
@@ -117,9 +117,9 @@ def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
-    """The stages of a trace with the parts that it has: those that changed, and one that did not.
+    """Yield the stages of the trace and their parts: all changed stages and one unchanged stage.
 
-    Graphs are in it as deltas; the last one is there whole too.
+    The trace contains graphs as deltas, and the last graph also in full.
     """
     own = [r["stage"] for r in rows if r["graph_stage"] == r["stage"]]
     unchanged = next(r["stage"] for r in rows if r["graph_stage"] != r["stage"])
@@ -129,7 +129,7 @@ def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """Placements on another platform by all quick schedulers, and one whole schedule."""
+    """Yield placements on another platform by all quick schedulers, and one complete schedule."""
     answer = client.post(f"/api/v1/jobs/{job}/placements", json=PLACE)
     placing = answer.get_json()["id"]
     client.get(f"/api/v1/jobs/{placing}/events").get_data()
@@ -138,7 +138,7 @@ def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, 
 
 
 def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """The check of every pass, and the values of the first stage with changed numbers."""
+    """Yield the check of every pass, and the values of the first stage with changed numbers."""
     checking = client.post(f"/api/v1/jobs/{job}/numerics", json={}).get_json()["id"]
     client.get(f"/api/v1/jobs/{checking}/events").get_data()
     found = get(f"jobs/{checking}/numerics")
@@ -148,7 +148,7 @@ def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, An
 
 
 def _targets(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """Figures of the first kernel for all other targets, and its code for one of them."""
+    """Yield the counts of the first kernel for all other targets, and its code for one of them."""
     answer = client.post(f"/api/v1/jobs/{job}/targets", json={"kernel": 0})
     making = answer.get_json()["id"]
     client.get(f"/api/v1/jobs/{making}/events").get_data()
@@ -208,7 +208,7 @@ def write(folder: Path) -> list[str]:
 
 
 def in_lines(value: Any, indent: int = 0) -> str:
-    """JSON in lines of about `_COLUMNS`; what fits into one is not broken up."""
+    """Format JSON in lines of about `_COLUMNS`; a value that fits into a line stays on one line."""
     flat = json.dumps(value, ensure_ascii=False)
     if indent + len(flat) <= _COLUMNS or not isinstance(value, list | dict):
         return flat

@@ -72,7 +72,7 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def n_nodes(path: Path) -> int:
-    """How many nodes a sample has; only for files that ship with the program or its packages."""
+    """Return the number of nodes of a sample; only for files of the program or its packages."""
     return len(onnx.load(path, load_external_data=False).graph.node)
 
 

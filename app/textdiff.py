@@ -59,7 +59,7 @@ def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of equal lines to keep, in order on both sides."""
+    """Return the pairs of equal lines to keep, in order on both sides."""
     found: list[tuple[int, int]] = []
     n_left = _MOST_PAIRS_IN_ALL
     pending = [(0, len(old), 0, len(new))]
@@ -88,7 +88,7 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest common subsequence of two short texts, by dynamic programming."""
+    """Return the longest common subsequence of two short texts, by dynamic programming."""
     longest = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
         row, below = longest[i], longest[i + 1]
@@ -110,7 +110,7 @@ def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, i
 def _anchors(
     old: Sequence[str], new: Sequence[str], old_from: int, old_to: int, new_from: int, new_to: int
 ) -> list[tuple[int, int]]:
-    """The longest ordered chain of lines that are unique on both sides of a range."""
+    """Return the longest ordered chain of lines that are unique on both sides of a range."""
     old_count, new_count = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
     place = {new[j]: j for j in range(new_from, new_to)}
     shared = [
@@ -122,7 +122,7 @@ def _anchors(
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest increasing subsequence of second numbers (patience sorting)."""
+    """Return the longest increasing subsequence of the second numbers, by patience sorting."""
     tops: list[int] = []
     top_at: list[int] = []
     before: list[int] = []

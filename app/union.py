@@ -77,7 +77,7 @@ class Drawing:
                     self.group_of[node_id] = self.group_of[beside]
 
     def keys(self) -> dict[str, str]:
-        """The key of each node in the DOT."""
+        """Return the key of each node in the DOT text."""
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:
@@ -115,7 +115,7 @@ def _items(skeleton: Mapping[str, Any]) -> list[Item]:
 
 
 def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
-    """The drawing as nested DOT texts; groups start open if at most `limit` boxes are drawn."""
+    """Return the drawing as nested DOT texts; groups are opened up to `limit` drawn boxes."""
     nodes: list[UnionNode] = [
         {
             "key": key,

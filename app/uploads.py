@@ -1,7 +1,7 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
-Only a job's child process reads their content. The name given by the user is text, never a path.
-The least recently used files are evicted when space is needed; files of links are pinned.
+Only the child process of a job reads their content. The user's file name is text, never a path. The
+least recently used files are evicted when space is needed; files of links are pinned.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class UploadStore:
                 raise CompileError(
                     "E-LINK-FULL",
                     f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
-                    f"{pinned:,} are taken and what this link needs has {wanted:,}",
+                    f"{pinned:,} are used, and this link needs {wanted:,} more",
                 )
             for upload in new:
                 self._pin(upload.id).touch()
@@ -160,7 +160,7 @@ class UploadStore:
                 total -= size
 
     def _contents(self) -> list[tuple[float, int, Path]]:
-        """The last use, the size in bytes, and the path of each file."""
+        """Return the last use, the size in bytes, and the path of each file."""
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.onnx"):
             with suppress(OSError):
@@ -187,7 +187,7 @@ class UploadStore:
             digest.update(chunk)
             file.write(chunk)  # type: ignore[attr-defined]
         if not n_bytes:
-            raise CompileError("E-MODEL-EMPTY", "the upload holds no bytes")
+            raise CompileError("E-MODEL-EMPTY", "the upload is empty")
         return digest.hexdigest(), n_bytes
 
     def too_large(self, n_bytes: int) -> CompileError:
@@ -199,7 +199,7 @@ class UploadStore:
 
 
 def _id_of(digest: str, name: str) -> str:
-    """The id: the digest for a model file; for a text, the language counts too."""
+    """Return the id: the digest of a model file, or of a text and its language."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 

@@ -43,7 +43,7 @@ def _answer(request: dict[str, Any]) -> CheckedSchedule | CheckedText:
     except MemoryError:
         message = "checking the text needed more memory than allowed"
         return _failed(request, CompileError("E-LIMIT-MEMORY", message))
-    except Exception as e:  # a bug of ours, which the user is told about
+    except Exception as e:  # a bug of ours, reported to the user
         message = f"checking the text failed: {type(e).__name__}: {str(e)[:300]}"
         return _failed(request, CompileError("E-SERVER-BUG", message))
 

@@ -43,26 +43,27 @@ PARTS = (
     Part(
         "models",
         "Whole models at f32 accuracy, one thread",
-        "Ratio: the better of ONNX Runtime and OpenVINO (told to compute in f32) over Compilarium; "
+        "Ratio: the better of ONNX Runtime and OpenVINO (set to f32) over Compilarium; "
         "above 1 is faster. Light models have seeded random weights.",
         MODELS,
     ),
     Part(
         "models-fast",
         "Whole models, `--precision fast`, one thread",
-        "The same peers at f32; [precision.md](precision.md) says what `fast` may cost.",
+        "The same peers at f32; [precision.md](precision.md) has the error bounds of `fast`.",
         f"{MODELS} --precision fast",
     ),
     Part(
         "models-bf16",
         "Whole models, `--precision bf16`, one thread",
-        "The peer is OpenVINO as it comes, which computes in bf16 where the processor has it.",
+        "The peer is OpenVINO with default settings, which computes in bf16 if the processor "
+        "supports it.",
         f"{MODELS} --precision bf16",
     ),
     Part(
         "models-threads",
         "Whole models at f32 accuracy, two threads",
-        "Two threads for everybody.",
+        "All programs have two threads.",
         f"{MODELS} --threads 2",
         threads=2,
     ),
@@ -75,8 +76,8 @@ PARTS = (
     Part(
         "contractions",
         "Matrix products and convolutions, one thread",
-        "A peer that gets a single convolution has to reorder its operands, which whole models "
-        "save.",
+        "For a single convolution, peers must reorder its operands; inside whole models they need "
+        "not.",
         "benchmarks.contractions --json {output}/contractions.json",
     ),
     Part(
@@ -94,14 +95,14 @@ PARTS = (
     Part(
         "arenas",
         "Memory of running programs, one thread",
-        "Megabytes that the runs of a process take, counted by the kernel; "
-        "[memory-planning.md](memory-planning.md) says what the columns are.",
+        "Megabytes used by the runs of a process, counted by the kernel; "
+        "[memory-planning.md](memory-planning.md) defines the columns.",
         "benchmarks.arenas --json {output}/arenas.json {folders}",
     ),
     Part(
         "compiling",
         "Compiling",
-        "Each figure from a process of its own; what `compile` imports counts.",
+        "Each figure is from a separate process and includes the imports of `compile`.",
         "benchmarks.compiling --json {output}/compiling.json",
         threads=2,
     ),

@@ -82,8 +82,8 @@ def page(points: Sequence[Point], picture: str) -> str:
     first = points[0].compile_seconds - per_layer * points[0].n_layers
     lines = [
         "# How compiling and running grow with depth\n",
-        f"Transformer encoders of equal layers ({WIDTH} wide, {HEADS} heads, {LENGTH} places), one "
-        "thread, nothing cached, minima of interleaved rounds. Written by `python -m "
+        f"Transformer encoders of equal layers ({WIDTH} wide, {HEADS} heads, {LENGTH} positions), "
+        "one thread, nothing cached, minima of interleaved rounds. Written by `python -m "
         "benchmarks.growth --output docs/growth.md`.\n",
         f"![seconds over layers]({picture})\n",
         "| layers | nodes | kernels | functions | compile s | "
@@ -101,8 +101,8 @@ def page(points: Sequence[Point], picture: str) -> str:
     lines.append("")
     lines.append(f"- running grows with layers^{running:.2f}")
     lines.append(
-        f"- compiling is linear with a start: {first:.2f} s for what all layers share, then "
-        f"{per_layer * 1e3:.0f} ms for each layer\n"
+        f"- compiling is affine: {first:.2f} s independent of the number of layers, and "
+        f"{per_layer * 1e3:.0f} ms per layer\n"
     )
     return "\n".join(lines)
 

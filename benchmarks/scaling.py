@@ -182,7 +182,7 @@ def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: 
     lines = [
         "# How the optimizer scales\n",
         f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, "
-        "the smallest of several runs with sizes in turns. Written by `python -m "
+        "minima of several runs, sizes interleaved. Written by `python -m "
         "benchmarks.scaling --output docs/scaling.md`; the families are described there.\n",
         f"DenseNet-121 ({dense.n_nodes:,} nodes): {dense.seconds:.2f} s, {dense.n_steps:,} steps "
         f"in the ledger, {dense.n_after:,} nodes left.\n",

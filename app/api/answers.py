@@ -25,22 +25,22 @@ _FOR_EVER = "private, max-age=31536000, immutable"
 
 
 def settings() -> Settings:
-    """The settings of this application."""
+    """Return the settings of this application."""
     return cast(Settings, current_app.config["SETTINGS"])
 
 
 def queue() -> JobQueue:
-    """The queue of this application."""
+    """Return the queue of this application."""
     return cast(JobQueue, current_app.extensions["jobs"])
 
 
 def uploads() -> UploadStore:
-    """The uploads of this application."""
+    """Return the store of uploads of this application."""
     return cast(UploadStore, current_app.extensions["uploads"])
 
 
 def links() -> LinkStore:
-    """The short links of this application."""
+    """Return the store of short links of this application."""
     return cast(LinkStore, current_app.extensions["links"])
 
 
@@ -51,7 +51,7 @@ def count_request(kind: str, amount: int = 1) -> None:
 
 
 def body() -> Any:
-    """The JSON that came with the request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
+    """Parse the JSON body of the request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
     limit = settings().request_limit_bytes
     request.max_content_length = limit
     raw = request.get_data(cache=False)
@@ -62,14 +62,14 @@ def body() -> Any:
 
 
 def answer(payload: Payload, status: int = 200, *, final: bool = False) -> Response:
-    """A payload as an answer; `final` ones never change and are cached for ever."""
+    """Answer with a payload; `final` payloads never change, so clients cache them for ever."""
     return json_answer(payload, status, final=final)
 
 
 def json_answer(
     payload: Mapping[str, object], status: int = 200, *, final: bool = False
 ) -> Response:
-    """The same for JSON that is no payload of ours."""
+    """Answer with JSON that is not a declared payload, such as OpenAPI."""
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )

@@ -40,7 +40,7 @@ class Kept:
         return self.job.request.get("options", {})
 
     def require(self, name: str, what: str = "") -> None:
-        """Require a part, described by `what`. Errors: E-RESULT-ABSENT."""
+        """Raise E-RESULT-ABSENT without this part; `what` describes it."""
         if not self.parts.has(name):
             raise self.absent(what or name)
 
@@ -50,12 +50,12 @@ class Kept:
         return self.parts.read(name)
 
     def payload(self, name: str, shape: type[T]) -> T:
-        """A part that has a shape of the wire. Errors: E-RESULT-ABSENT."""
+        """Return a part that is a declared payload. Errors: E-RESULT-ABSENT."""
         self.require(name)
         return self.parts.payload(name, shape)
 
     def result(self) -> Result:
-        """The summary. Errors: E-RESULT-ABSENT."""
+        """Return the summary. Errors: E-RESULT-ABSENT."""
         return self.payload("result", Result)
 
     def packed(self, name: str, what: str = "") -> Response:
@@ -79,7 +79,7 @@ class Kept:
         )
 
     def kernel(self, kernel: int) -> Kernel:
-        """The row of a kernel.
+        """Return the row of a kernel.
 
         Errors: E-REQUEST-UNKNOWN if it will never exist, E-RESULT-ABSENT if it may appear later.
         """
@@ -104,7 +104,7 @@ class Kept:
         return first
 
     def stages(self) -> list[Stage]:
-        """The rows of the stages so far."""
+        """Return the rows of the stages so far."""
         return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:

@@ -17,7 +17,7 @@ LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
-"""Number of searches; the second finds repeats next to those of the first."""
+"""Number of searches; the second search finds repeats next to those of the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,11 @@ class Sequenced:
     signs: Sequence[int]
     sizes: Sequence[int]
     sources: Sequence[Sequence[int]]
-    """Positions of the operands, all before the item's own."""
+    """Positions of the operands, all before the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """A block up to isomorphism: its signs, and each item's backward distances inside it."""
+        """Return a block up to isomorphism: its signs, and the distances of each item to its
+        operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
@@ -103,7 +104,7 @@ def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
 
 
 def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
-    """The most frequent distances at which a sign, or three consecutive signs, recur."""
+    """Return the most frequent distances at which a sign, or three consecutive signs, recur."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
@@ -117,7 +118,7 @@ def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
 
 
 def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Maximal stretches of at least two periods with periodic signs."""
+    """Yield maximal stretches of at least two periods with periodic signs."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
         if i < stretch.stop - period and signs[i] == signs[i + period]:
@@ -128,7 +129,7 @@ def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[ran
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """The number of values of the previous period that cross the border before each item."""
+    """Return how many values of the previous period cross the border before each item."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)
@@ -142,7 +143,8 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """The runs of equal blocks, at the phase where the fewest values cross between blocks."""
+    """Yield the runs of equal blocks, at the phase where the fewest values cross between
+    blocks."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

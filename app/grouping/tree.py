@@ -43,12 +43,12 @@ class Group:
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
-        """All nodes inside, at any depth."""
+        """Return all nodes inside, at any depth."""
         for child in self.children:
             yield from child.ids() if isinstance(child, Group) else (child,)
 
     def groups(self) -> Iterator[Group]:
-        """All groups inside, outer before inner."""
+        """Return all groups inside, outer before inner."""
         for child in self.children:
             if isinstance(child, Group):
                 yield child
@@ -137,7 +137,7 @@ class _Builder:
         self.scopes = _scopes(items, edges)
 
     def in_order(self) -> list[str]:
-        """The model's order, with nodes without operands moved before their first reader."""
+        """Return the model's order, with nodes without operands moved before their first reader."""
         ids = list(self.ops)
         place = {i: at for at, i in enumerate(ids)}
         first: dict[str, int] = {}
@@ -215,13 +215,13 @@ class _Builder:
         )
 
     def _edges(self, children: Sequence[Group | str]) -> dict[tuple[int, int], None]:
-        """The edges between children, by position."""
+        """Return the edges between children, by position."""
         at = {i: k for k, child in enumerate(children) for i in _ids(child)}
         pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
         return dict.fromkeys((a, b) for a, b in pairs if a != b)
 
     def _sign(self, child: Group | str) -> int:
-        """A sign equal for nodes of one operator, and for isomorphic groups."""
+        """Return a sign that is equal for nodes of one operator, and for isomorphic groups."""
         if isinstance(child, str):
             return self.signs.setdefault(self.ops[child], len(self.signs))
         ids = list(child.ids())
@@ -254,7 +254,8 @@ class _Builder:
 
 
 def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
-    """The scopes of each node; a node without operands and scopes takes those of its readers."""
+    """Return the scopes of each node; a node without operands and scopes has its readers'
+    scopes."""
     found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
     reads = {b for _, b in edges}
     readers: dict[str, list[tuple[str, ...]]] = {}

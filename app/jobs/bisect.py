@@ -32,7 +32,7 @@ from compiler.runtime.inputs import random_inputs
 from compiler.targets.target import by_name
 
 FILE = "model.onnx"
-"""The reduced model, in the folder of the job."""
+"""Name of the reduced model's file in the job's folder."""
 REDUCE_S = 20.0
 _SPARE_S = 5.0
 """Part of the job's limit reserved after the reduction, for writing the model."""
@@ -40,7 +40,7 @@ _SPARE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class BisectRequest(Asked):
-    """The request of a bisection job; `job` is the one that compiled the model."""
+    """The request of a bisection job; `job` is the compilation of the model."""
 
     kind = "bisect"
     sent = Sent(
@@ -59,8 +59,8 @@ def bisect_compiled(
 ) -> None:
     """Search for the rewrites, store them, then reduce the model.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
-    E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
+    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     end = monotonic() + task["seconds"] - _SPARE_S
     compiled, parts = Path(request["compiled"]), Parts(folder)
@@ -112,7 +112,7 @@ def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: fl
 
 
 def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
-    """Find the stage and the step of each rewrite in the compilation."""
+    """Map each rewrite of the compilation to its stage and step."""
     wanted = {(d.pass_name, d.rule, d.at): d for d in answer.decisions}
     found: wire.Places = {}
     for row in kept["stages"]:
@@ -127,7 +127,8 @@ def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
 
 
 def _small(repro: Repro, folder: Path) -> ReducedModel:
-    """The reduced model: its text, whether it is complete, and the ONNX file if there is one."""
+    """Return the reduced model: its text, whether the text is complete, and its ONNX file if
+    any."""
     graph = repro.case.graph
     text = str(replace(graph, name="reduced"))
     draft = LANGUAGES["ir"](text, "", PAGE_LIMITS)

@@ -49,7 +49,7 @@ _PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Asked):
-    """The request of a check; `job` is the one that compiled the model."""
+    """The request of a check; `job` is the compilation of the model."""
 
     kind = "check"
     sent = Sent(
@@ -171,8 +171,8 @@ def check_compiled(
 ) -> None:
     """Check a compiled model on random inputs, storing each finding at once.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
-    E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
+    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     _Job(request, folder, say).run()
 
@@ -186,7 +186,7 @@ def _second_opinion(model: Path | bytes) -> dict[str, Run]:
 
 
 def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
-    """The compilation's number of the imported stage, and of the stage after each pass.
+    """Return the stage numbers of the import and of each pass in the compilation.
 
     Errors: E-RESULT-ABSENT when other passes ran then.
     """
@@ -195,7 +195,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
     if first not in (1, 2) or names != [e.name for e in events]:
         raise CompileError(
             "E-RESULT-ABSENT",
-            "the passes that ran for this result are not those that run now",
+            "this version runs other passes than those of this result",
             hint="compile the model again",
         )
     return [0, *range(first, len(rows))]
@@ -204,7 +204,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
 def _with_specialised(
     stages: Sequence[int], findings: Iterator[Finding]
 ) -> Iterator[tuple[int, int, Finding]]:
-    """Findings with stage numbers; specialising open sizes changes no values."""
+    """Yield findings with stage numbers; specialising open sizes changes no values."""
     for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
         yield number, stage, found
         if number == 0 and stages[1:2] == [2]:
@@ -212,7 +212,7 @@ def _with_specialised(
 
 
 def refused(e: CompileError, name: str) -> CompileError:
-    """The error of a model that needs meaningful inputs, with a command as hint.
+    """Return the error of a model that needs meaningful inputs, with a command as hint.
 
     The model has been compiled, so only elements or sizes of the inputs can be unsuitable.
     """
@@ -229,7 +229,7 @@ def refused(e: CompileError, name: str) -> CompileError:
 
 
 def _commands(kept: Result, request: Mapping[str, Any]) -> dict[str, str]:
-    """The commands to check and bisect the same model: the compile command with another verb."""
+    """Return the commands that check and bisect the model, derived from the compile command."""
     seed = ["--seed", str(request["seed"])] if request["seed"] else []
     return {
         "check": _command(kept, "check", {"--target", "--database"}, ["--by-node", *seed]),

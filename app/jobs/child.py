@@ -27,7 +27,7 @@ _TICK_S = 0.1
 _LOOK_AT_FOLDER_EVERY_S = 0.5
 _TAIL_BYTES = 4000
 _ENDING_S = 30.0
-"""How long a child that closed its pipe may take to end, on a machine that is busy."""
+"""Time limit for a child to end after closing its pipe, sufficient on a busy machine."""
 
 OnMessage = Callable[[str, Mapping[str, Any]], None]
 
@@ -80,7 +80,7 @@ class Child:
             pass  # it has died already: the listener finds the reason
 
     def last_words(self) -> str:
-        """The end of its log."""
+        """Return the end of its log."""
         with contextlib.suppress(OSError), self.log_file.open("rb") as log:
             log.seek(0, os.SEEK_END)
             log.seek(max(0, log.tell() - _TAIL_BYTES))
@@ -157,7 +157,7 @@ class _Listener:
             self.on_message(name, data)
 
     def _ended(self) -> None:
-        """Find the reason for a pipe closed early."""
+        """Return the error of a child that closed its pipe early."""
         code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(
@@ -205,7 +205,7 @@ def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileE
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:
-    """The error of a job that ran too long; `doing` names its activity."""
+    """Return the error of a job that exceeded its time limit; `doing` names its activity."""
     while_doing = f", while {doing}" if doing else ""
     return CompileError(
         "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"
@@ -213,21 +213,21 @@ def seconds_limit(seconds: float, doing: str = "") -> CompileError:
 
 
 def memory_limit(n_bytes: int) -> CompileError:
-    """The error of a job that needed too much memory."""
+    """Return the error of a job that exceeded its memory limit."""
     return CompileError(
         "E-LIMIT-MEMORY", f"the job needed more memory than its limit of {n_bytes / 2**20:,.0f} MiB"
     )
 
 
 def output_limit(n_bytes: int) -> CompileError:
-    """The error of a job that wrote too much."""
+    """Return the error of a job that exceeded its output limit."""
     return CompileError(
         "E-LIMIT-OUTPUT", f"the job wrote more than its limit of {n_bytes / 2**20:,.0f} MiB"
     )
 
 
 def folder_bytes(folder: Path) -> int:
-    """The total size of a folder, in bytes."""
+    """Return the total size of a folder in bytes."""
     total = 0
     pending = [folder]
     while pending:

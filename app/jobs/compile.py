@@ -231,7 +231,7 @@ def inspect_model(
 
 
 def versions() -> dict[str, str]:
-    """The versions that affect a result."""
+    """Return the versions that affect a result."""
     found = {"compilarium": compiler.__version__, "python": platform.python_version()}
     for package in ("onnx", "numpy", "llvmlite"):
         try:
@@ -242,7 +242,7 @@ def versions() -> dict[str, str]:
 
 
 def host_facts() -> Host:
-    """Facts about this machine."""
+    """Return facts about this machine."""
     found = host()
     kind = found.triple.partition("-")[0]
     name = f"{kind}, vectors of {found.vector_bytes} bytes"
@@ -257,7 +257,7 @@ def command(
     tuned: str,
     without: Sequence[str] = (),
 ) -> str:
-    """The command line that reproduces a compilation.
+    """Return the command line that reproduces a compilation.
 
     Tuned schedules need a file; a comment gives its URL.
     """

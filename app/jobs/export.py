@@ -19,12 +19,12 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 
 FILE = "model.onnx"
-"""In the folder of the job."""
+"""Name of the ONNX file in the job's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest(Asked):
-    """The request of an export; `job` is the one that compiled the model."""
+    """The request of an export; `job` is the compilation of the model."""
 
     kind = "export"
     sent = Sent(
@@ -42,7 +42,7 @@ def export_stage(
     """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
     Errors: E-EXPORT-* with the nearest earlier stage that can be written as a hint, E-LIMIT-OUTPUT,
-    E-RESULT-ABSENT when the compilation is gone, what reading the model raises.
+    E-RESULT-ABSENT if the compilation was evicted, and the errors of reading the model.
     """
     stage, compiled = request["stage"], Path(request["compiled"])
     say("phase", {"phase": "passes", "words": "running the passes up to this stage"})
@@ -61,7 +61,7 @@ def export_stage(
 
 
 def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
-    """Errors: E-EXPORT-*, E-LIMIT-OUTPUT."""
+    """Return the ONNX file of a graph. Errors: E-EXPORT-*, E-LIMIT-OUTPUT."""
     weights = sum(c.type.nbytes for c in graph.constants.values() if not c.is_splat)
     data = compiler.to_onnx(graph, fused=fused) if weights < limit_bytes else b""
     if not data or len(data) > limit_bytes:
@@ -75,7 +75,7 @@ def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
 
 
 def _objection(data: bytes) -> str:
-    """The objection of onnx's checker to a file, "" for none."""
+    """Return the objection of onnx's checker to a file, "" for none."""
     import onnx
 
     try:

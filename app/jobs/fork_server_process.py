@@ -43,7 +43,7 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
 def _answer(
     kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
 ) -> int | None:
-    """The process id of a new child, or an exit status, negative for a signal."""
+    """Return the process id of a new child, or an exit status, negative for a signal."""
     if what == "fork":
         return _fork(kinds, door, files)
     if what == "release":

@@ -95,7 +95,7 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> 
 
 
 def why_not_run(e: CompileError) -> str:
-    """The reason for a missing measurement; the rest of the compilation remains valid.
+    """Return the reason for a missing measurement; the rest of the compilation remains valid.
 
     Random inputs may be unsuitable, for example as indices. A lack of memory affects all inputs.
     """
@@ -105,7 +105,7 @@ def why_not_run(e: CompileError) -> str:
 
 
 def output_error(name: str, expected: Any, got: Any) -> OutputError:
-    """The largest difference of an output; undefined figures are null."""
+    """Return the largest error of an output; undefined figures are null."""
     row: OutputError = {
         "name": name,
         "max_abs_error": None,
@@ -159,7 +159,7 @@ def _dtype(graph: Graph, name: str) -> Any:
 
 
 def _classes(run: Any, images: Array, batch: int) -> Array:
-    """The predicted class of each image; the last batch is padded with its last image."""
+    """Return the predicted class of each image; the last batch is padded with its last image."""
     found: list[Array] = []
     for start in range(0, len(images), batch):
         part = images[start : start + batch]

@@ -39,7 +39,7 @@ class Model:
 def asked_of(compilation: Path) -> dict[str, Any]:
     """Return the request of an earlier job and the path of its model.
 
-    Errors: E-RESULT-ABSENT when the folder of that job is gone.
+    Errors: E-RESULT-ABSENT if that job was evicted.
     """
     try:
         return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def _load_upload(path: Path, name: str) -> Graph:
 
 
 def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
-    """The file of a sample; its random weights are drawn once and cached."""
+    """Return the file of a sample; its random weights are drawn once and cached."""
     if sample.seed is None:
         return sample.path
     kept = cache / f"{sample.id}-{_weights_key(sample)}.onnx"
@@ -95,7 +95,7 @@ def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
 
 
 def _weights_key(sample: Sample) -> str:
-    """The cache key of random weights: the file, the seed, and the method."""
+    """Return the cache key of random weights, from the file, the seed, and the method."""
     digest = hashlib.sha256(sample.path.read_bytes())
     digest.update(f"{sample.seed}".encode())
     digest.update(Path(random_weights.__code__.co_filename).read_bytes())
@@ -174,7 +174,7 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
 def _resized(
     graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
 ) -> tuple[int, ...]:
-    """An image's shape with other sides, where the model leaves them open."""
+    """Return an image's shape with another height and width, if the model leaves them open."""
     t = next(v.type for v in graph.inputs if v.name == name)
     if len(dims) != 4 or not isinstance(t, TensorType):
         return dims
@@ -185,7 +185,7 @@ def _resized(
 def shape_rows(
     graph: Graph, given: Mapping[str, Any], assumed: Mapping[str, Any]
 ) -> dict[str, Shape]:
-    """Every tensor input with its compiled shape and the origin of that shape."""
+    """Return a row for every tensor input: its compiled shape, and whether it was assumed."""
     rows: dict[str, Shape] = {}
     for v in graph.inputs:
         if not isinstance(v.type, TensorType) or v.type.shape is None:
@@ -199,7 +199,7 @@ def shape_rows(
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Seeded inputs, or the reason for their absence."""
+    """Return seeded inputs, or the reason for their absence."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

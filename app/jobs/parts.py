@@ -58,7 +58,7 @@ class Parts:
         return json.loads(decompress(self.read_compressed(name)))
 
     def payload(self, name: str, shape: type[T]) -> T:
-        """A part that has a shape of the wire. Errors: E-RESULT-ABSENT."""
+        """Return a part that is a declared payload. Errors: E-RESULT-ABSENT."""
         return cast(T, self.read(name))
 
     def _path(self, name: str) -> Path:

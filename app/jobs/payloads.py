@@ -1,4 +1,4 @@
-"""Jobs as payloads."""
+"""Payloads of jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.wire.shapes.facts import Problem
 
 
 def job_payload(job: Job) -> shapes.Job:
-    """Where a job stands."""
+    """Return the state of a job."""
     return {
         "version": VERSION,
         "id": job.id,
@@ -30,7 +30,7 @@ def job_payload(job: Job) -> shapes.Job:
 
 
 def result_payload(job: Job, summary: shapes.Result) -> shapes.Result:
-    """The summary that the child kept, with how the job ended."""
+    """Return the summary that the child stored, with the final state of the job."""
     return {
         **summary,
         "job": job.id,

@@ -31,7 +31,7 @@ SEARCH_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class PlaceRequest(Asked):
-    """The request of a placement; `job` is the one that compiled the model."""
+    """The request of a placement; `job` is the compilation of the model."""
 
     kind = "place"
     sent = Sent(
@@ -48,7 +48,7 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """The part of a compiled model that later placements need."""
+    """Return the part of a compiled model that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 
@@ -80,7 +80,7 @@ def place_model(
 
 
 def _asked(chosen: str) -> Iterator[str]:
-    """The requested scheduler, followed by the quick ones for comparison."""
+    """Return the requested scheduler, then the quick schedulers for comparison."""
     yield chosen
     yield from (s.name for s in SCHEDULERS.values() if s.is_quick and s.name != chosen)
 

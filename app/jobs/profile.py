@@ -27,7 +27,7 @@ MOST_ROUNDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest(Asked):
-    """The request of a repeated measurement; `job` is the one that compiled the model."""
+    """The request of a repeated measurement; `job` is the compilation of the model."""
 
     kind = "profile"
     sent = Sent(
@@ -44,7 +44,7 @@ def profile_model(
 ) -> None:
     """Compile a finished compilation again, and time the program.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone or would give other kernels now; those of
+    Errors: E-RESULT-ABSENT if the compilation was evicted or would give other kernels now; those of
     the model or its inputs.
     """
     earlier = Path(request["compiled"])

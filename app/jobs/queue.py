@@ -24,7 +24,7 @@ from compiler.errors import CompileError
 log = logging.getLogger("compilarium.jobs")
 
 CANCEL_S = 5.0
-"""How long who cancels a running job waits for its end."""
+"""Maximum time that a cancelling request waits for the end of a running job."""
 
 
 class JobQueue:

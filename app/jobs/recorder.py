@@ -1,6 +1,6 @@
 """Records each stage as soon as it exists.
 
-The summary is rewritten after each pass, so a job that is stopped keeps everything up to then.
+The summary is rewritten after each pass, so a stopped job keeps all earlier stages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Recorder:
         """Record stage 0, the imported graph."""
         self.prefix = graphs.result_prefix(graph)
         self.summary["result_prefix"] = self.prefix
-        row = self._stage("imported", "The graph as it was read.", graph, seconds)
+        row = self._stage("imported", "The imported graph.", graph, seconds)
         self.say(
             "imported",
             {
@@ -118,7 +118,7 @@ class Recorder:
 
 
 def empty_summary(request: Mapping[str, Any]) -> Result:
-    """The initial summary."""
+    """Return the initial summary."""
     return {
         "version": VERSION,
         "job": "",

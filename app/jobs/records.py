@@ -43,7 +43,7 @@ class Event:
 
 @dataclass(slots=True)
 class Job:
-    """A job: its request, state and events. Units: Unix seconds.
+    """A job: its request, state and events. Times are in Unix seconds.
 
     The queue's lock guards changes.
     """
@@ -72,7 +72,7 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """Its running time so far, or in total."""
+        """The running time so far, or the total time after the end."""
         if not self.started_s:
             return 0.0
         return max(0.0, (self.ended_s or time.time()) - self.started_s)
@@ -146,7 +146,7 @@ def _load_events(path: Path) -> list[Event]:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether another server with this process id is running; this process knows its own jobs."""
+    """Whether another server with this process id is running; this server knows its own jobs."""
     if pid == os.getpid():
         return False
     try:

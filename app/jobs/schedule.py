@@ -33,7 +33,7 @@ MEASURE_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest(Asked):
-    """The request of such a run; `job` is the one that compiled the model."""
+    """The request of a run with an edited schedule; `job` is the compilation of the model."""
 
     kind = "schedule"
     sent = Sent("ScheduleOptions", "The kernel to run, and its schedule.")
@@ -48,7 +48,7 @@ def run_schedule(
     """Compile a kernel with the edited and the original schedule, compare numbers, time both.
 
     The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
-    E-RESULT-ABSENT when the computation is gone.
+    E-RESULT-ABSENT if the computation was evicted.
     """
     say("phase", {"phase": "schedule", "words": "compiling the edited schedule"})
     of = Parts(Path(request["compiled"]))
@@ -78,7 +78,7 @@ def run_schedule(
 
 
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
-    """The reason why a kernel is only compiled; "" if it can run on random operands."""
+    """Return the reason why a kernel is only compiled; "" if it can run on random operands."""
     if options.target.name != "host":
         return f"it is code for {options.target.name}, which does not run here"
     if edited.kernel.sizes:
@@ -89,7 +89,7 @@ def why_not_run(computation: Computation, edited: Scheduled, options: CodeOption
 
 
 def _own_text(of: Parts, kernel: int) -> str:
-    """The original schedule of the kernel; "" if its text was truncated."""
+    """Return the original schedule of the kernel; "" if its text was truncated."""
     name = f"kernel-{kernel}-schedule"
     if not of.has(name):
         return ""
@@ -108,7 +108,7 @@ def _checked(made: Scheduled) -> Scheduled:
 def _measured(
     judge: Judge, edited: Runnable, tell: Callable[[int, float], None]
 ) -> tuple[tuple[Compared, ...], Turns | None]:
-    """The outcome of both schedules; times only if the numbers agree."""
+    """Return the results of both schedules; times only if the numbers agree."""
     found = compared(judge, edited)
     right = all(c.agrees for c in found)
     return found, in_turns(judge, edited, MEASURE_S, tell) if right else None

@@ -24,8 +24,8 @@ from compiler.trace import Event
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
     """Return the graphs of stages 0 to `stage` of the compilation in this folder.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone or other passes ran then; those of
-    reading the model.
+    Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; those of reading the
+    model.
     """
     asked = asked_of(compiled)
     imported = read_model(asked).graph
@@ -66,7 +66,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
-    """Check that a graph is the one shown. Errors: E-RESULT-ABSENT."""
+    """Raise E-RESULT-ABSENT if a graph differs from the one shown."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
         now = stage_text(stage, stage, made[stage])
@@ -74,6 +74,6 @@ def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
             return
     raise CompileError(
         "E-RESULT-ABSENT",
-        "the passes that ran for this result are not those that run now",
+        "this version runs other passes than those of this result",
         hint="compile the model again",
     )

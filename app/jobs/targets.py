@@ -25,7 +25,7 @@ from compiler.targets.target import by_name, names
 
 @dataclass(frozen=True, slots=True)
 class TargetsRequest(Asked):
-    """The request of such code; `job` is the one that compiled the model."""
+    """The request of a kernel's code for all targets; `job` is the compilation of the model."""
 
     kind = "targets"
     sent = Sent("TargetOptions", "The kernel to compile.")
@@ -34,7 +34,7 @@ class TargetsRequest(Asked):
 
 
 def computations_part(program: Program, precision: str) -> dict[str, Any]:
-    """The part of a compiled model that later scheduling of its kernels needs."""
+    """Return the part of a compiled model that later scheduling of its kernels needs."""
     found = {
         str(number): {"text": str(k.computation), "constants": sorted(k.constants), "name": k.name}
         for number, k in first_kernels(program)
@@ -48,7 +48,7 @@ def make_targets(
 ) -> None:
     """Compile a kernel for each target in turn, storing each result at once.
 
-    Errors: E-RESULT-ABSENT when the computation is gone.
+    Errors: E-RESULT-ABSENT if the computation was evicted.
     """
     say("phase", {"phase": "targets", "words": "generating code for other machines"})
     kept = Parts(Path(request["compiled"])).read("computations")

@@ -26,7 +26,7 @@ from compiler.tuning.task import Task
 from compiler.tuning.tune import Watch, tune
 
 SCHEDULES, STOP = "schedules.sqlite", "stop"
-"""Files in a tuning job's folder: the schedules found, and the request to stop."""
+"""Files in the folder of a tuning job: the schedules found, and the request to stop."""
 
 BUDGET_S = 20.0
 """Default duration of a search."""
@@ -35,7 +35,7 @@ _TELL_EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest(Asked):
-    """The request of a tuning job; `job` is the one that compiled the model."""
+    """The request of a tuning job; `job` is the compilation of the model."""
 
     kind = "tune"
     sent = Sent(
@@ -50,7 +50,7 @@ class TuneRequest(Asked):
 
 
 def schedules_name(tuning_id: str) -> str:
-    """The download name of a tuning job's schedules."""
+    """Return the download name of a tuning job's schedules."""
     return f"schedules-{tuning_id}.sqlite"
 
 
@@ -95,7 +95,7 @@ class _Telling:
 def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
     """Tune the kernels of a compiled model for the requested duration.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, those of compiling the model,
+    Errors: E-RESULT-ABSENT if the compilation was evicted, those of compiling the model,
     E-TUNE-MODEL.
     """
     say("phase", {"phase": "read", "words": "reading the model"})

@@ -14,14 +14,14 @@ from app.report.beside import paths_of
 from compiler.errors import CompileError
 
 LIMIT_BYTES = 48 * 1024 * 1024
-"""Limit of all answers before compression, which a browser parses quickly."""
+"""Total limit of the answers before compression; a browser parses this amount quickly."""
 KERNELS_WITH_CODE = 24
 _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)
 
 Ask = Callable[[str], Mapping[str, Any] | None]
-"""The answer of the API at a path below the job's address, or from the API's root on when it
-begins with "/"; None when it has none."""
+"""Returns the API's answer at a path below the job's URL, or below the API's root if the path
+begins with "/"; None without an answer."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
 
 
 _NEEDED = "graphs"
-_BESIDE = "results of other jobs about this one"
+_BESIDE = "findings of related jobs"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
@@ -73,14 +73,14 @@ def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
         if not paths or not all(_add(held, ask, path, limit_bytes) for path in paths):
             held.answers, held.n_bytes = before
             if paths:
-                held.left_out.append(f"what a job of kind {job['kind']} has found")
+                held.left_out.append(f"findings of a job of kind {job['kind']}")
         else:
             jobs.append(job)
     held.answers["beside"] = {**known, "jobs": jobs}
 
 
 def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Descriptions and paths, most important first."""
+    """Yield descriptions and paths, most important first."""
     stages, own = result["stages"], sorted({s["graph_stage"] for s in result["stages"]})
     yield _NEEDED, ["result", "union", *(f"stages/{n}/delta" for n in own)]
     if result["kernels"]:
@@ -102,7 +102,7 @@ def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The slowest kernels, by measured or else predicted time."""
+    """Return the slowest kernels, by measured time if available, else by predicted time."""
     kernels = [k for k in result["kernels"] if k["parts"]]
     kernels.sort(key=lambda k: -(k.get("seconds") or k.get("predicted_s") or 0.0))
     return kernels[:KERNELS_WITH_CODE]

@@ -51,7 +51,7 @@ class Finding:
 
     @staticmethod
     def asked_for(request: Mapping[str, Any]) -> Finding | None:
-        """The finding of a job; None for kinds outside reports."""
+        """Return the finding of a job; None for kinds that reports exclude."""
         asked = _ASKED.get(str(request.get("kind")))
         if asked is None:
             return None

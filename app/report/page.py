@@ -62,7 +62,7 @@ def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]
 
 
 def _policy(script: str, style: str) -> str:
-    """The content security policy: only scripts in the file, named by digest, may run."""
+    """Return the content security policy, which allows only the file's scripts, by digest."""
     return "; ".join(
         (
             "default-src 'none'",

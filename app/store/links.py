@@ -50,7 +50,7 @@ class Shared:
 
     @property
     def other_text(self) -> str:
-        """The other request in normal form, "" for none."""
+        """The request of the compared job in normal form, "" for none."""
         return json.dumps(self.other, sort_keys=True) if self.other is not None else ""
 
     @property

@@ -1,7 +1,7 @@
-"""Payloads: `shapes` declares them, the modules beside it make them from our values.
+"""Payloads of the API: `shapes` declares them, the other modules build them from our values.
 
-`requests`, `asked` and `fields` read what clients send. `contract` writes what else knows the
-shapes: the types of the page, and the tables of `docs/wire.md`.
+`requests`, `asked` and `fields` parse the requests of clients. `contract` generates the types of
+the page and the tables of `docs/wire.md` from the shapes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ VERSION: Final = 1
 
 @cache
 def form() -> str:
-    """What kept results have the shape of: another text means that other fields may be there.
+    """Return a digest of the format of stored results; after a change, their fields may differ.
 
-    A field may be added without another VERSION; a page that needs it cannot show what was kept
-    before. So the shapes as they are declared count, and the version of the compiler.
+    New fields do not change VERSION, but a page that needs them cannot show older results. So the
+    digest covers the declarations of all shapes and the version of the compiler.
     """
     digest = hashlib.sha256(f"{VERSION} {compiler.__version__}".encode())
     for path in sorted((Path(__file__).parent / "shapes").glob("*.py")):

@@ -1,4 +1,4 @@
-"""The smallest set of rewrites that moves the numbers of a model, as payloads."""
+"""Payloads of the smallest set of rewrites that changes the numbers of a model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from compiler.bisect.search import Answer
 from compiler.trace import Decision
 
 Places = dict[Decision, tuple[int, int]]
-"""Stage and step of rewrites that the compilation has done."""
+"""Maps the rewrites of the compilation to their stage and step."""
 
 
 def found(request: Mapping[str, Any], answer: Answer, places: Places, kept: Result) -> Bisection:
-    """What the search found; the reduced model comes later."""
+    """Return the findings of the search; the reduced model is added later."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -52,7 +52,7 @@ def _rewrite(d: Decision, answer: Answer, places: Places) -> BisectedRewrite:
 
 
 def reduced(repro: Repro, text: str, *, opens: bool, n_bytes: int) -> ReducedModel:
-    """The reduced model; `opens`: its text is all of it, `n_bytes` those of its ONNX file."""
+    """Return the reduced model; `opens`: its text is complete, `n_bytes`: size of the ONNX file."""
     shown, n_cut = cut_text(text.split("\n"))
     return {
         "n_nodes": len(repro.case.graph.nodes),

@@ -1,4 +1,4 @@
-"""Pipelines, passes, rules and operators as payloads: read from the registries, nothing retyped."""
+"""Payloads of pipelines, passes, rules and operators, generated from the registries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.passes.pipeline.precision import PRECISIONS, Precision
 
 
 def pipelines() -> shapes.Pipelines:
-    """Presets, passes and rules."""
+    """Return all presets, passes and rules."""
     known = presets()
     rules = {r.name: r for p in PASSES.values() for r in p.rules}
     return {
@@ -24,7 +24,7 @@ def pipelines() -> shapes.Pipelines:
 
 
 def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
-    """A pipeline in normal form."""
+    """Return a pipeline in normal form."""
     return {
         "version": VERSION,
         "text": str(pipeline),
@@ -36,7 +36,7 @@ def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
 
 
 def operators() -> shapes.Operators:
-    """All operators that have a declaration, by name."""
+    """Return all declared operators, by name."""
     return {"version": VERSION, "operators": [_operator(o) for _, o in sorted(OPERATORS.items())]}
 
 

@@ -1,8 +1,8 @@
-"""A stage's graph as the difference to the graph before it: what is kept, and what is new.
+"""The graph of a stage as a delta: the items of the previous graph that stay, and new items.
 
-A part of a graph (nodes, edges, constants) is put together of pieces `[start, end, items]`: the
-items of the old part from `start` to before `end`, then new ones. Pieces are in the order of the
-new part, so that parts in which things changed places are told too.
+A list of a graph (nodes, edges, constants) is the concatenation of pieces `[start, end, items]`:
+the old items from `start` to before `end`, then new items. The pieces are in the order of the new
+list, so a delta also represents permutations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shapes.StageDelta:
-    """What makes the graph of a stage of the one before; all of it where there is none before."""
+    """Return the delta from the previous graph to a stage's graph; without one, from nothing."""
     nodes, edges, constants = _parts(before)
     return {
         **_facts(after),
@@ -28,7 +28,7 @@ def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shap
 
 
 def applied(before: shapes.StageGraph | None, delta: shapes.StageDelta) -> shapes.StageGraph:
-    """The graph that a delta makes of the one before; what is kept are the same objects."""
+    """Apply a delta to the previous graph; items that stay are the same objects."""
     given = before["graph_stage"] if before else -1
     assert given == delta["against"], (
         f"a delta against stage {delta['against']} is given stage {given}"
@@ -61,7 +61,7 @@ def _facts(of: shapes.StageFacts) -> shapes.StageFacts:
 
 
 def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
-    """The graph at the end of a chain of deltas that begins with the first graph."""
+    """Return the graph after a chain of deltas, of which the first has the whole initial graph."""
     graph: shapes.StageGraph | None = None
     for each in deltas:
         graph = applied(graph, each)
@@ -72,7 +72,7 @@ def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
 def spliced(
     old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable]
 ) -> list[tuple[int, int, list[T]]]:
-    """The pieces that make the new items of the old ones; keys are unique among each."""
+    """Return the pieces that turn the old items into the new ones; both have unique keys."""
     places = {key(item): place for place, item in enumerate(old)}
     pieces: list[tuple[int, int, list[T]]] = [(0, 0, [])]
     for item in new:
@@ -88,5 +88,5 @@ def spliced(
 
 
 def joined(old: Sequence[T], pieces: Iterable[tuple[int, int, list[T]]]) -> list[T]:
-    """The items that the pieces say."""
+    """Return the items that the pieces describe."""
     return [item for start, end, new in pieces for item in (*old[start:end], *new)]

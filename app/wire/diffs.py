@@ -1,4 +1,4 @@
-"""Two texts line by line, as the page draws them."""
+"""Line diffs of two texts, for the page."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from app.wire.shapes.stages import CutText, DiffRow, TextDiff
 from app.wire.texts import LINES_KEPT
 
 CONTEXT, MAX_CONTEXT = 3, 1000
-"""How many equal lines are shown around each change, unless asked otherwise and at most."""
+"""Default and maximum number of equal lines around each change."""
 
 
 def diff_of(old: CutText, new: CutText, context: int) -> TextDiff:
-    """Rows `[mark, old line, new line, text]` of two texts (`text`, `cut`), and their counts."""
+    """Return the rows `[mark, old line, new line, text]` of two texts, and their counts."""
     old_lines, new_lines = old["text"].split("\n"), new["text"].split("\n")
     rows = diff_rows(old_lines, new_lines)
     shown: list[DiffRow] = []

@@ -1,4 +1,4 @@
-"""Stages that were written as ONNX files, as payloads."""
+"""Payloads of stages exported as ONNX files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.wire.shapes.exports import ExportedModel
 
 
 def facts(request: Mapping[str, Any], data: bytes, objection: str) -> ExportedModel:
-    """What is in the file; `objection` is what the checker of onnx says against it."""
+    """Return the facts about the file; `objection` is the message of onnx's checker."""
     model = onnx.load_model_from_string(data)
     return {
         "version": VERSION,

@@ -1,4 +1,4 @@
-"""Fields of what clients send, checked: every mistake is one CompileError that names the field."""
+"""Checks of the fields of requests: every error is a CompileError that names the field."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ N_KERNELS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a field may hold: in words, which values fit, and as what a fitting one is taken."""
+    """The valid values of a field: a description, a test, and a conversion."""
 
     words: str
     fits: Callable[[Any], bool]
     taken: Callable[[Any], Any] = lambda value: value
 
     def of(self, name: str, value: Any) -> Any:
-        """The value of the field. Errors: E-REQUEST-BODY."""
+        """Return the value of the field. Errors: E-REQUEST-BODY."""
         if not self.fits(value):
             raise needed(name, self.words, value)
         return self.taken(value)
@@ -31,31 +31,31 @@ FLAG = Check("true or false", lambda value: type(value) is bool)
 
 
 def whole(low: int, high: int) -> Check:
-    """A whole number in a range; true and false are none."""
+    """Check for an integer in a range; true and false are not integers."""
     words = f"a number from {low} to {high}"
     return Check(words, lambda value: type(value) is int and low <= value <= high)
 
 
 def number(low: float, high: float) -> Check:
-    """A number in a range, whole or not."""
+    """Check for a number in a range."""
     words = f"a number from {low:g} to {high:g}"
     return Check(words, lambda value: type(value) in (int, float) and low <= value <= high, float)
 
 
 def choice(known: Collection[str]) -> Check:
-    """One of some names."""
+    """Check for one of these names."""
     words = f"one of {', '.join(known)}"
     return Check(words, lambda value: isinstance(value, str) and value in known)
 
 
 def text(limit: int) -> Check:
-    """A text of so many characters at most."""
+    """Check for a text of at most `limit` characters."""
     words = f"a text of at most {limit:,} characters"
     return Check(words, lambda value: isinstance(value, str) and len(value) <= limit)
 
 
 def or_null(check: Check) -> Check:
-    """What another check takes, or nothing."""
+    """Check for null, or a value that another check accepts."""
     return Check(
         f"null or {check.words}",
         lambda value: value is None or check.fits(value),
@@ -64,7 +64,7 @@ def or_null(check: Check) -> Check:
 
 
 def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[str, Any]:
-    """An object with no other fields than these; None allows all. Errors: E-REQUEST-BODY."""
+    """Return an object's fields if all are allowed; None allows all. Errors: E-REQUEST-BODY."""
     if not isinstance(value, dict):
         raise needed(name, "an object", value)
     for key in value:
@@ -74,7 +74,7 @@ def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[st
 
 
 def whole_number(text: str | None, name: str, default: int, low: int, high: int) -> int:
-    """A count in an address. Errors: E-REQUEST-BODY."""
+    """Return an integer of a URL. Errors: E-REQUEST-BODY."""
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
@@ -83,5 +83,5 @@ def whole_number(text: str | None, name: str, default: int, low: int, high: int)
 
 
 def needed(name: str, words: str, got: Any) -> CompileError:
-    """The error for a field that holds something else than is needed there."""
+    """Return the error for a field with an invalid value."""
     return CompileError("E-REQUEST-BODY", f"{name}: needed {words}, got {got!r:.80}")

@@ -1,4 +1,4 @@
-"""Graphs as payloads: whole, as what changed, and as much as a drawing needs."""
+"""Payloads of graphs: complete graphs, changes, and skeletons for drawings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _LITERAL_CHARACTERS = 200
 
 
 def result_prefix(graph: Graph) -> str:
-    """What stands before results in ids: arrows, more of them than any value's name begins with.
+    """Return the prefix of the ids of results: more arrows than any value's name begins with.
 
-    Passes may make new names, but none that begins with an arrow that was not there.
+    Passes create new names, but none with additional arrows at the beginning.
     """
     prefix = "→"
     names = [*graph.types, *(r.name for r in graph.results)]
@@ -35,7 +35,7 @@ def result_prefix(graph: Graph) -> str:
 
 
 def family(node: Node) -> str:
-    """The family that gives a node its colour: a kind of operator, `control` or `opaque`."""
+    """Return the family that colours a node: a kind of operator, `control` or `opaque`."""
     if node.op == "fusion":
         return str(node.attrs.get("kind", "opaque"))
     if node.regions:
@@ -44,7 +44,7 @@ def family(node: Node) -> str:
 
 
 def operator_family(op: str) -> str:
-    """The kind of an operator that is declared; `opaque` for the others."""
+    """Return the kind of a declared operator; `opaque` for other operators."""
     declared = OPERATORS.get(op)
     return declared.kind if declared else "opaque"
 
@@ -52,7 +52,7 @@ def operator_family(op: str) -> str:
 def stage_graph(
     stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
 ) -> shapes.StageGraph:
-    """The payload of a stage's graph, and what its pass did to nodes and constants."""
+    """Return the payload of a stage's graph, with the changes by its pass."""
     return {
         "version": VERSION,
         "stage": stage,
@@ -64,7 +64,7 @@ def stage_graph(
 
 
 def marks(before: Graph | None, after: Graph) -> shapes.Marks:
-    """Names of the nodes and constants that were added to, changed in and removed from a graph."""
+    """Return the names of the added, changed and removed nodes and constants."""
     added: list[str] = []
     changed: list[str] = []
     if before is None or before is after:
@@ -92,7 +92,7 @@ def _same(a: Node, b: Node) -> bool:
 
 
 def _region(graph: Graph, prefix: str) -> shapes.Region:
-    """Nodes, edges and constants of a graph; inputs first, results last."""
+    """Return nodes, edges and constants of a graph; inputs come first, results last."""
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
         for name in dict.fromkeys(node.reads):
@@ -113,7 +113,7 @@ def _region(graph: Graph, prefix: str) -> shapes.Region:
 
 
 def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
-    """[from, to, operand index, value]; -1 for a value that a region captures."""
+    """Return rows [from, to, operand index, value]; index -1 for a value that a region captures."""
     makers = {v.name: v.name for v in graph.inputs}
     makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
     for node in graph.nodes:
@@ -203,21 +203,21 @@ _STORAGE: dict[type, shapes.StorageKind] = {
 
 
 def constant_bytes(c: Constant) -> int:
-    """The bytes that a constant's elements would take, however it is stored."""
+    """Return the size of a constant's elements in bytes, independent of its storage."""
     t: TensorType = c.type
     return t.nbytes if t.is_static else 0
 
 
 def value_bytes(graph: Graph) -> int:
-    """The bytes of all values that nodes make; open sizes count nothing."""
+    """Return the total bytes of all results of nodes; values of open size count as 0."""
     types = (t for n in graph.nodes for t in n.types if isinstance(t, TensorType))
     return sum(t.nbytes for t in types if t.is_static)
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
-    """What a drawing of a graph needs: [id, label, operator, origins] of each node, each edge once.
+    """Return a graph for drawing: [id, label, operator, origins] of each node, each edge once.
 
-    The label is the longer of the two lines that the page draws in the node.
+    The label is the longer of the two lines in the drawn node.
     """
     nodes = [
         *([v.name, max(v.name, drawn_type(v.type), key=len), "input", []] for v in graph.inputs),
@@ -232,7 +232,7 @@ def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
 
 
 def drawn_name(node: Node) -> str:
-    """The first line of a drawn node: its operator, or those that a fusion runs."""
+    """Return the first line of a drawn node: its operator, or the operators of a fusion."""
     inner = [n.op for n in node.regions["body"].nodes] if node.op == "fusion" else []
     if len(inner) > 3:
         return f"{inner[0]} + {len(inner) - 1}"
@@ -240,7 +240,7 @@ def drawn_name(node: Node) -> str:
 
 
 def drawn_type(t: Type) -> str:
-    """The second line of a drawn node: `1×64×55×55 c16`; elements other than f32 in front."""
+    """Return the second line of a drawn node: `1×64×55×55 c16`, after an element type but f32."""
     if not isinstance(t, TensorType) or t.shape is None:
         return str(t)
     words = [
@@ -252,7 +252,7 @@ def drawn_type(t: Type) -> str:
 
 
 def counts(ops: Iterable[str]) -> list[OperatorCount]:
-    """How often each operator occurs, the most frequent first."""
+    """Return the number of nodes of each operator, the most frequent first."""
     found: dict[str, int] = {}
     for op in ops:
         found[op] = found.get(op, 0) + 1

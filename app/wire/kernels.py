@@ -1,4 +1,4 @@
-"""What runs, as payloads: the kernels of a program, and how a run is divided between them."""
+"""Payloads of a program's kernels, and of a run's division into native code and fallbacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
 def kernel_rows(program: Program) -> list[Kernel]:
-    """Every launch and fallback in order, then what runs inside launches; not measured yet."""
+    """Return every launch and fallback in order, then the kernels inside launches; not measured."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
@@ -60,18 +60,18 @@ def kernel_rows(program: Program) -> list[Kernel]:
 
 
 def _launched(k: KernelInfo, kernels: Sequence[KernelInfo], numbers: dict[str, int]) -> KernelInfo:
-    """The launch that a kernel is, or inside which it runs."""
+    """Return the launch of a kernel, or the launch that contains it."""
     while k.inside:
         k = kernels[numbers[k.inside]]
     return k
 
 
 def _place(k: KernelInfo, around: Node | None) -> tuple[str, Node | None]:
-    """The name of the region in which a kernel runs ("" for none), and the node that it runs."""
+    """Return the name of the region that contains a kernel ("" for none), and the kernel's node."""
     if not k.inside or around is None or not k.writes:
         return "", around
     for key, node in _inner_nodes(around):
-        # Branches may give their values the same names.
+        # Values of different branches may have equal names.
         if (node.op, node.origins) == (k.op, k.origins) and k.writes[0] in node.outputs:
             return key, node
     return "", None
@@ -86,9 +86,9 @@ def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _parts(k: KernelInfo) -> list[KernelPart]:
-    """The levels at which there is a text of a kernel; control flow has no loops of its own.
+    """Return the levels at which a kernel has a text; a control-flow node has no loops.
 
-    Loops that stand as they were written need no move, so their schedule has no text.
+    A kernel without moves has no text of its schedule.
     """
     if not k.native or not k.symbol:
         return []
@@ -98,13 +98,13 @@ def _parts(k: KernelInfo) -> list[KernelPart]:
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
-    """For each kernel the first one that runs the same function: itself, mostly."""
+    """Return for each kernel the first kernel with the same function, usually itself."""
     first: dict[str, int] = {}
     return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
 
 
 def running_row(program: Program) -> Running:
-    """How a run is divided between generated code and the reference, and what running made."""
+    """Return the division of a run into native code and fallbacks, and the specialisations."""
     launched = [k for k in program.kernels if not k.inside]
     return {
         "n_native": sum(k.native for k in launched),

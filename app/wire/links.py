@@ -1,4 +1,4 @@
-"""Which line of a kernel's text came of which line of the level above: Loop IR, LLVM, assembly."""
+"""Links from each line of a kernel's text to its line at the level above (Loop IR, LLVM)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from compiler.targets.options import CodeOptions
 
 
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
-    """For each line of a kernel's LLVM text the line of its Loop IR, -1 for none.
+    """Return for each line of a kernel's LLVM text its line of Loop IR, -1 for none.
 
-    Empty where the text is not the one that the kernel gives anew.
+    Empty if generating the text again gives another text.
     """
     if k.loops is None:
         return []
@@ -31,9 +31,9 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
 def kernel_links(
     program: Program, threads: int, assembly: str
 ) -> Iterator[tuple[str, KernelLinks]]:
-    """Names and payloads of the links of every kernel; of those that share a function the first.
+    """Yield names and payloads of the links of kernels; kernels with equal functions only once.
 
-    `assembly` is that of the program, which takes long to make and has been made before.
+    `assembly` is the existing assembly of the program, because generating it takes long.
     """
     if not program.kernels:
         return
@@ -54,9 +54,9 @@ def kernel_links(
 
 
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
-    """By function, for each line of its assembly the line of its LLVM text, -1 for none.
+    """Return by function, for each line of its assembly, the line of its LLVM text; -1 for none.
 
-    Empty where locations changed what LLVM makes: then nothing is said rather than something wrong.
+    Empty for functions whose assembly differs with debug locations, to avoid wrong links.
     """
     functions = {k.symbol for k in program.kernels if k.symbol}
     located = jit.assembly(with_locations(llvm, functions), program.target)

@@ -1,4 +1,4 @@
-"""For each edge of the model whether one kernel computes both ends, and why or why not."""
+"""The fusion verdict of each edge of the model: one kernel or two, with the reason."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from compiler.trace import Trace
 
 EDGES_KEPT = 20_000
 CHAPTERS_KEPT = 12
-"""The last ones of an edge: earlier passes say less of why it stayed."""
+"""Only the last steps of an edge are stored: those of earlier passes explain less."""
 
 
 def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:
-    """An answer for each pair of nodes of the imported graph of which one reads the other.
+    """Return a verdict for each pair of a node and its reader in the imported graph.
 
-    `stages` are the numbers that the page gives to the events of the trace.
+    `stages` are the stage numbers of the trace's events in the page.
     """
     edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
     rows: list[Neighbour] = []

@@ -1,4 +1,4 @@
-"""What a check of a compiled model found, as payloads: stages, the program, values, rewrites."""
+"""Payloads of a check of a compiled model: stages, the program, values, rewrites."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from compiler.ir.graph import Graph
 from compiler.trace import Event
 
 NAMES_KEPT = 20
-"""Of nodes that the f64 form left as they were; their number is told too."""
+"""Maximum number of listed nodes without an f64 form; the payload also has their total."""
 
 
 def part_of(stage: int) -> str:
-    """The name of the part that holds the values of a stage."""
+    """Return the name of the part with the values of a stage."""
     return f"numerics-{stage}"
 
 
 def summary(
     request: Mapping[str, Any], check: Check, commands: Mapping[str, str]
 ) -> shapes.Numerics:
-    """What is known before the first stage; `rows` has one for each stage that was looked at."""
+    """Return the facts known before the first stage; `rows` gets a row for each checked stage."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -56,7 +56,7 @@ def summary(
 def with_stages(
     known: shapes.Numerics, check: Check, findings: Sequence[Finding], stages: Sequence[int]
 ) -> None:
-    """Add what follows from the stages so far; `stages` has the number of each finding's."""
+    """Add the results of the stages so far; `stages` has the stage number of each finding."""
     moved, wrong = first_moved(findings), first_wrong(findings, check.allowed)
     known.update(
         allowed=check.allowed,
@@ -69,7 +69,7 @@ def with_stages(
 
 
 def run(found: Finding, check: Check) -> shapes.CheckedRun:
-    """One way to compute the model: its errors against the yardstick, and against f64."""
+    """Return the errors of a computation of the model against the yardstick and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
         "mark": found.mark(check.wanted.tolerance, check.allowed),
@@ -94,7 +94,7 @@ def run(found: Finding, check: Check) -> shapes.CheckedRun:
 
 
 def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> shapes.CheckedStage:
-    """A stage among the others; `values_stage` is the one that has its values."""
+    """Return the row of a stage; `values_stage` is the stage that stores its values."""
     nodes = found.nodes
     return {
         **run(found, check),
@@ -109,7 +109,7 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """The values of a stage that the model has under the same names, in order of computation."""
+    """Return the values of a stage whose names occur in the model, in order of computation."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,
@@ -135,7 +135,7 @@ def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
 def rewrites(
     n_applied: int, judged: Sequence[Judged], events: Sequence[Event], stages: Sequence[int]
 ) -> shapes.CheckedRewrites:
-    """How many rewrites were judged by themselves, and those that are wrong."""
+    """Return the number of rewrites checked in isolation, and the wrong ones."""
     return {
         "n_applied": n_applied,
         "n_judged": len(judged),
@@ -144,7 +144,7 @@ def rewrites(
 
 
 def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> shapes.WrongRewrite:
-    """A rewrite that is wrong; `step` is its place among the steps of its stage, -1 for none."""
+    """Return a wrong rewrite; `step` is its index among the steps of its stage, -1 for none."""
     step, number = judged.rewrite.step, judged.rewrite.number
     same = (step.rule, step.at, step.outcome)
     steps = [(s.rule, s.at, s.outcome) for s in events[number].steps]
@@ -161,5 +161,5 @@ def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> sh
 
 
 def finite(value: float | None) -> float | None:
-    """The number; null for what is none, or has no end."""
+    """Return a finite number unchanged; None for NaN and infinities."""
     return float(value) if value is not None and math.isfinite(value) else None

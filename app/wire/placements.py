@@ -1,4 +1,4 @@
-"""Platforms, schedulers and what they made of a graph as payloads."""
+"""Payloads of platforms, schedulers, and their placements of a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.place.tasks import TaskGraph
 
 
 def platforms() -> Platforms:
-    """The platforms that ship and all schedulers, with their words."""
+    """Return the built-in platforms and all schedulers, with their descriptions."""
     return {
         "version": VERSION,
         "platforms": [_platform(load_platform(name)) for name in shipped()],
@@ -71,12 +71,12 @@ def _scheduler(s: Scheduler) -> shapes.Scheduler:
 
 
 def part_of(scheduler: str) -> str:
-    """The name of the part that holds what a scheduler made."""
+    """Return the name of the part with the placement by a scheduler."""
     return f"placement-{scheduler.replace('_', '-')}"
 
 
 def placed_tasks(request: Mapping[str, Any], tasks: TaskGraph, platform: Platform) -> Placements:
-    """What is known before any scheduler was asked; `rows` has one for each that was."""
+    """Return the facts known before scheduling; `rows` gets a row for each scheduler."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -91,7 +91,7 @@ def placed_tasks(request: Mapping[str, Any], tasks: TaskGraph, platform: Platfor
 
 
 def row(scheduler: str, seconds: float, tasks: TaskGraph, made: Schedule) -> PlacementRow:
-    """A scheduler among the others. `seconds` is what it took to decide and to simulate."""
+    """Return the row of a scheduler. `seconds` is the time of scheduling and simulation."""
     return {
         "scheduler": scheduler,
         "seconds": seconds,
@@ -104,7 +104,7 @@ def row(scheduler: str, seconds: float, tasks: TaskGraph, made: Schedule) -> Pla
 
 
 def refusal(scheduler: str, seconds: float, why: CompileError) -> PlacementRow:
-    """The row of a scheduler that refused the tasks, with the reason."""
+    """Return the row of a scheduler that refused the tasks, with the reason."""
     return {
         "scheduler": scheduler,
         "seconds": seconds,
@@ -117,6 +117,6 @@ def refusal(scheduler: str, seconds: float, why: CompileError) -> PlacementRow:
 
 
 def placement(scheduler: str, tasks: TaskGraph, made: Schedule) -> Placement:
-    """A whole schedule."""
+    """Return the complete schedule of a scheduler."""
     facts = made.to_json(tasks) | {"version": VERSION, "scheduler": scheduler}
     return cast(Placement, facts)

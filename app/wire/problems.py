@@ -1,4 +1,4 @@
-"""Failures as payloads."""
+"""Payloads of failures."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from compiler.errors import CompileError
 
 
 def problem(error: CompileError) -> Problem:
-    """What was needed and found, where, and what to do about it."""
+    """Return an error: the expected and the actual form, the position, and a hint."""
     return cast(Problem, error.to_json())
 
 
 def failure(error: CompileError, trace_id: str = "") -> Failure:
-    """The one shape of an error answer; a bug has the id under which the log tells more."""
+    """Return an error answer; a bug has the id of its details in the server's log."""
     found = problem(error)
     if trace_id:
         found["trace_id"] = trace_id

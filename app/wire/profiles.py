@@ -1,4 +1,4 @@
-"""Measured runs as payloads, and as Chrome trace events."""
+"""Payloads of measured runs, and Chrome trace events."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _SLOWEST = 0.9
 
 
 def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> Profile:
-    """What was measured, beside what the machine could do."""
+    """Return the measured times, with the lower bounds on this machine."""
     machine = machine_of(program.target)
     imported = program.source
     if program.trace is not None and program.trace.events:
-        imported = program.trace.events[0].before  # with the sizes that it was compiled for
+        imported = program.trace.events[0].before  # with the sizes for which it was compiled
     producers = program.graph.producers
     rows: list[KernelTimes] = []
     for number, k in enumerate(program.kernels):
@@ -88,7 +88,7 @@ def _whole(times: Sequence[float]) -> RunTimes:
 
 
 def _has_fewer_products(node: Node) -> bool:
-    """Whether a convolution in it is computed in tiles (Winograd)."""
+    """Whether the kernel contains a Winograd convolution."""
     inside = [n for region in node.regions.values() for n in region.nodes]
     names = (str(n.attrs.get("algorithm", "")) for n in (node, *inside))
     return any(name.startswith("winograd") for name in names)
@@ -123,7 +123,7 @@ def _machine(m: Machine, target: Target, used: Container[str]) -> shapes.Machine
 
 
 def _features(t: Target) -> list[str]:
-    """What decides how fast a core computes, in words."""
+    """Return the features that determine the speed of a core, as words."""
     has = {
         "fused multiply-add": t.has_fma,
         "int8 dot products": t.has_int8_dot,
@@ -135,7 +135,7 @@ def _features(t: Target) -> list[str]:
 
 
 def trace(result: Result, measured: Profile) -> dict[str, Any]:
-    """A compilation and one run of what it made, as Chrome trace events."""
+    """Return a compilation and one run of its program as Chrome trace events."""
     passes = [
         Span(
             row["name"],

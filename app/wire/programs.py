@@ -1,4 +1,4 @@
-"""A compiled program as payloads: memory, texts by level, provenance."""
+"""Payloads of a compiled program: memory, texts by level, provenance."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ DOWNLOADS = ("graph", "loops", "llvm", "asm")
 
 
 def typed(values: Iterable[Value]) -> list[TypedName]:
-    """Names with types as text."""
+    """Return names with their types as text."""
     return [{"name": v.name, "type": str(v.type)} for v in values]
 
 
 def texts(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Names and payloads of all texts but the assembly; a shared function's texts once."""
+    """Yield names and payloads of all texts except the assembly; a shared function's texts once."""
     yield _download("graph", str(program.emit("graph")))
     if not program.kernels:
         return
@@ -60,7 +60,7 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
 
 
 def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Names and payloads of the assembly, whole and by kernel: dearer to get than all the rest."""
+    """Yield names and payloads of the assembly, total and by kernel: the most expensive text."""
     if not program.kernels:
         return
     text = str(program.emit("asm"))
@@ -80,7 +80,7 @@ def _download(kind: str, text: str) -> tuple[str, _Download]:
 
 
 def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
-    """Native kernels, of those that share a function the first."""
+    """Yield the native kernels; of kernels with the same function, only the first."""
     first = first_users(program.kernels)
     for number, k in enumerate(program.kernels):
         if k.native and first[number] == number:
@@ -88,7 +88,7 @@ def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
 
 
 def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
-    """One level of one kernel."""
+    """Return the text of a kernel at one level."""
     lines = text.rstrip("\n").split("\n")
     kept, cut = cut_text(lines)
     return {
@@ -103,14 +103,15 @@ def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
 
 
 def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
-    """For each line of a kernel's schedule what its move does, and the loops after it."""
+    """Return for each line of a kernel's schedule the effect of its move, and the loops after
+    it."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
     try:
         options = CodeOptions(program.target)
         made = steps(lines, kernel.computation, kernel.constants, options)
     except CompileError:
-        return []  # numbers were put for sizes after it was scheduled
+        return []  # sizes were replaced by numbers after scheduling
     return [{"words": s.move.words, "outline": s.outline} for s in made if s.move is not None]
 
 
@@ -118,7 +119,7 @@ _DEFINE = re.compile(r'^define\b[^@\n]*@(?:"([^"]+)"|([\w.$-]+))\(', re.MULTILIN
 
 
 def split_llvm(text: str) -> dict[str, str]:
-    """The definition of each function of a module."""
+    """Return the definition of each function of a module."""
     found: dict[str, str] = {}
     for match in _DEFINE.finditer(text):
         end = text.find("\n}", match.start())
@@ -130,14 +131,14 @@ _LABEL = re.compile(r"^([A-Za-z_$][\w.$]*):", re.MULTILINE)
 
 
 def split_assembly(text: str) -> dict[str, str]:
-    """The lines of each function, from its label to the next."""
+    """Return the lines of each function, from its label to the next label."""
     labels = [m for m in _LABEL.finditer(text) if not m[1].startswith(".")]
     ends = [m.start() for m in labels[1:]] + [len(text)]
     return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
 
 
 def memory_row(program: Program) -> Memory:
-    """The plan of the arena."""
+    """Return the plan of the arena."""
     plan: Plan = program.memory
     return {
         "planner": planner_row(plan),
@@ -169,7 +170,7 @@ def memory_row(program: Program) -> Memory:
 
 
 def planner_row(plan: Plan) -> Method | None:
-    """Which planner made a plan, with its words."""
+    """Return the planner of a plan, with its description."""
     if not plan.planner:
         return None
     made_by = find_planner(plan.planner)
@@ -177,7 +178,7 @@ def planner_row(plan: Plan) -> Method | None:
 
 
 def order_row(effect: OrderEffect | None) -> LaunchOrder | None:
-    """What putting launches in order does to memory; None where only a run tells their sizes."""
+    """Return the effect of reordering launches on memory; None if sizes are open."""
     if effect is None:
         return None
     found = effect.found
@@ -201,7 +202,7 @@ def _method(name: str) -> Method:
 
 
 def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
-    """From each ONNX node to what was made of it in every stage, kernel, buffer and function."""
+    """Map each ONNX node to its nodes in every stage, its kernels, buffers and functions."""
     rows: dict[str, OnnxNode] = {}
 
     def row(origin: str, op: str = "") -> OnnxNode:
@@ -239,7 +240,7 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
 
 
 def _origins(node: Node) -> Iterator[tuple[str, str]]:
-    """What a node and the nodes inside its regions were made from, with their operators."""
+    """Return the origins of a node and of the nodes in its regions, with their operators."""
     yield from ((origin, node.op) for origin in node.origins)
     if node.op != "fusion":
         for inner in (n for region in node.regions.values() for n in all_nodes(region)):

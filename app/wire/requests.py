@@ -1,4 +1,4 @@
-"""What a job that reads a model is asked for; those about its result are declared with their work.
+"""Requests of jobs that read a model; the files of the other jobs declare their requests.
 
 See `Asked` in asked.py, and the files of app/jobs.
 """
@@ -18,12 +18,12 @@ _RULE, _N_RULES = text(200), 200
 _N_SHAPES = 1_000
 _RANK, _DIM = 32, whole(0, 2**31 - 1)
 _N_THREADS = 64
-"""Each takes a stack out of the memory that a job may use."""
+"""Maximum number of threads: the stack of each counts toward the memory limit of the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a job does besides compiling; targets and precisions are the compiler's to refuse."""
+    """The options of a job; the compiler itself rejects unknown targets and precisions."""
 
     target: str = asked(_NAME, "host")
     precision: str = asked(_NAME, "f32")
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a new job is to do."""
+    """The request of a new job."""
 
     kind: Literal["compile", "inspect"]
     model: Mapping[str, str]
@@ -71,12 +71,12 @@ class JobRequest:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The request with all defaults."""
+        """Return the request as JSON, with all defaults."""
         return asdict(self)
 
 
 def pipeline_text(body: Any) -> str:
-    """The text of a pipeline to check. Errors: E-REQUEST-BODY."""
+    """Return the text of a pipeline to check. Errors: E-REQUEST-BODY."""
     return _PIPELINE.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 

@@ -1,4 +1,4 @@
-"""Schedules that are edited as payloads: the moves, what is wrong with a text, what it brought."""
+"""Payloads of edited schedules: the moves, the errors of a text, and the results of a run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from compiler.tuning.beside import Compared, Turns
 from compiler.tuning.tune import NOISE
 
 CHARACTERS = 20_000
-"""How long a schedule may be that comes to a server."""
+"""Maximum length of a schedule in a request, in characters."""
 
 TEXT = text(CHARACTERS)
 
 
 def moves() -> shapes.Moves:
-    """All moves with their words, and what else a schedule may name."""
+    """Return all moves with their descriptions, and the other names of the language."""
     return {
         "version": VERSION,
         "characters": CHARACTERS,
@@ -53,12 +53,12 @@ def moves() -> shapes.Moves:
 
 
 def schedule_text(body: Any) -> str:
-    """The text of a schedule to check. Errors: E-REQUEST-BODY."""
+    """Return the text of a schedule to check. Errors: E-REQUEST-BODY."""
     return TEXT.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 
 def checked_schedule(found: Draft) -> shapes.CheckedSchedule:
-    """What reading a schedule gave."""
+    """Return the result of parsing a schedule."""
     return {
         "version": VERSION,
         "problems": list(map(problem, found.problems)),
@@ -74,7 +74,7 @@ def checked_schedule(found: Draft) -> shapes.CheckedSchedule:
 def edited(
     request: Mapping[str, Any], name: str, original: Code, changed: Code
 ) -> shapes.EditedKernel:
-    """A kernel at each level with both schedules, before either was run."""
+    """Return a kernel at each level with both schedules, before they run."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -99,7 +99,7 @@ def _texts(code: Code) -> shapes.ScheduledCode:
 
 
 def verdict(found: Sequence[Compared], turns: Turns | None) -> shapes.ScheduleVerdict:
-    """How results and times of the two compare."""
+    """Return the comparison of the results and times of both schedules."""
     return {
         "outputs": [
             {

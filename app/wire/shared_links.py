@@ -1,7 +1,7 @@
-"""Short links as clients send and get them.
+"""Requests and payloads of short links.
 
-The page's state travels as the fragment of its URL. static/js/state/url.js declares its grammar.
-Here it is held to limits and brought into a normal form; four of its keys are understood.
+The page's state is the fragment of its URL; static/js/state/url.js defines its grammar. This module
+checks its limits, brings it into a normal form, and interprets only a few keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Room for the two texts of a place, each within the limit of static/js/text/writing.js."""
+"""Enough for the two texts of a place, each of the maximum length in static/js/text/writing.js."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -27,14 +27,14 @@ _VERSION = re.compile(r"[1-9]\d{0,2}")
 _JOBS = frozenset({"job", "other"})
 _BESIDE = frozenset({"check", "measured", "tuning", "bisect"})
 LINKED = "link"
-"""Stands for the id of a job beside the compilation: there was one when the link was made."""
+"""Placeholder for the id of a related job that existed when the link was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """What a fragment says: `text` is its normal form without jobs; "" where it says nothing.
+    """The content of a fragment: `text` is its normal form without jobs; absent keys give "".
 
-    `has_text`: the text of a written model is in it.
+    `has_text`: it contains the text of a written model.
     """
 
     text: str
@@ -44,7 +44,7 @@ class SharedPlace:
 
 
 def shared_place(body: Any) -> SharedPlace:
-    """The place in the body of a request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
+    """Parse the place in the body of a request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
     fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
     fragment = fields.get("fragment")
     if set(fields) != {"fragment"} or not isinstance(fragment, str):
@@ -53,7 +53,7 @@ def shared_place(body: Any) -> SharedPlace:
         raise CompileError(
             "E-REQUEST-SIZE",
             f"a link may have {FRAGMENT_CHARACTERS:,} characters, this one has {len(fragment):,}",
-            hint="select fewer nodes, open fewer groups, or shorten the text that it holds",
+            hint="select fewer nodes, open fewer groups, or shorten the text in the link",
         )
     return _place(_pairs(fragment))
 
@@ -61,7 +61,7 @@ def shared_place(body: Any) -> SharedPlace:
 def _pairs(fragment: str) -> list[tuple[str, str]]:
     try:
         if not _PLAIN.fullmatch(fragment):
-            raise ValueError("characters that no fragment of the page has")
+            raise ValueError("invalid characters for a fragment of the page")
         pairs = parse_qsl(
             fragment,
             keep_blank_values=True,
@@ -70,25 +70,27 @@ def _pairs(fragment: str) -> list[tuple[str, str]]:
             max_num_fields=_N_PAIRS,
         )
         if not all(_KEY.fullmatch(key) for key, _ in pairs):
-            raise ValueError("a key that no fragment of the page has")
+            raise ValueError("invalid key for a fragment of the page")
     except ValueError as e:
         raise CompileError("E-REQUEST-BODY", f"fragment: {e}") from None
     return pairs
 
 
 def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
-    found = dict(reversed(pairs))  # the first of several, as the page reads them
+    found = dict(reversed(pairs))  # of equal keys the first one counts, as in the page
     if not _VERSION.fullmatch(found.get("v", "")):
-        raise CompileError("E-REQUEST-BODY", "fragment: needed the version of its form, v")
+        raise CompileError(
+            "E-REQUEST-BODY", "fragment: needed the key v, the version of its format"
+        )
     if not found.get("model"):
-        raise CompileError("E-REQUEST-BODY", "fragment: needed a model, for a link to open")
+        raise CompileError("E-REQUEST-BODY", "fragment: needed the key model, for a link to open")
     named = ((k, LINKED if k in _BESIDE and v else v) for k, v in pairs if k not in _JOBS)
     text = urlencode(sorted(named, key=lambda pair: pair[0]), safe=",:/")
     return SharedPlace(text, found["model"], found.get("other", ""), bool(found.get("written")))
 
 
 def link_payload(link: Link, program: str) -> SharedLink:
-    """A link, and the version that opens it now."""
+    """Return a link, with the current version of the program."""
     return {
         "version": VERSION,
         "id": link.id,

@@ -1,4 +1,4 @@
-"""What passes did and declined as payloads."""
+"""Payloads of the applied and declined steps of passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS_KEPT = 20_000
 
 
 def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
-    """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
+    """Return the steps of a pass; beyond `STEPS_KEPT`, declined steps are dropped first."""
     kept = list(steps)
     if len(kept) > STEPS_KEPT:
         applied = [s for s in steps if s.outcome == "applied"][:STEPS_KEPT]
@@ -49,7 +49,7 @@ def _step(s: Step) -> shapes.Step:
 
 
 def _saved(s: Step) -> Saved | None:
-    """What a rewrite saves, by the declared costs of what it took and made; None where unknown."""
+    """Return the savings of a rewrite by the declared costs of its nodes; None if unknown."""
     a, b = s.cost_before, s.cost_after
     if a is None or b is None:
         return None

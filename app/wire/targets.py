@@ -1,4 +1,4 @@
-"""A kernel's code for several machines as payloads."""
+"""Payloads of a kernel's code for several machines."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.targets.target import Target
 
 
 def part_of(target: str) -> str:
-    """The name of the part that holds the code for a target."""
+    """Return the name of the part with the code for a target."""
     return f"target-{target}"
 
 
 def summary(request: Mapping[str, Any], name: str) -> Targets:
-    """What is known before any code was made; `rows` gets one for each target."""
+    """Return the facts known before code generation; `rows` gets a row for each target."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -31,7 +31,7 @@ def summary(request: Mapping[str, Any], name: str) -> Targets:
 
 
 def row(target: Target, seconds: float, made: Code | None, because: str = "") -> TargetRow:
-    """One target among others; without code, with the reason why there is none."""
+    """Return the row of a target; without code, the row has the reason."""
     counts = made.counts if made else None
     return {
         "target": target.name,
@@ -50,6 +50,6 @@ def row(target: Target, seconds: float, made: Code | None, because: str = "") ->
 
 
 def code(target: Target, kernel: int, made: Code) -> TargetCode:
-    """The texts of a kernel for a target, and which line came of which."""
+    """Return the texts of a kernel for a target, with the links between their lines."""
     levels = code_levels(made)
     return {"version": VERSION, "target": target.name, "kernel": kernel, **levels}

@@ -1,4 +1,4 @@
-"""Texts as payloads: graphs and kernels line by line, cut where they are very long."""
+"""Payloads of the texts of graphs and kernels, truncated if very long."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LEVELS = ("schedule", "loops", "llvm", "asm")
 
 
 def cut_text(lines: Sequence[str]) -> tuple[str, int]:
-    """At most `LINES_KEPT` lines with long ones shortened, and how many were left out."""
+    """Return at most `LINES_KEPT` lines, each shortened, and the number of omitted lines."""
     kept = [shortened(line, LINE_CHARACTERS) for line in lines[:LINES_KEPT]]
     return "\n".join(kept), len(lines) - len(kept)
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text with its middle left out when it is longer than the limit."""
+    """Return the text, without its middle if it exceeds the limit."""
     if len(text) <= limit:
         return text
     half = (limit - 1) // 2
@@ -31,7 +31,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
-    """A stage's graph as text, and which lines belong to which id."""
+    """Return a stage's graph as text, and the lines of each id."""
     lines = str(graph).split("\n")
     spans: list[Span] = []
     at = 1
@@ -56,7 +56,7 @@ def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
 
 
 def code_levels(code: Code) -> KernelLevels:
-    """The texts of a kernel at each level, and which line came of which."""
+    """Return the texts of a kernel at each level, with the links between their lines."""
     levels = (code.schedule, code.loops, code.llvm, code.asm)
     (schedule, loops, llvm, asm), cut = zip(*(cut_text(x.split("\n")) for x in levels), strict=True)
     return {

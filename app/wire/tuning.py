@@ -1,4 +1,4 @@
-"""A search for faster schedules as payloads."""
+"""Payloads of a search for faster schedules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.tuning.task import Task
 
 
 def empty(request: Mapping[str, Any]) -> Tuning:
-    """What is known before the first candidate."""
+    """Return the payload before the first candidate."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -30,7 +30,7 @@ def empty(request: Mapping[str, Any]) -> Tuning:
 
 
 def kernel_row(task: Task, numbers: Mapping[str, int]) -> TunedKernel:
-    """A computation that is searched, before it was."""
+    """Return the row of a computation before its search."""
     return {
         "name": task.kernels[0].name,
         "kernels": [numbers[k.name] for k in task.kernels if k.name in numbers],
@@ -46,7 +46,7 @@ def kernel_row(task: Task, numbers: Mapping[str, int]) -> TunedKernel:
 
 
 def trial_row(trial: Trial, place: int) -> TuneTrial:
-    """A candidate: how long it took as a part of the policy's time, or why it was no good."""
+    """Return a candidate: its time over the policy's time, or the reason of its rejection."""
     ratio = trial.verdict.ratio
     return {
         "kernel": place,
@@ -61,7 +61,7 @@ def trial_row(trial: Trial, place: int) -> TuneTrial:
 
 
 def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
-    """A computation's row after its best candidates were timed longer, and in the whole model."""
+    """Return a computation's row after timing its best candidates longer and in the whole model."""
     return {
         **row,
         "schedule": report.schedule or row["schedule"],
@@ -74,7 +74,7 @@ def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
 
 
 def model_row(untuned: float, tuned: float, ratios: Sequence[float]) -> TunedModel:
-    """Whole runs, untuned and tuned, interleaved: the least times, and the middle ratio."""
+    """Return the interleaved times of untuned and tuned runs: minima, and the median ratio."""
     middle = sorted(ratios)[len(ratios) // 2] if ratios else None
     low, high = median_interval(ratios) if ratios else (None, None)
     return {

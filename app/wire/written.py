@@ -1,4 +1,4 @@
-"""Written models as payloads: what is wrong with a text, what its lines define, and examples."""
+"""Payloads of written models: the errors of a text, the values of its lines, and examples."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _ORDER = ("mlp", "attention", "convolution", "gated")
 
 
 def text_to_check(body: Any) -> tuple[str, str]:
-    """Language and text of a model that is being written. Errors: E-REQUEST-BODY."""
+    """Return language and text of a written model. Errors: E-REQUEST-BODY."""
     given = fields_of(body, "the request", {"language", "text"})
     language = choice(LANGUAGES).of("language", given.get("language"))
-    # Longer texts are read as far as saying that they are too long.
+    # Longer texts pass, so that reading them reports the exceeded limit.
     return language, text(10 * PAGE_LIMITS.characters).of("text", given.get("text"))
 
 
 def checked_text(written: Written | None, failed: CompileError | None = None) -> CheckedText:
-    """What reading a text gave; `ir` is the model in the text form, "" when it is too long."""
+    """Return the result of reading a text; `ir` is the text form, "" if it is too long."""
     problems = [*(written.problems if written else ()), *([failed] if failed else [])]
     graph = written.graph if written else None
     text = str(graph) if graph else ""
@@ -44,7 +44,7 @@ def checked_text(written: Written | None, failed: CompileError | None = None) ->
 
 
 def writing() -> Writing:
-    """What somebody who writes needs: limits, what makes constants, and examples."""
+    """Return the help for writing models: limits, functions for constants, and examples."""
     return {
         "version": VERSION,
         "languages": list(LANGUAGES),
@@ -62,7 +62,7 @@ def writing() -> Writing:
 
 
 def examples() -> list[TextExample]:
-    """The texts that ship, with the sentence that each begins with."""
+    """Return the built-in examples, each with its first sentence as description."""
     found: list[TextExample] = []
     paths = {p.stem: p for p in (site_folder("samples") / _FOLDER).iterdir() if language_of(p.name)}
     for name in _ORDER:

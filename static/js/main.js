@@ -77,7 +77,7 @@ state.watch(["screen", "result"], (page) => {
   screen = next;
   stopScreen();
   actions = general;
-  // Mounting a screen takes a task of its own.
+  // A screen is mounted in a separate task.
   stopScreen = inOwnTask(() => {
     document.body.dataset.screen = next;
     if (next === "start") return mountStart(main, state, compiler);
@@ -114,7 +114,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   place.append(busy);
 });
 
-// A problem met while walking is shown over the walk.
+// A problem during the walk is shown over it.
 state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {
   document.getElementById("walk-problem")?.remove();
   if (!problem || at !== "walk" || !result) return;
@@ -170,7 +170,7 @@ function write(push) {
   const next = `#${toFragment(state.get())}`;
   if (next === written) return;
   written = next;
-  // After a short link, the URL becomes that of the page: the link stands for a single state.
+  // A short link stands for a single state, so the URL with the current state replaces it.
   if (push) history.pushState(null, "", `/${next}`);
   else history.replaceState(null, "", `/${next}`);
 }

@@ -1,7 +1,7 @@
 // Written by `python -m app.contract` from app/wire/shapes and app/jobs: edit those.
 // Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
-// The smallest set of rewrites that moves the numbers of a model.
+// The smallest set of rewrites that changes the numbers of a model.
 export interface BisectedRewrite {
   pass_name: string; rule: string; at: string; stage: number; step: number; is_wrong_alone: boolean;
 }
@@ -16,7 +16,7 @@ export interface Bisection {
   reduced: ReducedModel | null;
 }
 
-// Server-sent events of a job: the data of each.
+// The data of each server-sent event of a job.
 export interface QueuedEvent { position: number; }
 export interface StartedEvent { }
 export interface PhaseEvent { phase: string; words: string; }
@@ -37,7 +37,7 @@ export interface ExportedModel {
   n_nodes: number; n_functions: number; objection: string;
 }
 
-// Errors, and what does not depend on a job: server, samples, pipelines, operators, uploads.
+// Errors, and facts independent of jobs: server, samples, pipelines, operators, uploads.
 export type PassKind = "rules" | "graph" | "analysis";
 export interface Where {
   source: string; line: number; column: number; length: number; node: string;
@@ -211,7 +211,7 @@ export interface CheckedValues {
   stage: number; tolerance: number; n_values: number; places: number[]; values: CheckedValue[];
 }
 
-// Platforms, schedulers, and the schedules that were made.
+// Platforms, schedulers, and their schedules.
 export interface PlatformMemory {
   name: string; nbytes: number | null; keeps_weights: boolean; handover_seconds: number;
 }
@@ -252,7 +252,7 @@ export interface Placement {
   tasks: PlacedTask[]; moves: PlacedMove[];
 }
 
-// A measured run, kernel by kernel, beside what the machine could do.
+// A measured run by kernel, with the lower bounds on the machine.
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
 export interface Peak { unit: Unit; flops_per_second: number; is_used: boolean; }
@@ -275,7 +275,7 @@ export interface Profile {
   threads: number; seed: number; machine: Machine; run: RunTimes; kernels: KernelTimes[];
 }
 
-// Schedules that are being edited.
+// Edited schedules.
 export type MoveLevel = "stages" | "nest";
 export interface MoveParameter { name: string; kind: string; words: string; is_rest: boolean; }
 export interface Move {
@@ -312,7 +312,7 @@ export interface SharedLink {
   program: string; created: number;
 }
 
-// Graphs by stage, steps, texts, the drawing, and where everything came from.
+// Graphs by stage, steps, texts, the drawing, and provenance.
 export type GroupKind = "scope" | "repeat" | "block" | "stretch";
 export type DiffMark = " " | "-" | "+" | "…";
 export type Verdict = "together" | "apart" | "not neighbours" | "gone";
@@ -437,7 +437,7 @@ export interface Tuning {
   searching_seconds: number; kernels: TunedKernel[]; trials: TuneTrial[]; model?: TunedModel | null;
 }
 
-// Models that are being written.
+// Written models.
 export type Language = "ir" | "py";
 export interface TextToCheck { language: Language; text: string; }
 export interface TextLine { line: number; name: string; type: string; }
@@ -450,7 +450,7 @@ export interface Writing {
   languages: string[]; characters: number; makers: ConstantMaker[]; examples: TextExample[];
 }
 
-// Requests of jobs about the result of a job, and what clients send of them.
+// Requests of jobs about another job's result, and their bodies.
 export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;

@@ -1,4 +1,4 @@
-"""The smallest set of rewrites that moves the numbers of a model."""
+"""The smallest set of rewrites that changes the numbers of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from app.wire.shapes import Payload
 
 
 class BisectedRewrite(TypedDict):
-    """A rewrite of the set; `stage` and `step` are where the compilation did it, -1 for nowhere."""
+    """A rewrite of the set, at this `stage` and `step` of the compilation; -1 if not applied
+    there."""
 
     pass_name: str
     rule: str
@@ -19,9 +20,9 @@ class BisectedRewrite(TypedDict):
 
 
 class ReducedModel(TypedDict):
-    """A small model that shows the same; `opens` when its text alone is the model.
+    """A small model with the same fault; `opens` is true if its text is the complete model.
 
-    `onnx_bytes` is 0 where it has no form in ONNX; `n_cut` counts lines that were left out.
+    `onnx_bytes` is 0 if ONNX cannot represent it; `n_cut` counts the omitted lines of `text`.
     """
 
     n_nodes: int
@@ -33,10 +34,10 @@ class ReducedModel(TypedDict):
 
 
 class Bisection(Payload):
-    """What was found: `kind` is "" when nothing is wrong, or moves.
+    """The findings so far; `kind` is "" if nothing is wrong or changed.
 
-    `first` is the rewrite with which it begins in the order of the pipeline, `passes` those that do
-    it without any rewrite, `n_nodes` the size of the model before it was reduced.
+    `first` is the first responsible rewrite in pipeline order. `passes` are the passes that cause
+    the fault without any rewrite. `n_nodes` is the size of the model before its reduction.
     """
 
     job: str

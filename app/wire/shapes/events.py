@@ -1,7 +1,7 @@
-"""Server-sent events of a job: the data of each.
+"""The data of each server-sent event of a job.
 
-Order: `queued` (again when the position changes), `started`, then the others as they happen, and
-one of `finished`, `failed` and `cancelled`.
+Order: `queued` (repeated when the position changes), `started`, then the other events as they
+occur, and at the end `finished`, `failed` or `cancelled`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from app.wire.shapes.facts import Problem
 
 
 class QueuedEvent(Payload):
-    """The job waits; `position` counts from 1 at the front."""
+    """The job waits; `position` in the queue counts from 1."""
 
     position: int
 
 
 class StartedEvent(Payload):
-    """A child took the job."""
+    """A child process has started the job."""
 
 
 class PhaseEvent(Payload):
-    """A phase began."""
+    """A phase has begun."""
 
     phase: str
     words: str
 
 
 class ImportedEvent(Payload):
-    """Stage 0 can be read."""
+    """Stage 0 is available."""
 
     stage: int
     name: str
@@ -39,7 +39,7 @@ class ImportedEvent(Payload):
 
 
 class PassEvent(Payload):
-    """A pass ended, and its stage can be read."""
+    """A pass has ended, and its stage is available."""
 
     stage: int
     name: str
@@ -51,9 +51,9 @@ class PassEvent(Payload):
 
 
 class ReadyEvent(Payload):
-    """A part of the result can be read, long before the job is over.
+    """A part of the result is available; the job may continue for long.
 
-    Of a compilation: `code` (kernels, memory, provenance, all texts but assembly), `measure`
+    Parts of a compilation: `code` (kernels, memory, provenance, all texts but assembly), `measure`
     (seconds of kernels and `run`), `listing` (assembly), `check`, `accuracy`, `links` (links of
     kernels, neighbours).
     """
@@ -62,14 +62,14 @@ class ReadyEvent(Payload):
 
 
 class RoundEvent(Payload):
-    """A job that measures has timed so many rounds, this share of its time."""
+    """Progress of a measurement: the number of timed rounds, and the elapsed share of its time."""
 
     done: int
     share: float
 
 
 class EndEvent(Payload):
-    """The job is over; `error` says why it failed."""
+    """The job has ended; `error` is the reason of a failure."""
 
     seconds: float
     n_stages: int

@@ -6,9 +6,9 @@ from app.wire.shapes import Payload
 
 
 class ExportedModel(Payload):
-    """What was written; `objection` is what onnx's checker says against it, "" for nothing.
+    """An exported file; `objection` is the message of onnx's checker, "" if it accepts the file.
 
-    `file` is its name. A function of the model is a fusion, where fusions are written as such.
+    `file` is its name. `n_functions` counts the fusions that are exported as functions.
     """
 
     job: str

@@ -1,4 +1,4 @@
-"""Errors, and what does not depend on a job: server, samples, pipelines, operators, uploads."""
+"""Errors, and facts independent of jobs: server, samples, pipelines, operators, uploads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.passes.engine.declaration import PassKind
 
 
 class Where(TypedDict):
-    """A place in something the user gave; 0 and "" mean unknown."""
+    """A position in a text or model of the user; 0 and "" mean unknown."""
 
     source: str
     line: int
@@ -19,7 +19,7 @@ class Where(TypedDict):
 
 
 class Problem(TypedDict):
-    """What was needed and found, where, and what to do about it."""
+    """An error: the expected and the actual form, the position, and a hint."""
 
     code: str
     message: str
@@ -30,14 +30,14 @@ class Problem(TypedDict):
 
 
 class Failure(Payload):
-    """The one shape of an error answer."""
+    """The shape of every error answer."""
 
     ok: Literal[False]
     error: Problem
 
 
 class Limits(TypedDict):
-    """What users meet. Units in the names."""
+    """The limits relevant to users. The names contain the units."""
 
     upload_limit_bytes: int
     job_limit_s: float
@@ -49,7 +49,7 @@ class Limits(TypedDict):
 
 
 class Host(TypedDict):
-    """The machine that programs run on."""
+    """The machine that runs the programs."""
 
     name: str
     triple: str
@@ -66,7 +66,7 @@ class About(Payload):
 
 
 class Sample(TypedDict):
-    """A model that ships. `shapes` suggests dims that the model leaves open."""
+    """A built-in model. `shapes` suggests sizes for open dimensions."""
 
     id: str
     title: str
@@ -86,7 +86,7 @@ class Samples(Payload):
 
 
 class PassOption(TypedDict):
-    """An option of a pass: its default as written in a pipeline, and in words what it takes."""
+    """An option of a pass: its default as in a pipeline's text, and a description of its values."""
 
     name: str
     type: str
@@ -96,7 +96,7 @@ class PassOption(TypedDict):
 
 
 class PassInfo(TypedDict):
-    """A pass that pipelines may name."""
+    """A pass for use in pipelines."""
 
     name: str
     kind: PassKind
@@ -110,17 +110,17 @@ class PassInfo(TypedDict):
 
 
 class RuleExample(TypedDict):
-    """A rule at work: two graphs as text."""
+    """An application of a rule: the graphs before and after, as text."""
 
     before: str
     after: str
 
 
 class RuleInfo(TypedDict):
-    """A rewrite rule; `exact` is false when results may round differently.
+    """A rewrite rule; `exact` is false if results may round differently.
 
-    `near_miss` is a graph that looks like the pattern and stays as it is; `error` the budget of a
-    rule that is not exact, relative to the scale of results.
+    `near_miss` is a similar graph that the rule does not rewrite. `error` is the error budget of an
+    inexact rule, relative to the scale of results.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Preset(TypedDict):
 
 
 class PrecisionInfo(TypedDict):
-    """A precision mode: what it promises, and the error of a whole model, relative to its scale."""
+    """A precision mode: its guarantee, and the tolerance of a model's outputs over their scale."""
 
     name: str
     words: str
@@ -151,7 +151,7 @@ class PrecisionInfo(TypedDict):
 
 
 class PresetLine(TypedDict):
-    """One pass of a preset and why it stands there."""
+    """One pass of a preset, and the reason for its position."""
 
     text: str
     because: str
@@ -180,7 +180,7 @@ class CheckedPass(TypedDict):
 
 
 class CheckedPipeline(Payload):
-    """A pipeline in its normal form; `advice` says where another order would find more to do."""
+    """A pipeline in normal form; `advice` suggests more effective positions of passes."""
 
     text: str
     passes: list[CheckedPass]
@@ -188,7 +188,7 @@ class CheckedPipeline(Payload):
 
 
 class OperatorInfo(TypedDict):
-    """An operator's words for the page."""
+    """An operator's description for the page."""
 
     name: str
     family: str
@@ -198,7 +198,7 @@ class OperatorInfo(TypedDict):
 
 
 class Operators(Payload):
-    """All operators that have a declaration."""
+    """All declared operators."""
 
     operators: list[OperatorInfo]
 
@@ -218,7 +218,7 @@ class ErrorCodes(Payload):
 
 
 class Upload(Payload):
-    """What is known of an upload before a job reads it."""
+    """The facts about an upload before a job reads it."""
 
     id: str
     name: str

@@ -14,13 +14,13 @@ JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
 class SampleChoice(TypedDict):
-    """A model that ships."""
+    """A built-in model."""
 
     sample: str
 
 
 class UploadChoice(TypedDict):
-    """A model that was uploaded."""
+    """An uploaded model."""
 
     upload: str
 
@@ -29,7 +29,7 @@ ModelChoice = SampleChoice | UploadChoice
 
 
 class JobOptions(TypedDict, total=False):
-    """What a job does besides compiling."""
+    """The options of a job."""
 
     target: str
     precision: str
@@ -41,10 +41,9 @@ class JobOptions(TypedDict, total=False):
 
 
 class JobRequest(TypedDict):
-    """What a new job is to do; `pipeline` is a preset's name or a pipeline's text.
+    """The request of a new job; `pipeline` is the name of a preset or the text of a pipeline.
 
-    `tuned` is the tuning job whose schedules are used, "" for none; `without` has rules whose
-    rewrites are not done.
+    `tuned` is the tuning job whose schedules are used, "" for none. `without` names disabled rules.
     """
 
     kind: Literal["compile", "inspect"]
@@ -57,7 +56,7 @@ class JobRequest(TypedDict):
 
 
 class Job(Payload):
-    """Where a job stands."""
+    """The state of a job."""
 
     id: str
     kind: str
@@ -74,9 +73,9 @@ class Job(Payload):
 
 
 class Beside(Payload):
-    """Finished jobs about the result of another one that are still kept, the newest first.
+    """The kept finished jobs about another job's result, newest first.
 
-    `report` is the command line that writes a report with all of it; "" when there is none.
+    `report` is the command line that writes a report with all findings, "" if reports exclude them.
     """
 
     jobs: list[Job]
@@ -84,14 +83,14 @@ class Beside(Payload):
 
 
 class OperatorCount(TypedDict):
-    """How many nodes of an operator."""
+    """The number of nodes of an operator."""
 
     op: str
     count: int
 
 
 class Model(TypedDict):
-    """Facts about a model as it was read."""
+    """Facts about an imported model."""
 
     name: str
     source: Literal["sample", "upload"]
@@ -112,21 +111,21 @@ class TypedName(TypedDict):
 
 
 class Shape(TypedDict):
-    """The shape an input is compiled for; `assumed` when neither model nor user gave it."""
+    """The shape of an input for compilation; `assumed` if neither model nor user gives it."""
 
     dims: list[int | str]
     assumed: bool
 
 
 class Timing(TypedDict):
-    """How long a phase took."""
+    """The duration of a phase."""
 
     phase: str
     seconds: float
 
 
 class Stage(TypedDict):
-    """The graph after a pass; stage 0 is the graph as it was read."""
+    """The graph after a pass; stage 0 is the imported graph."""
 
     stage: int
     name: str
@@ -144,14 +143,14 @@ class Stage(TypedDict):
 
 
 class Kernel(TypedDict):
-    """A launch of the program; six figures are null when it was not measured.
+    """A kernel of the program; six figures are null if it was not measured.
 
-    `low_s` to `high_s` is the 95 % interval of `median_s`.
-    `predicted_s` is what it needs at least by the speeds of the machine, which are measured or
-    estimated, and `bound` what binds it: compute, L1, L2, L3, DRAM or overhead. `words`: the
-    family of a native kernel, or why a fallback is one. `text_kernel` is the first kernel that runs
-    the same function; their texts are the same. A kernel that runs in a region of a node is
-    `inside` the kernel of that node, in `region`, and is not measured on its own.
+    `low_s` to `high_s` is the 95 % interval of `median_s`. `predicted_s` is the lower bound of its
+    time by the measured or estimated speeds of the machine, and `bound` the limiting resource:
+    compute, L1, L2, L3, DRAM or overhead. `words` is the family of a native kernel, or the reason
+    for a fallback. `text_kernel` is the first kernel with the same function; their texts are equal.
+    A kernel in a region of a node is `inside` the kernel of that node, in `region`, and is not
+    measured separately.
     """
 
     kernel: int
@@ -180,7 +179,7 @@ class Kernel(TypedDict):
 
 
 class Specialization(TypedDict):
-    """Machine code made while running, and why. Elements of parameters are text. Units: seconds."""
+    """Code generated at run time, with the reason. Parameters are text. Units: seconds."""
 
     shapes: dict[str, list[int]]
     parameters: dict[str, str]
@@ -189,10 +188,11 @@ class Specialization(TypedDict):
 
 
 class Running(TypedDict):
-    """How a run is divided between generated code and the reference.
+    """The division of a run into generated code and fallbacks to the reference.
 
-    `n_native` and `n_fallback` count what is launched, `n_inside` the kernels within launches,
-    `n_crossings` the changes between the two sides. Foreign operators count no `flops`.
+    `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
+    `n_crossings` the switches between generated code and the reference. Foreign operators count no
+    `flops`.
     """
 
     n_native: int
@@ -207,7 +207,7 @@ class Running(TypedDict):
 
 
 class Buffer(TypedDict):
-    """Memory alive in [start, end) launch steps."""
+    """A buffer of the arena, live in the launch steps [start, end)."""
 
     buffer: int
     name: str
@@ -219,7 +219,7 @@ class Buffer(TypedDict):
 
 
 class Handover(TypedDict):
-    """Bytes that one buffer lay in last before another; both are numbers of buffers."""
+    """The buffer `after` reuses `n_bytes` bytes of the buffer `before`; both are indices."""
 
     before: int
     after: int
@@ -227,7 +227,7 @@ class Handover(TypedDict):
 
 
 class Method(TypedDict):
-    """Something that has a name and words: a planner, or a way to find an order."""
+    """Name and description of a planner, or of a method to find an order."""
 
     name: str
     words: str
@@ -235,10 +235,10 @@ class Method(TypedDict):
 
 
 class LaunchOrder(TypedDict):
-    """What putting launches in order does to memory. Units: bytes, `live_bytes` by launch.
+    """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
-    `given_` is the order that the passes left; the other one was found by `method`, whose parts
-    `found_by` names, and is taken where its arena is smaller. `is_lowest`: no order has a lower
+    Fields with `given_` describe the order of the passes. `method` found the other order, with the
+    methods in `found_by`; it is taken if its arena is smaller. `is_lowest`: no order has a lower
     peak.
     """
 
@@ -256,12 +256,12 @@ class LaunchOrder(TypedDict):
 
 
 class Memory(TypedDict):
-    """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` by step.
+    """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` have a figure per step.
 
-    Used is all below the end of the highest buffer alive. Most bytes are alive in `fullest_step`.
-    The arena has `peak_bytes`: no plan can be below the lower bound, and without sharing it would
-    be `unshared_bytes`; both count what alignment leaves between buffers.
-    `order` is null where only a run tells the sizes.
+    `used_bytes` is the end of the highest live buffer. `fullest_step` has the most live bytes. The
+    size of the arena is `peak_bytes`; no plan is below the lower bound, and without sharing the
+    size would be `unshared_bytes`. Both include the alignment gaps between buffers. `order` is null
+    if sizes are open.
     """
 
     planner: Method | None
@@ -278,7 +278,7 @@ class Memory(TypedDict):
 
 
 class Run(TypedDict):
-    """Whole runs on random inputs, timed; `skipped` says why there are none."""
+    """Times of whole runs on random inputs; `skipped` is the reason if there are none."""
 
     median_s: float | None
     min_s: float | None
@@ -291,7 +291,8 @@ class Run(TypedDict):
 
 
 class OutputError(TypedDict):
-    """How far an output is from the reference; `scale` is the reference's largest magnitude."""
+    """The error of an output against the reference; `scale` is the reference's largest
+    magnitude."""
 
     name: str
     max_abs_error: float | None
@@ -300,7 +301,7 @@ class OutputError(TypedDict):
 
 
 class Check(TypedDict):
-    """The program against the reference on random inputs."""
+    """The errors of the program against the reference, on random inputs."""
 
     outputs: list[OutputError]
     seed: int
@@ -308,7 +309,7 @@ class Check(TypedDict):
 
 
 class Accuracy(TypedDict):
-    """Labelled samples through the imported graph and through the program."""
+    """The accuracy of the imported graph and of the program on labelled samples."""
 
     n: int
     reference: float
@@ -318,7 +319,7 @@ class Accuracy(TypedDict):
 
 
 class Result(Payload):
-    """The summary of a job; parts that were not reached are null or empty."""
+    """The summary of a job; parts that it did not reach are null or empty."""
 
     job: str
     state: JobState

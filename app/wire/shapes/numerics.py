@@ -11,7 +11,7 @@ from compiler.check.findings import Mark
 class CheckedOutput(TypedDict):
     """Errors of an output against the yardstick; `wide_error` and `ulps`: against the f64 model.
 
-    Errors are relative to the largest magnitude of the output; null without a number.
+    Errors are relative to the largest magnitude of the output; null for NaN and infinities.
     """
 
     name: str
@@ -40,7 +40,7 @@ class CheckedStage(CheckedRun):
 
     `moved` is its distance from the previous stage. `has_moved` tells whether `moved` is known.
     `n_moved` counts values that differ from the imported model's value of the same name.
-    `values_stage` is the stage that these values belong to, null without stored values.
+    `values_stage` is the stage of these values, null without stored values.
     """
 
     stage: int
@@ -53,7 +53,7 @@ class CheckedStage(CheckedRun):
 
 
 class WrongRewrite(TypedDict):
-    """A rewrite that is wrong by itself; `step` is its index in the stage's steps, or -1."""
+    """A rewrite that is wrong in isolation; `step` is its index in the stage's steps, or -1."""
 
     stage: int
     step: int
@@ -66,7 +66,7 @@ class WrongRewrite(TypedDict):
 
 
 class CheckedRewrites(TypedDict):
-    """Rewrites judged individually, equal ones only once, within the time limit."""
+    """Rewrites checked in isolation, equal ones only once, within the time limit."""
 
     n_applied: int
     n_judged: int
@@ -117,7 +117,7 @@ class CheckedValue(TypedDict):
 
 
 class CheckedValues(Payload):
-    """The values of a stage that the imported model has too, in evaluation order.
+    """The values of a stage that also occur in the imported model, in evaluation order.
 
     `n_values` counts all values of the stage.
     """

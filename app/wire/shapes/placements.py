@@ -1,4 +1,4 @@
-"""Platforms, schedulers, and the schedules that were made."""
+"""Platforms, schedulers, and their schedules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.wire.shapes.facts import Problem
 
 
 class PlatformMemory(TypedDict):
-    """Where devices compute; `nbytes` is null where there is always room."""
+    """A memory of devices; `nbytes` is null if its size is unlimited."""
 
     name: str
     nbytes: int | None
@@ -18,7 +18,7 @@ class PlatformMemory(TypedDict):
 
 
 class PlatformDevice(TypedDict):
-    """Something that runs one task at a time; `operators` is null for all."""
+    """A device, which runs one task at a time; `operators` is null for all operators."""
 
     name: str
     memory: str
@@ -29,7 +29,7 @@ class PlatformDevice(TypedDict):
 
 
 class PlatformLink(TypedDict):
-    """What carries values between memories, `channels` at a time."""
+    """A link between memories, with at most `channels` concurrent transfers."""
 
     name: str
     joins: list[str]
@@ -39,7 +39,7 @@ class PlatformLink(TypedDict):
 
 
 class Platform(TypedDict):
-    """Devices, memories and links; values are in the memory `home` first and last."""
+    """Devices, memories and links; inputs begin and results end in the memory `home`."""
 
     name: str
     words: str
@@ -50,7 +50,7 @@ class Platform(TypedDict):
 
 
 class Scheduler(TypedDict):
-    """A way to decide; one that is not quick searches for a few seconds."""
+    """A scheduler; if it is not quick, it searches for a few seconds."""
 
     name: str
     words: str
@@ -59,16 +59,16 @@ class Scheduler(TypedDict):
 
 
 class Platforms(Payload):
-    """The platforms that ship, and all schedulers."""
+    """The built-in platforms, and all schedulers."""
 
     platforms: list[Platform]
     schedulers: list[Scheduler]
 
 
 class PlacementRow(TypedDict):
-    """A scheduler among others; null and a problem for one that refused.
+    """The result of one scheduler; after a refusal its figures are null, with a problem.
 
-    `seconds` is what deciding and simulating took.
+    `seconds` is the time of scheduling and simulation.
     """
 
     scheduler: str
@@ -81,7 +81,7 @@ class PlacementRow(TypedDict):
 
 
 class Placements(Payload):
-    """What schedulers made of the same tasks; `bound_seconds`: no schedule takes less."""
+    """The results of all schedulers for the same tasks; no schedule is below `bound_seconds`."""
 
     job: str
     platform: str
@@ -106,7 +106,7 @@ class PlacedTask(TypedDict):
 
 
 class PlacedMove(TypedDict):
-    """A value on a link; `task` makes it or else is the first to read it. Units: seconds."""
+    """A transfer; `task` is the producer of the value, else its first reader. Units: seconds."""
 
     datum: str
     link: str
@@ -120,7 +120,8 @@ class PlacedMove(TypedDict):
 
 
 class Placement(Payload):
-    """A simulated run. `held_bytes`: by memory, from when on how many bytes lie there."""
+    """A simulated run. `held_bytes` has by memory pairs of a start time and the bytes from then
+    on."""
 
     scheduler: str
     platform: str

@@ -1,4 +1,4 @@
-"""A measured run, kernel by kernel, beside what the machine could do."""
+"""A measured run by kernel, with the lower bounds on the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.machine.roofline import Bound, Unit
 
 
 class Peak(TypedDict):
-    """Operations per second of one core by what multiplies; `is_used`: kernels of this run do."""
+    """Peak of one core by multiplying unit; `is_used`: kernels of this run use the unit."""
 
     unit: Unit
     flops_per_second: float
@@ -18,7 +18,7 @@ class Peak(TypedDict):
 
 
 class MemoryLevel(TypedDict):
-    """How fast one core reads from a level of memory; `bytes` it holds, null for all there is."""
+    """Bandwidth of one core from a memory level; `bytes` is its size, null for main memory."""
 
     level: Level
     bytes: int | None
@@ -26,9 +26,9 @@ class MemoryLevel(TypedDict):
 
 
 class Machine(TypedDict):
-    """The speeds of one core, measured at a time (Unix seconds) or else estimated.
+    """The speeds of one core, measured at the time `measured` (Unix seconds) or estimated.
 
-    `call_s` is what calling a kernel on its own costs; every time of a kernel has it inside.
+    `call_s` is the overhead of a separate kernel launch, included in every kernel time.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Machine(TypedDict):
 
 
 class Times(TypedDict):
-    """Median, minimum, and from `low_s` to `high_s` the 95 % interval of the median."""
+    """Median, minimum, and the 95 % interval of the median, `low_s` to `high_s`."""
 
     median_s: float
     min_s: float
@@ -51,20 +51,20 @@ class Times(TypedDict):
 
 
 class RunTimes(Times):
-    """Whole runs. One in ten took longer than `slow_s`."""
+    """Times of whole runs. One run in ten took longer than `slow_s`."""
 
     slow_s: float
     repeats: int
 
 
 class KernelTimes(Times):
-    """A launch, timed on its own `repeats` times, and the roofline of it.
+    """A kernel, timed separately `repeats` times, with its roofline.
 
-    `predicted_s` is what it needs at least, called like this; `roof_s` the same without the call.
-    `bytes` are read and written in all, `fits` is the smallest memory that holds them, `traffic`
-    where they are expected to come from or go to. `shares`: by ONNX node its part of the time, as
-    its operations and bytes predict. `fewer_products`: computed with fewer products than `flops`
-    counts (Winograd).
+    `predicted_s` is the lower bound of its time with a separate launch, `roof_s` without the
+    launch. `bytes` is the total read and written, `fits` the smallest memory level that holds them,
+    and `traffic` the bytes by the level that is expected to supply or receive them. `shares`
+    divides the time among ONNX nodes by their predicted operations and bytes. `fewer_products`:
+    Winograd computes it with fewer products than `flops` counts.
     """
 
     kernel: int

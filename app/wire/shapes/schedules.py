@@ -1,4 +1,4 @@
-"""Schedules that are being edited."""
+"""Edited schedules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from compiler.schedule.language.move import Level as MoveLevel
 
 
 class MoveParameter(TypedDict):
-    """An argument of a move: of what kind it is, in words too; `is_rest` takes any number."""
+    """A parameter of a move: its kind, with a description; `is_rest` takes any number of
+    arguments."""
 
     name: str
     kind: str
@@ -20,7 +21,7 @@ class MoveParameter(TypedDict):
 
 
 class Move(TypedDict):
-    """A move of the language of schedules; `level` is what it is made on."""
+    """A move of the schedule language; `level` is its object: loops or stages."""
 
     name: str
     signature: str
@@ -30,7 +31,8 @@ class Move(TypedDict):
 
 
 class Moves(Payload):
-    """All moves, the steps of processors, and how many `characters` a schedule may have."""
+    """All moves, the `steps` of processors, and the maximum number of `characters` of a
+    schedule."""
 
     characters: int
     steps: list[str]
@@ -38,13 +40,14 @@ class Moves(Payload):
 
 
 class ScheduleToCheck(TypedDict):
-    """The text of a schedule that is being edited."""
+    """The text of an edited schedule."""
 
     text: str
 
 
 class NestAt(TypedDict):
-    """The loops of a nest after a line (0: as it begins), outermost first; the tensors it reads."""
+    """The loops of a nest after a line (0: initially), outermost first, and the tensors it
+    reads."""
 
     nest: str
     line: int
@@ -53,7 +56,7 @@ class NestAt(TypedDict):
 
 
 class CheckedSchedule(Payload):
-    """What reading a schedule gave: its problems, and the nests after each line that was read."""
+    """The result of parsing a schedule: its problems, and the nests after each valid line."""
 
     problems: list[Problem]
     n_moves: int
@@ -62,7 +65,7 @@ class CheckedSchedule(Payload):
 
 
 class ScheduledCode(KernelLevels):
-    """A kernel at each level; `cut` counts lines left out, the figures are of the listing."""
+    """A kernel at each level; `cut` counts omitted lines; the counts are those of the listing."""
 
     n_instructions: int
     n_spills: int | None
@@ -70,7 +73,7 @@ class ScheduledCode(KernelLevels):
 
 
 class ComparedOutput(TypedDict):
-    """A result with both schedules on the same operands."""
+    """The difference of a result between both schedules, on the same operands."""
 
     name: str
     agrees: bool
@@ -79,7 +82,7 @@ class ComparedOutput(TypedDict):
 
 
 class CallTime(TypedDict):
-    """One call: the median, and the 95 % interval of it. Units: seconds."""
+    """The time of one call: median, and its 95 % interval. Units: seconds."""
 
     median_s: float
     low_s: float
@@ -87,9 +90,10 @@ class CallTime(TypedDict):
 
 
 class SchedulesInTurns(TypedDict):
-    """Both kernels timed interleaved on one thread; `ratio` is edited by original, `low` to `high`.
+    """Interleaved times of both kernels on one thread; `ratio` is edited over original time.
 
-    Where code and data happen to lie moves a ratio by up to about `noise` from run to run.
+    `low` to `high` is its interval. The addresses of code and data change a ratio by up to about
+    `noise` from run to run.
     """
 
     rounds: int
@@ -102,14 +106,14 @@ class SchedulesInTurns(TypedDict):
 
 
 class ScheduleVerdict(TypedDict):
-    """Results and times of both; `times` are null until it was run, and where numbers differ."""
+    """Results and times of both schedules; `times` is null before the run, or if results differ."""
 
     outputs: list[ComparedOutput]
     times: SchedulesInTurns | None
 
 
 class EditedKernel(Payload, ScheduleVerdict):
-    """A kernel with an edited schedule beside its own; `because` says why it was not run."""
+    """A kernel with the edited and the original schedule; `because`: why it was not run."""
 
     job: str
     kernel: int

@@ -9,15 +9,16 @@ from app.wire.shapes.jobs import JobRequest
 
 
 class LinkRequest(TypedDict):
-    """The state of the page to be shared: what its URL says behind the #."""
+    """The state of the page to share: the fragment of its URL, after the #."""
 
     fragment: str
 
 
 class SharedLink(Payload):
-    """A short link: the state in normal form, and the request of the job that is compared with.
+    """A short link: the state in normal form, and the request of the compared job.
 
-    `made_with` is the version that made the link, `program` the one that opens it. Unix seconds.
+    `made_with` is the program version that created the link, `program` the current version. Times
+    are in Unix seconds.
     """
 
     id: str

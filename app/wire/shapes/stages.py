@@ -1,4 +1,4 @@
-"""Graphs by stage, steps, texts, the drawing, and where everything came from."""
+"""Graphs by stage, steps, texts, the drawing, and provenance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GraphNode(TypedDict):
 
 
 class GraphConstant(TypedDict):
-    """A constant: not drawn, but listed."""
+    """A constant: listed, but not drawn."""
 
     name: str
     type: str
@@ -55,7 +55,7 @@ class Region(TypedDict):
 
 
 class Marks(TypedDict):
-    """The nodes and constants that differ from the stage before."""
+    """The nodes and constants that differ from the previous stage."""
 
     added: list[str]
     changed: list[str]
@@ -63,7 +63,7 @@ class Marks(TypedDict):
 
 
 class StageFacts(Payload, Marks):
-    """Which stage a graph is of, and what its pass did to nodes and constants."""
+    """The stage of a graph, and the changes of nodes and constants by its pass."""
 
     stage: int
     graph_stage: int
@@ -75,9 +75,9 @@ class StageGraph(StageFacts, Region):
 
 
 class StageDelta(StageFacts):
-    """What makes the graph of a stage of that of stage `against` (-1: of nothing).
+    """The delta from the graph of stage `against` (-1: the empty graph) to the graph of a stage.
 
-    A piece is [start, end, items]: the old ones from start to before end, then new items.
+    A piece is [start, end, items]: the old items from start to before end, then new items.
     """
 
     against: int
@@ -87,7 +87,7 @@ class StageDelta(StageFacts):
 
 
 class Saved(TypedDict):
-    """What a rewrite saves by the declared costs; `seconds` are estimated by a roofline."""
+    """The savings of a rewrite by declared costs; the roofline estimates `seconds`."""
 
     flops: int
     bytes: int
@@ -95,9 +95,9 @@ class Saved(TypedDict):
 
 
 class Step(TypedDict):
-    """A rewrite that was applied, or considered and declined.
+    """An applied or declined rewrite.
 
-    `error` is what results may change by, relative to their scale; `seconds` were spent on it.
+    `error` bounds the change of results, relative to their scale; `seconds` is its compile time.
     """
 
     rule: str
@@ -114,7 +114,7 @@ class Step(TypedDict):
 
 
 class Steps(Payload):
-    """The steps of a pass, a page of them; `n_dropped` were too many to be kept."""
+    """A page of the steps of a pass; `n_dropped` steps beyond the limit were not stored."""
 
     stage: int
     n_steps: int
@@ -124,7 +124,7 @@ class Steps(Payload):
 
 
 class CutText(TypedDict):
-    """A text of `n_lines`, of which the last `cut` were left out."""
+    """A text of `n_lines` lines, of which the last `cut` are omitted."""
 
     n_lines: int
     cut: int
@@ -152,14 +152,14 @@ class TextDiff(TypedDict):
 
 
 class StageDiff(Payload, TextDiff):
-    """The texts of two stages, old is `against`."""
+    """The diff of the texts of two stages; `against` is the old one."""
 
     stage: int
     against: int
 
 
 class UnionNode(TypedDict):
-    """A node of the drawing, in a group; present in the half-open ranges `stages`. Units: px."""
+    """A node of the drawing, in a group; it exists in the half-open ranges `stages`. Units: px."""
 
     key: str
     id: str
@@ -170,7 +170,8 @@ class UnionNode(TypedDict):
 
 
 class UnionGroup(TypedDict):
-    """Nodes and groups drawn as one while it is closed, by `dot` inside while open. Units: px."""
+    """A group of nodes and groups: one box while closed, laid out by `dot` while open. Units:
+    px."""
 
     key: str
     label: str
@@ -184,7 +185,7 @@ class UnionGroup(TypedDict):
 
 
 class Union(Payload):
-    """All stages' nodes in one drawing, as nested DOT without any text of the model."""
+    """The nodes of all stages in one drawing, as nested DOT texts without names of the model."""
 
     dot: str
     n_nodes: int
@@ -195,7 +196,7 @@ class Union(Payload):
 
 
 class ScheduleStep(TypedDict):
-    """What the move of one line of a schedule does, and the loops of its nest after it."""
+    """The effect of the move of one line of a schedule, and the loops of its nest after it."""
 
     words: str
     outline: str
@@ -217,7 +218,7 @@ class KernelOfJob(TypedDict):
 
 
 class KernelDiff(Payload, TextDiff):
-    """One level of two kernels, old is `against`."""
+    """The diff of two kernels at one level; `against` is the old one."""
 
     part: KernelPart
     kernel: int
@@ -225,9 +226,10 @@ class KernelDiff(Payload, TextDiff):
 
 
 class KernelLinks(Payload):
-    """Where lines of a kernel came from, counted from 0; -1 for none, empty where it is not known.
+    """Links between the lines of a kernel's texts, counted from 0; -1 for none, empty if unknown.
 
-    For each line of the LLVM text its line of Loop IR; for each of the assembly its line of LLVM.
+    `llvm` has for each line of LLVM text its line of Loop IR, `asm` for each line of assembly its
+    line of LLVM text.
     """
 
     kernel: int
@@ -236,7 +238,7 @@ class KernelLinks(Payload):
 
 
 class Chapter(TypedDict):
-    """A step of the ledger that bears on two nodes, and the stage whose pass took it."""
+    """A step of the ledger that concerns two nodes, and the stage of its pass."""
 
     stage: int
     pass_name: str
@@ -247,7 +249,7 @@ class Chapter(TypedDict):
 
 
 class Neighbour(TypedDict):
-    """Two nodes of the model of which one reads the other: one kernel or two, and why."""
+    """A node and its reader in the model, with the fusion verdict and its reason."""
 
     maker: str
     reader: str
@@ -257,13 +259,13 @@ class Neighbour(TypedDict):
 
 
 class Neighbours(Payload):
-    """The answers for all edges of the model."""
+    """The fusion verdicts of all edges of the model."""
 
     edges: list[Neighbour]
 
 
 class OnnxNode(TypedDict):
-    """An ONNX node, and what was made of it; `nodes` and `constants` have the ids by stage."""
+    """An ONNX node and its descendants; `nodes` and `constants` have their ids by stage."""
 
     name: str
     op: str
@@ -275,6 +277,6 @@ class OnnxNode(TypedDict):
 
 
 class Provenance(Payload):
-    """From ONNX nodes to stages' nodes, kernels, buffers and functions."""
+    """The map from ONNX nodes to their nodes in each stage, kernels, buffers and functions."""
 
     onnx: list[OnnxNode]

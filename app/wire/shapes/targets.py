@@ -8,17 +8,17 @@ from app.wire.shapes import Payload
 
 
 class InstructionClass(TypedDict):
-    """A class of instructions, in words."""
+    """A class of instructions, with its description."""
 
     name: str
     words: str
 
 
 class TargetRow(TypedDict):
-    """A machine among others, and what the kernel's instructions for it are.
+    """The instructions of the kernel for one machine.
 
-    Counts are of the listing, each instruction once. Null for machines without registers, and all
-    null with a reason in `because` where there is no code.
+    Counts are static: each instruction of the listing once. Counts of registers are null for
+    machines without registers. Without code, all counts are null, and `because` is the reason.
     """
 
     target: str
@@ -36,7 +36,7 @@ class TargetRow(TypedDict):
 
 
 class Targets(Payload):
-    """A kernel's code for all machines, in figures."""
+    """The instruction counts of a kernel for all machines."""
 
     job: str
     kernel: int
@@ -46,14 +46,14 @@ class Targets(Payload):
 
 
 class TargetLinks(TypedDict):
-    """Which line of the level above a line came of, counted from 0; -1 for none."""
+    """For each line its line at the level above, counted from 0; -1 for none."""
 
     llvm: list[int]
     asm: list[int]
 
 
 class KernelLevels(TypedDict):
-    """A kernel at each level; `cut` counts lines left out."""
+    """A kernel at each level; `cut` counts omitted lines."""
 
     schedule: str
     loops: str

@@ -11,9 +11,9 @@ SearchName = Literal["annealing", "genetic", "random"]
 
 
 class TunedKernel(TypedDict):
-    """A computation that is searched: who runs it, the policy's schedule, and the best one found.
+    """A searched computation: its kernels, the policy's schedule, and the best schedule found.
 
-    Seconds are of one call, timed interleaved, null before that; `because` says why it is not kept.
+    Seconds are per call, timed interleaved, null before that. `because`: why it is not kept.
     """
 
     name: str
@@ -29,7 +29,7 @@ class TunedKernel(TypedDict):
 
 
 class TuneTrial(TypedDict):
-    """A candidate. `kernel` is a row of `kernels`; `ratio` its time as a part of the policy's."""
+    """A candidate. `kernel` is a row of `kernels`; `ratio` is its time over the policy's."""
 
     kernel: int
     number: int
@@ -42,7 +42,7 @@ class TuneTrial(TypedDict):
 
 
 class TunedModel(TypedDict):
-    """Whole runs, interleaved: the least times, and how many times faster, with its 95 % bounds."""
+    """Interleaved whole runs: minimum times, and the speed-up with its 95 % interval."""
 
     untuned_s: float
     tuned_s: float
@@ -53,7 +53,7 @@ class TunedModel(TypedDict):
 
 
 class Tuning(Payload):
-    """A search, as far as it got."""
+    """The state of a search."""
 
     job: str
     kernel: int | None

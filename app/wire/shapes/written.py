@@ -1,4 +1,4 @@
-"""Models that are being written."""
+"""Written models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TextToCheck(TypedDict):
 
 
 class TextLine(TypedDict):
-    """A value that a line defines; lines count from 1."""
+    """The value defined by a line; lines count from 1."""
 
     line: int
     name: str
@@ -26,9 +26,9 @@ class TextLine(TypedDict):
 
 
 class CheckedText(Payload):
-    """What reading a text gave: its problems, or a model of so many nodes.
+    """The result of reading a text: its problems, or the number of nodes of the model.
 
-    `ir` is the model in the text form, "" when there is none or it is too long to be written.
+    `ir` is the model in the text form, "" if there is no model or its text is too long.
     """
 
     problems: list[Problem]
@@ -38,7 +38,7 @@ class CheckedText(Payload):
 
 
 class ConstantMaker(TypedDict):
-    """A function for constants that is there beside the operators."""
+    """A function that creates constants, in addition to the operators."""
 
     name: str
     signature: str
@@ -46,7 +46,7 @@ class ConstantMaker(TypedDict):
 
 
 class TextExample(TypedDict):
-    """A text to begin with."""
+    """An example of a written model."""
 
     name: str
     language: Language
@@ -55,7 +55,7 @@ class TextExample(TypedDict):
 
 
 class Writing(Payload):
-    """What somebody who writes needs; `characters` is how long a text may be."""
+    """Help for writing models; `characters` is the maximum length of a text."""
 
     languages: list[str]
     characters: int

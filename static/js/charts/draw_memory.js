@@ -161,7 +161,7 @@ function label(context, text, x, y, room, color) {
  * @param {string} color
  * @param {string} words
  * @param {number[]} dash
- * @param {boolean} above whether the words stand above the line
+ * @param {boolean} above whether the label is above the line
  */
 function limit(context, plot, y, color, words, dash, above) {
   context.strokeStyle = color;

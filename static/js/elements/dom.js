@@ -1,4 +1,4 @@
-// Making and finding elements. Data enters the page as text, never as markup.
+// Functions to create and find elements. Data enters the page as text, never as markup.
 
 /**
  * @typedef {Record<string, unknown>} Properties
@@ -65,7 +65,7 @@ export function part(root, name) {
 }
 
 /**
- * The part, which is known to be of a class: `part(root, "file", HTMLInputElement)`.
+ * The part, as an element of a class: `partOf(root, "file", HTMLInputElement)`.
  * @template {HTMLElement} T
  * @param {ParentNode} root
  * @param {string} name

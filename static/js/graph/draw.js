@@ -28,7 +28,7 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @property {string} hover
  * @property {Map<string, Paint> | null} paints colours of nodes by key; null: by family
  *
- * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: where a node is all colour
+ * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: for a plain coloured box
  */
 
 /** Heights in pixels below which a node loses its second line, then its text. */

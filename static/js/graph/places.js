@@ -13,7 +13,7 @@ import { nest } from "./nesting.js";
  * @property {string} key
  * @property {string[]} around keys of the enclosing open groups, outermost first
  * @property {string[]} ids one node, or all nodes of a group
- * @property {string} label "" for a node: it has its own
+ * @property {string} label of a group; "" for a node, which has another one at each stage
  * @property {number} times number of equal blocks in a group, 1 if there are none
  * @property {Kind} kind
  * @property {number} x

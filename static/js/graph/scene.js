@@ -19,7 +19,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {string} key
  * @property {string} id "" for a group
  * @property {string[]} around
- * @property {string[]} ids the present ones of them
+ * @property {string[]} ids its nodes that exist at this pass
  * @property {number} x
  * @property {number} y
  * @property {number} w

@@ -118,7 +118,7 @@ function createChecker(state) {
   }
 
   /**
-   * It passed a limit, or the model refused: what was found until then stays.
+   * The job exceeded a limit or failed on the model; its findings so far stay.
    * @param {import("../state/page.js").PageProblem} problem
    */
   async function stopped(problem) {

@@ -46,7 +46,7 @@ const SHARES = {
 };
 
 /**
- * The compile request that a place stands for.
+ * The compile request of a place.
  * @param {import("../state/url.js").Place} place
  * @returns {JobRequest}
  */
@@ -82,8 +82,8 @@ export async function sentRequest(place) {
 }
 
 /**
- * Submits the request of a link. Tuned schedules are lost with the job that found them; the policy's
- * schedules replace them, and `note` says so.
+ * Submits the request of a link. Tuned schedules are lost with the job that found them; the
+ * policy's schedules replace them, and `note` reports this.
  * @param {import("../server/work.js").Work["submit"]} submit
  * @param {JobRequest} request
  * @param {(words: string) => void} note

@@ -27,7 +27,7 @@ export function keepNeighbours(state) {
 }
 
 /**
- * Prefetch the next graphs in both directions: a key held down is faster than the server.
+ * Prefetch the next graphs in both directions: a repeating key is faster than the server.
  * @param {import("../server/api.js").Parts} parts
  * @param {import("../wire.js").Stage[]} stages
  * @param {number} from

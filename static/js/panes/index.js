@@ -21,7 +21,7 @@ import { mountTuning } from "./tuning/tuning.js";
  * @typedef {{id: string, group: string}} Named `pane.ID` and `pane-group.GROUP` are words (templates/words/panes.html)
  * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows results of a job
  * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../server/work.js").Work) => () => void}} Working
- *   is nothing without asking the server for work
+ *   only starts jobs; absent in read-only views
  * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../jobs/beside.js").Findings) => () => void, kind: string}} Finding
  *   shows findings of a job of this kind; in read-only views, only if such a job is kept
  * @typedef {Reading | Working | Finding} Pane

@@ -1,4 +1,4 @@
-// Builds a stage's graph from the previous graph and the changes of its pass: the counterpart of
+// Builds a stage's graph from the previous graph and a delta: the counterpart of
 // app/wire/deltas.py. Unchanged nodes are the same objects from graph to graph.
 
 /**

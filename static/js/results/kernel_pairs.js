@@ -91,7 +91,7 @@ function grouped(kernels, keyOf) {
   return groups;
 }
 
-/** The kernels made of each ONNX node. @param {Kernel[]} kernels */
+/** The kernels of each ONNX node. @param {Kernel[]} kernels */
 function usersOf(kernels) {
   /** @type {Map<string, Kernel[]>} */
   const users = new Map();

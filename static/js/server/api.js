@@ -85,7 +85,7 @@ function unpack(status, text) {
 /**
  * Return the payload of an answer. Errors: ApiError when it is an error or unreadable.
  * @param {number} status
- * @param {any} payload undefined for what is not JSON
+ * @param {any} payload undefined for an answer that is not JSON
  * @returns {any}
  */
 function accepted(status, payload) {
@@ -246,7 +246,7 @@ const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", "roun
 /**
  * Follows a job until its terminal event. Late subscribers get every event from the start.
  * @param {string} id
- * @param {(name: string, data: any) => void} onEvent "lost" when the server knows no such job any more
+ * @param {(name: string, data: any) => void} onEvent "lost" if the server no longer knows the job
  * @returns {() => void}
  */
 export function follow(id, onEvent) {

@@ -2,7 +2,7 @@
 // piece, each in a short task.
 
 /**
- * @typedef {(string | number)[]} Path keys from the whole down
+ * @typedef {(string | number)[]} Path keys from the root downwards
  * @typedef {{path: Path, items: unknown[]}} Cut items to append to the list at a path
  */
 

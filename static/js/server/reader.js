@@ -1,5 +1,5 @@
-// The worker that requests and parses large answers. It posts the value without its long lists first,
-// then each list in messages of its own.
+// The worker that requests and parses large answers. It posts the value without its long lists
+// first, then the items of each list in separate messages.
 import { answerTo } from "./answers.js";
 import { cutLists } from "./cuts.js";
 

@@ -1,5 +1,5 @@
-// Work that a page may ask of the server: everything that starts a job is here. The page has it in its
-// state; where a result is only looked at (embed.js, report.js) the state has none, and panes see that.
+// All requests that start jobs on the server. The page has them in its state; read-only views
+// (embed.js, report.js) have null there, and their panes start no jobs.
 import { post } from "./api.js";
 
 /**

@@ -2,7 +2,7 @@
 import { START } from "./url.js";
 
 /**
- * A problem that the server found, or the page itself: those of the page have no place.
+ * A problem found by the server or by the page; the latter has no position.
  * @typedef {Pick<import("../wire.js").Problem, "code" | "message"> & Partial<import("../wire.js").Problem>} PageProblem
  */
 
@@ -33,7 +33,7 @@ import { START } from "./url.js";
  * @property {import("../text/writing.js").Reading | null} reading check of the model in the editor
  * @property {Progress} progress
  * @property {PageProblem | null} problem
- * @property {number} partial stages of a job that failed which can be walked
+ * @property {number} partial number of available stages of a failed job
  * @property {import("../server/api.js").Parts | null} parts
  * @property {import("../wire.js").Result | null} result
  * @property {string[]} ready parts that a running job has announced: "code", "measure", "listing" ...
@@ -47,7 +47,7 @@ import { START } from "./url.js";
  * @property {import("../wire.js").Profile | null} profile measurements of the run
  * @property {Measuring | null} measuring null when no measurement runs
  * @property {string[]} preview ONNX nodes under the pointer in another pane
- * @property {string[]} boxed values of the opened step, before and after it
+ * @property {string[]} boxed operands and results of the opened step
  *
  * @typedef {import("./url.js").Place & Data} Page
  * @typedef {import("./state.js").State<Page>} PageState

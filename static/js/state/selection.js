@@ -95,7 +95,7 @@ export function selectKernel(kernel) {
 }
 
 /**
- * The state change that selects values of a step or buffer: the nodes that define them, in any of the
+ * The state change that selects values of a step or buffer, by the nodes that define them in the
  * given graphs.
  * @param {(import("../wire.js").StageGraph | null)[]} graphs the first that knows a value decides
  * @param {string[]} values

@@ -13,10 +13,10 @@ import { LINK_CHARACTERS, lengthInLink } from "../text/writing.js";
 
 export const VERSION = 1;
 
-/** Levels of a kernel's code, from the machine's up. */
+/** Levels of a kernel's code, from assembly upwards. */
 export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 
-/** Levels of a kernel's code in two compilations, from the model's down. */
+/** Levels of a kernel's code in two compilations, from the computation downwards. */
 export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
 
 /** Switches and folds that a link keeps; `on` lists the names of those that differ from the default. */
@@ -87,13 +87,13 @@ export const MAX_THREADS = 64;
  * @property {import("../graph/overlays.js").OverlayName} color property that colours the nodes
  * @property {string[]} selection ONNX node names
  * @property {string} at key of the node in focus, "" for none
- * @property {string} edge "a\tb": the edge from node a to node b that is looked at, "" for none
+ * @property {string} edge "a\tb": the chosen edge, from node a to node b; "" for none
  * @property {string} pane
  * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
  * @property {string} other job compared with this one, "" for none
- * @property {string} pair "3:5": kernel 3 of this job beside kernel 5 of the other; one may be left out
+ * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other; one may be absent
  * @property {string} code level of the comparison
  * @property {string} check job that checked the numbers of this one, "" for none
  * @property {number} base stage as base of comparison of drawing and text; -1 for the previous one
@@ -104,7 +104,7 @@ export const MAX_THREADS = 64;
  * @property {string} tuning tuning job, "" for none
  * @property {string} bisect bisection job, "" for none
  * @property {string} tune request of a tuning job, "20:annealing:3": seconds, search, kernel ("" for all)
- * @property {string} targets "host,aarch64": two machines whose code is side by side
+ * @property {string} targets "host,aarch64": two machines whose code is shown side by side
  * @property {string} level of the code shown side by side
  * @property {[number, number]} pins pinned lines of the two targets' Loop IR, -1 for none
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
@@ -264,8 +264,8 @@ function heard(key, query) {
 }
 
 /**
- * Upgrade a fragment of an older version. None exists yet; of a newer version, from a page not yet
- * reloaded, the known keys are read.
+ * Upgrade a fragment of an older version; none exists yet. If the page is older than the fragment,
+ * it reads the known keys.
  * @param {URLSearchParams} old
  * @returns {URLSearchParams}
  */
@@ -297,7 +297,7 @@ function switches() {
 }
 
 /**
- * The second number of "3:12" when the first is the one asked for, else -1.
+ * The second number of "3:12" if the first equals the given number, else -1.
  * @param {string} pair
  * @param {number} first
  */

@@ -1,4 +1,4 @@
-// The English of the page, read from templates/words/: `word("n-nodes", {n: 3})`.
+// The texts of the page, read from templates/words/: `word("n-nodes", {n: 3})`.
 
 /** @type {Map<string, {many: string, one: string}> | null} */
 let table = null;
@@ -22,14 +22,14 @@ function words() {
   return table;
 }
 
-/** What is written from right to left, or says that what follows is. */
+/** Characters of right-to-left scripts, and direction control characters. */
 const TURNS = /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 
-/** A name of a model in a sentence: it may turn itself, not the words around it. @param {string} text */
+/** Isolate a right-to-left name of a model, so that it does not reorder the sentence around it. @param {string} text */
 const apart = (text) => (TURNS.test(text) ? `\u2068${text}\u2069` : text);
 
 /**
- * The sentence with this key; `{name}` is replaced, and `data-one` chosen when `n` is 1.
+ * The text with this key; `{name}` is replaced, and `data-one` is used if `n` is 1.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  * @returns {string}

@@ -4,9 +4,9 @@
 /** @typedef {{name: string, signature: string, words: string, family: string}} Known a function that a text may call */
 
 /**
- * @typedef {object} Reading the last reading of the text that is written
+ * @typedef {object} Reading the last check of the text in the editor
  * @property {Omit<import("../wire.js").CheckedText, "problems"> & {problems: import("../state/page.js").PageProblem[]}} found
- * @property {boolean} failed whether it could not be read, so that nothing is known of it
+ * @property {boolean} failed whether the check failed, so that nothing is known about the text
  */
 
 /** Maximum length of a text in a URL; a short link holds two such texts. */
@@ -27,9 +27,9 @@ export function splitText(written) {
 }
 
 /**
- * What is to be said of a text before it is compiled, and whether that is offered: not with errors in it.
- * A text that nobody could read is left to the compiler.
- * @param {Reading | null} reading null before the first one is there
+ * The message about a text before compilation, and whether Compile is offered: not if the text has
+ * errors. After a failed check, the compiler decides.
+ * @param {Reading | null} reading null before the first check
  * @returns {{offered: boolean, key: string, n: number, first: import("../state/page.js").PageProblem | null}} key of the words
  */
 export function verdictOn(reading) {
@@ -51,7 +51,7 @@ export const canCompile = ({ screen, model, progress, reading }) =>
   (model !== "written" || screen === "walk" || verdictOn(reading).offered);
 
 /**
- * Where a problem of a text lies, "3:20"; its code when it has no place.
+ * The position of a problem in a text, "3:20"; its code if it has no position.
  * @param {import("../state/page.js").PageProblem} problem
  */
 export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);

@@ -15,6 +15,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove it."""
+    """Remove the column."""
     op.drop_index("ix_links_n_bytes", "links")
     op.drop_column("links", "n_bytes")

@@ -31,9 +31,9 @@ export function mountCompare(root, state, work) {
   let stopCode = () => {};
   let stopped = false;
 
-  // The editor works on B as on the pipeline of the start screen.
+  // The editor edits the pipeline of B in the same way as that of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
-  /** The unedited pipeline, which a link omits. */
+  /** The unedited pipeline of B, which links omit. */
   let given = pipeline || result?.pipeline || "";
   const other = createState({ ...state.get(), pipeline: planned || given, pipelines });
   /** Rules disabled in B. @type {string[]} */

@@ -1,4 +1,4 @@
-// The figures of two results as tables, A beside B.
+// The figures of two results as tables, with A and B side by side.
 import { faster, figuresOf, operatorsOf } from "../../results/comparison.js";
 import { el } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatDelta, formatPercent, formatSeconds } from "../../text/format.js";

@@ -14,7 +14,7 @@ import {
 /**
  * @typedef {import("../../graph/camera.js").Camera} Camera
  * @typedef {import("../../graph/scene.js").Scene} Scene
- * @typedef {{key: string, x: number, y: number}} Held a box with a fixed place on the screen
+ * @typedef {{key: string, x: number, y: number}} Held a box with a fixed position on the screen
  */
 
 /**
@@ -78,8 +78,8 @@ export function createFraming(root, state, drawing, size) {
     },
 
     /**
-     * Call before nodes change places: keeps the held box, or else the anchor of the view, at its
-     * place on the screen.
+     * Call before nodes move: the held box, or else the anchor of the view, keeps its position on
+     * the screen.
      * @param {Held | null} held
      * @returns {() => void} to call afterwards
      */

@@ -14,12 +14,12 @@ import { idleTask, inTimeSlices, nextTask } from "../../elements/scheduling.js";
  *
  * @typedef {object} Made
  * @property {Scene | null} scene null while there is nothing to draw
- * @property {Union | null} union that defines its places
+ * @property {Union | null} union that defines its positions
  * @property {number} stage
  *
  * @typedef {object} Scenes
  * @property {(places: Places | null, union: Union | null) => Promise<void>} place
- *   gives the nodes places, ends when a scene has them
+ *   sets the positions of the nodes; resolves when a scene has them
  * @property {() => void} stop
  */
 
@@ -37,7 +37,7 @@ export function createScenes(state, take) {
   let kept = [];
   const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
 
-  /** Build the scene of a wish, unless it is no longer wanted. */
+  /** Build the scene of a request, unless a later request replaces it. */
   async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTask) {
     const known = keptFor(wish);
     if (known) return known.scene;

@@ -1,4 +1,4 @@
-// The places of all nodes: requests the union and its layout, and shows the progress.
+// The positions of all nodes: requests the union and its layout, and shows the progress.
 import { asProblem } from "../../jobs/compile.js";
 import { el, part } from "../../elements/dom.js";
 import { formatSeconds } from "../../text/format.js";

@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * The model to compile, or the reason why it cannot be compiled.
+ * The message about the chosen model: ready to compile, or the reason why not.
  * @param {import("../../state/page.js").Page} page
  */
 function saysOf(page) {

@@ -6,7 +6,7 @@ import { placeOf } from "../../text/writing.js";
 
 /**
  * @typedef {{label: string, detail: string, insert: string}} Completion
- * @typedef {{line: number, words: string}} Behind annotation after a line
+ * @typedef {{line: number, words: string}} Behind annotation at the end of a line
  *
  * @typedef {object} Writer
  * @property {string} language for the colours

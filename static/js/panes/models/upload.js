@@ -8,7 +8,7 @@ import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
 /**
- * The server knows an upload by its digest; people by its name.
+ * Replace the digest of an upload by its name in a problem.
  * @param {import("../../state/page.js").PageProblem} problem
  * @param {string} id
  * @param {string | undefined} name

@@ -66,7 +66,7 @@ export function mountWrite(root, state) {
 
   const lines = () => state.get().reading?.found.lines ?? [];
 
-  /** Marks under what is wrong, and the types of lines behind them. @param {import("../../state/page.js").PageProblem[]} problems */
+  /** Underline the errors, and annotate lines with the types of their values. @param {import("../../state/page.js").PageProblem[]} problems */
   function mark(problems) {
     editor.show(problems, lines().map(({ line, name, type }) => ({ line, words: `${name}: ${type}` })));
   }

@@ -20,7 +20,7 @@ const SLICE = 8;
 /**
  * @param {HTMLElement} root the start screen
  * @param {import("../../state/page.js").PageState} state with the pipeline to edit
- * @param {import("../../state/page.js").PageState} [look] holds the open folds
+ * @param {import("../../state/page.js").PageState} [look] state of the open folds
  * @returns {() => void}
  */
 export function mountPipeline(root, state, look = state) {

@@ -1,4 +1,4 @@
-// Previews the item under the pointer, in a list or picture, in the drawing; a click pins it.
+// Previews, in the drawing, the item under the pointer in a list or chart; a click pins it.
 import { listen } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 

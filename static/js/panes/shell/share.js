@@ -132,7 +132,7 @@ function saveFile(file, name) {
 }
 
 /**
- * Bind the copy buttons beside fields.
+ * Bind the copy buttons next to fields.
  * @param {HTMLElement} root
  */
 function mountCopying(root) {

@@ -64,7 +64,7 @@ export function mountTabs(side, state) {
       stopPane();
       stopPane = () => {};
       const number = ++request;
-      // Mounting the pane takes a task of its own, after the other updates.
+      // The pane is mounted in a separate task, after the other updates.
       if (result !== told) await nextTask();
       if (number !== request) return;
       told = result;

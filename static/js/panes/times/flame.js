@@ -95,7 +95,7 @@ export function mountFlame(root, state) {
     pick(flame);
   }
 
-  /** Describe a kernel chosen elsewhere, such as in the table below. */
+  /** Describe a kernel that was chosen in another view, such as the table below. */
   function follow() {
     const { kernel } = state.get();
     if (whole && kernel >= 0 && focus?.kernel !== kernel) focus = largestOf(whole, kernel) ?? focus;
