@@ -167,7 +167,7 @@ def test_of_two_models_both_are_kept_or_none(make_app):
     job = wait(client, submit(client, "fuse", model={"upload": ids[1]}, options={})["id"])
     answer = post(client, f"v=1&model=upload:{ids[0]}&other={job['id']}")
     assert answer.status_code == 507
-    assert "has 121" in answer.get_json()["error"]["message"]
+    assert "needs 121" in answer.get_json()["error"]["message"]
     assert not any(store.is_pinned(each) for each in ids)
 
 
