@@ -71,7 +71,7 @@ class GraphImporter:
         verbatim: bool = False,
     ) -> None:
         """`verbatim` makes every node foreign, for operators that need their ONNX subgraph."""
-        model.limits.check("nested subgraphs", depth, model.limits.nested_regions)
+        model.limits.check("nesting depth of subgraphs", depth, model.limits.nested_regions)
         self.model, self.proto, self.scope, self.depth = model, proto, scope, depth
         self.verbatim = verbatim
         self.editor = Editor(Graph(proto.name or "model", (), (), ()), outer)
