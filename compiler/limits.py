@@ -107,7 +107,7 @@ UPLOAD_LIMITS = Limits(
     tensor_elements=1 << 26,
     dense_elements=1 << 20,
 )
-"""Limits for uploads from unknown users; the server adds seconds and bytes."""
+"""Limits for uploads from unknown users; the server also sets the limits on time and memory."""
 
 
 # The budget of a call

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Parts:
     """The folder of parts. Only a child writes; requests read.
 
-    Units: `limit_bytes` of one part before compression.
+    Units: `limit_bytes` is the maximum size of one uncompressed part, in bytes.
     """
 
     def __init__(self, job_folder: Path, limit_bytes: int = 64 * 1024 * 1024) -> None:

@@ -48,7 +48,7 @@ def shared_place(body: Any) -> SharedPlace:
     fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
     fragment = fields.get("fragment")
     if set(fields) != {"fragment"} or not isinstance(fragment, str):
-        raise CompileError("E-REQUEST-BODY", "needed an object with one text, the fragment")
+        raise CompileError("E-REQUEST-BODY", "expected an object with one string, `fragment`")
     if len(fragment) > FRAGMENT_CHARACTERS:
         raise CompileError(
             "E-REQUEST-SIZE",

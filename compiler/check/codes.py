@@ -9,7 +9,10 @@ from compiler.ir.types import DType, TensorType, Type
 
 
 def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
-    """Return whether any node rounds to codes; reading or copying bytes is not rounding."""
+    """Return whether any node rounds values to integers of at most eight bits.
+
+    Copies of such integers do not count.
+    """
     types = {**(around or {}), **graph.types}
     return any(
         _makes_codes(n, types) or any(rounds_to_codes(r, types) for r in n.regions.values())

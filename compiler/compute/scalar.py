@@ -36,7 +36,8 @@ integer `div` truncates. `decay` is exp of a rounded difference that is NaN or a
 may grow by 3e-9 |x|, a tenth of the rounding error of the operand. `expm1` is exp(x)-1 and `log1p`
 log(1+x), both accurate near 0. `normal_cdf` is the probability that a normal variable is smaller
 than x, `normal_cdf_tanh` its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of
-the same sign. `within` is its first operand, whose magnitude is at most the second, a literal."""
+the same sign. `within(x, bound)` returns x and asserts that its magnitude is at most the
+literal `bound`."""
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
 COMBINERS = {"add", "mul", "max", "min", "larger"}

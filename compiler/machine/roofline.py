@@ -21,7 +21,9 @@ Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The lower bound of a kernel's time, and its limit; `is_measured` is False for estimates.
+    """A lower bound of a kernel's time, and the resource that limits it.
+
+    `is_measured` is False for estimates.
 
     `roof_seconds` excludes the launch, `unit` computes most operations, and `traffic` has the bytes
     read from or written to each level of memory.

@@ -1,4 +1,4 @@
-"""Deformable convolution: data displace the taps."""
+"""Deformable convolution: an operand gives the offset of each tap."""
 
 from __future__ import annotations
 

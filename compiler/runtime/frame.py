@@ -143,7 +143,10 @@ class OutputSpec:
 
     @property
     def maker(self) -> Callable[[], Array]:
-        """Return a function that allocates an array; large arrays start at a line or large page."""
+        """Return a function that allocates an array.
+
+        Large arrays are aligned to a cache line or a huge page.
+        """
         small = self.nbytes < SMALL_BYTES
         return partial(np.empty, self.shape, self.dtype) if small else self._aligned
 

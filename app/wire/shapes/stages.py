@@ -228,8 +228,8 @@ class KernelDiff(Payload, TextDiff):
 class KernelLinks(Payload):
     """Links between the lines of a kernel's texts, counted from 0; -1 for none, empty if unknown.
 
-    `llvm` has for each line of LLVM text its line of Loop IR, `asm` for each line of assembly its
-    line of LLVM text.
+    `llvm` maps each line of LLVM IR to its line of Loop IR; `asm` maps each line of assembly to
+    its line of LLVM IR.
     """
 
     kernel: int

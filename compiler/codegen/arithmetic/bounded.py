@@ -17,7 +17,7 @@ NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
 """Types narrower than the i32 result of the conversion, whose low bits are 0 for NaN."""
 
 LIMIT = 2.0**31 - 2.0**8
-"""The bound below which floats fit an i32, both exact and after rounding to f32."""
+"""Numbers below this magnitude fit an i32, exact or rounded to f32."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:

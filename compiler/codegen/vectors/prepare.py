@@ -46,7 +46,7 @@ class Prepared:
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
         """Return the pieces of a vector loop as (first lane, active lanes, lanes of the vector).
 
-        For an open length, these are the pieces of the greatest length.
+        If the trip count is open, these are the pieces for its upper bound.
         """
         extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:

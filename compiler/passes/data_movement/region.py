@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """Return the region behind a transpose, or the region before it if there is none behind."""
+        """Return the region at the output of a transpose, or at its input if that is empty."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -57,7 +57,7 @@ class Region:
         return region
 
     def grow(self, value: str, perm: Perm) -> None:
-        """Add the nodes that can run in the order of a value, transitively."""
+        """Add, transitively, the nodes that can run with the axis permutation of this value."""
         self.orders[value] = perm
         pending = deque([value])
         while pending and len(self.nodes) < REGION_LIMIT:

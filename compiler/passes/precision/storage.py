@@ -131,7 +131,7 @@ class Storage:
 
 
 def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """Return the operands of a kernel that only its rounded products read, in order."""
+    """Return, in order, the operands of a kernel that only products of rounded operands read."""
     chosen = products.get(node.output, ())
     if node.op != "fusion":
         return dict.fromkeys(node.inputs[:2]) if chosen else {}

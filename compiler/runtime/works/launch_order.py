@@ -65,7 +65,7 @@ class LaunchOrder:
 def ordered_launches(
     works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
-    """Order works by one of METHODS; keep the given order unless the arena becomes smaller.
+    """Reorder launches by one of METHODS if that shrinks the arena.
 
     Planned launches are listed in the order of the plan.
     """
