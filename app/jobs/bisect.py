@@ -1,4 +1,4 @@
-"""The job that finds the smallest set of rewrites that changes a compiled model's numbers."""
+"""The job that finds a minimal set of rewrites that changes a compiled model's numbers."""
 
 from __future__ import annotations
 

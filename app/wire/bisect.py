@@ -1,4 +1,4 @@
-"""Payloads of the smallest set of rewrites that changes the numbers of a model."""
+"""Payloads of a minimal set of rewrites that changes the numbers of a model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // Written by `python -m app.contract` from app/wire/shapes and app/jobs: edit those.
 // Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
-// The smallest set of rewrites that changes the numbers of a model.
+// A minimal set of rewrites that changes the numbers of a model.
 export interface BisectedRewrite {
   pass_name: string; rule: string; at: string; stage: number; step: number; is_wrong_alone: boolean;
 }

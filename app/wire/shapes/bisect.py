@@ -1,4 +1,4 @@
-"""The smallest set of rewrites that changes the numbers of a model."""
+"""A minimal set of rewrites that changes the numbers of a model."""
 
 from __future__ import annotations
 

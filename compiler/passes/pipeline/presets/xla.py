@@ -87,7 +87,7 @@ MANNER = Manner(
             "ReshapeDecomposer, CopyInsertion",
             line("fuse_data_movement", "copies between layouts merge"),
         ),
-        Theirs("ParallelTaskAssigner", None, "programs run on a single thread"),
+        Theirs("ParallelTaskAssigner", None, "threads share the loops of a kernel by its schedule"),
         Theirs(
             "OptimizeInputOutputBufferAlias, SmallWhileLoopHoistingPass",
             None,

@@ -1,4 +1,4 @@
-// Bisection: a job finds the smallest set of rules that changes the numbers, and a reduced model; the
+// Bisection: a job finds a minimal set of rules that changes the numbers, and a reduced model; the
 // pane can compile without these rules.
 import { api, bisection } from "../../server/api.js";
 import { LINKED, jobBeside } from "../../jobs/beside.js";
