@@ -254,6 +254,15 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": np.array(0.5, np.float32)},
     ),
+    "a slice of run-time length between transposes": (
+        """g (float[3,5,40] x, int64[1] end) => (float[] y)
+            <int64[1] start={3}, int64[1] axes={1}, int64[1] step={1}> {
+            turned = Transpose<perm=[0,2,1]>(x)
+            part = Slice(turned, start, end, axes, step)
+            y = Transpose<perm=[0,2,1]>(part)
+        }""",
+        {"x": numbers(3, 5, 40), "end": i64(30)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)

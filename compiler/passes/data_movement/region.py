@@ -9,7 +9,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS, with_trait
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, open_symbols
 from compiler.passes.data_movement.orders import (
     Perm,
     Reordered,
@@ -74,7 +74,7 @@ class Region:
         if isinstance(how, str) or node.output in self.nodes:
             return []
         values = [v for v in (*node.inputs, *node.outputs) if v]
-        if not all(is_plain(self.ed, v) for v in values):
+        if not all(is_plain(self.ed, v) for v in values) or _decides_sizes(self.ed, node):
             return []
         wanted: dict[str, Perm] = {v: how.gives for v in node.outputs if v}
         for i, perm in how.reads.items():
@@ -184,6 +184,15 @@ class Region:
             if node.op not in OPERATORS or OPERATORS[node.op].kind != "view":
                 break
         return False
+
+
+def _decides_sizes(ed: Editor, node: Node) -> bool:
+    """Whether elements of operands decide a size of a result.
+
+    A copy of the node in another order would name this size anew.
+    """
+    known = open_symbols(ed.tensor(i).type for i in node.inputs if i)
+    return not open_symbols(ed.tensor(v).type for v in node.outputs if v) <= known
 
 
 def in_order(t: TensorType, perm: Perm) -> TensorType:
