@@ -23,7 +23,7 @@ def is_defined(node: NodeProto, values: Values) -> bool:
 
     Values inside of bodies are not known here: bodies must not depend on sizes that fit.
     """
-    if any(_needs_sizes(n) for n in _inner(node)) or not _elements_are_as_declared(node, values):
+    if any(_needs_sizes(n) for n in _inner(node)):
         return False
     check = _CHECKS.get(node.op_type)
     return check is None or check(node, values)
@@ -31,8 +31,6 @@ def is_defined(node: NodeProto, values: Values) -> bool:
 
 def _elements_are_as_declared(node: NodeProto, values: Values) -> bool:
     """Whether the elements of a SequenceMap have the sizes that its body declares."""
-    if node.op_type != "SequenceMap":
-        return True
     body = next(a.g for a in node.attribute if a.HasField("g"))
     for name, declared in zip(node.input, body.input, strict=True):
         value: Any = values[name]
@@ -161,5 +159,6 @@ _CHECKS = {
     **_OF_SHAPES,
     "Cast": _cast_is_in_range,
     "Concat": _parts_meet,
+    "SequenceMap": _elements_are_as_declared,
     **dict.fromkeys(_REDUCTIONS, _reduction_is_defined),
 }

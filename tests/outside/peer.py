@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from onnx import GraphProto, ModelProto, NodeProto, helper
-from onnx.reference import ReferenceEvaluator
 
-from compiler.ops.corrections import corrected
+from compiler.ops.corrections import corrected_evaluator
 from tests.outside.recurrences import LAYERS
 from tests.outside.values import NARROW, Array, code, label_of, numpy_type
 
@@ -176,7 +175,7 @@ def run_onnx_reference(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str,
     """The results by name as onnx.reference computes them; None where it fails."""
     try:
         with np.errstate(all="ignore"):
-            evaluator = ReferenceEvaluator(model, new_ops=[*corrected(), *LAYERS])
+            evaluator = corrected_evaluator(model, LAYERS)
             needed = {str(n) for n in evaluator.input_names}
             made = evaluator.run(None, {n: v for n, v in feeds.items() if n in needed})
     except Exception:  # it may fail on a model in any way; then it has no opinion

@@ -7,6 +7,7 @@ only if the text of the standard and the runtimes agree on another result.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -98,8 +99,11 @@ def corrected() -> tuple[type[Any], ...]:
     )
 
 
-def corrected_evaluator(model: Any) -> Any:
-    """Create an onnx.reference evaluator of a model, with all corrections."""
+def corrected_evaluator(model: Any, more: Iterable[Any] = ()) -> Any:
+    """Create an onnx.reference evaluator of a model, with all corrections.
+
+    `more` are further operators, as classes of onnx.reference; they take precedence.
+    """
     from onnx.reference import ReferenceEvaluator
 
-    return ReferenceEvaluator(model, new_ops=list(corrected()))
+    return ReferenceEvaluator(model, new_ops=[*corrected(), *more])

@@ -131,7 +131,7 @@ def row_block(
     cut = nest.axis(around[0]) if around else rows
     rows_bytes = _bytes(nest, read, [rows.var, *around])
     columns_bytes = _bytes(nest, loaded, [vector.var])
-    n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
+    n_tiles = _n_column_tiles(vector, read, tile, ctx)
     panel_bytes = rows.size * depth_of(nest) * read.dtype.nbytes
     n_uses = n_tiles * min(rows_bytes / panel_bytes, 1)
     is_copied = cut is rows and n_uses >= LEAST_TILES and _is_apart(nest, read)
@@ -160,12 +160,15 @@ def _open_block(
     if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
         return None
     read = found[0]
-    n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
-    if n_tiles * _share_of_own(nest, read, rows) < LEAST_TILES:
+    if _n_column_tiles(vector, read, tile, ctx) * _share_of_own(nest, read, rows) < LEAST_TILES:
         return None
     panel_bytes = depth_of(nest) * read.dtype.nbytes
     size = int(_free_bytes(nest, tile, ctx) / panel_bytes) // tile.rows * tile.rows
     return Block(rows.var, size, read.tensor) if size > 0 else None
+
+
+def _n_column_tiles(vector: Axis, read: Read, tile: Tile, ctx: Context) -> int:
+    return -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
 
 
 def _share_of_own(nest: Nest, read: Read, rows: Axis) -> float:
