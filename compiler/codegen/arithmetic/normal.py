@@ -10,13 +10,16 @@ import math
 from typing import TYPE_CHECKING
 
 from compiler.codegen.arithmetic.single import (
+    at_most,
+    between,
+    decay,
     exact_product,
     exact_sum,
-    exp,
+    exp_at_most_1,
     in_two,
-    logistic,
     number,
     polynomial,
+    sigmoid,
 )
 from compiler.codegen.values import Value
 
@@ -36,7 +39,7 @@ def erf(a: Arithmetic, x: Value) -> Value:
     r = a.fma(r, t, a.negate(t))
     # Beyond 4 the result is 1; the clamp also keeps the polynomial from overflowing.
     r = a.out.select(a.test("fcmp ogt", t, number(x, 4.0)), number(x, -105.0), r)
-    far = a.intrinsic("copysign", a.two("fsub", number(x, 1.0), exp(a, r)), x)
+    far = a.intrinsic("copysign", a.two("fsub", number(x, 1.0), decay(a, r)), x)
     p = polynomial(a, s, (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
                           -3.76125336e-1, 1.28379166e-1))  # fmt: skip
     near = a.fma(p, x, x)
@@ -55,7 +58,7 @@ def normal_cdf(a: Arithmetic, x: Value) -> Value:
     Small results keep their precision; 1 + erf would lose it by cancellation.
     """
     half = number(x, 0.5)
-    t = _at_most(a, x, 15.0)
+    t = at_most(a, a.intrinsic("fabs", x), 15.0)
     square, lost = exact_product(a, t, t)
     near = a.fma(polynomial(a, square, _NEAR), x, half)
     # For large t the quotient is 1 / (sqrt(2 pi) t), and the rounding error of `over` cancels.
@@ -63,7 +66,7 @@ def normal_cdf(a: Arithmetic, x: Value) -> Value:
     under = a.fma(a.two("fmul", t, number(x, math.sqrt(2 * math.pi))), over, rest_under)
     # The exponential would magnify the rounding error of the square.
     exponent, rest = (a.two("fmul", v, number(x, -0.5)) for v in (square, lost))
-    tail = exp(a, exponent, rest, a.two("fdiv", over, under))
+    tail = exp_at_most_1(a, exponent, rest, a.two("fdiv", over, under))
     negative = a.test("fcmp olt", x, number(x, 0.0))
     far = a.out.select(negative, tail, a.two("fsub", number(x, 1.0), tail))
     return a.out.select(a.test("fcmp olt", t, half), near, far)
@@ -78,7 +81,7 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
     The argument is a sum of two f32: the exponential would magnify its rounding error.
     """
-    t = _at_most(a, x, 12.0)
+    t = between(a, x, -12.0, 12.0)
     square, square_lost = exact_product(a, t, t)
     (linear, linear_lost), (cubic, cubic_lost) = in_two(x, _LINEAR), in_two(x, _CUBIC)
     product, lost = exact_product(a, cubic, square)
@@ -87,10 +90,4 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     lost = a.two("fadd", a.two("fadd", sum_lost, linear_lost), lost)
     argument, argument_lost = exact_product(a, t, factor)
     lost = a.fma(t, lost, argument_lost)
-    return logistic(a, x, exp(a, a.negate(argument), a.negate(lost)))
-
-
-def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
-    """Clamp |x| to a limit beyond which results are 0 or 1; NaN stays NaN."""
-    t, most = a.intrinsic("fabs", x), number(x, limit)
-    return a.out.select(a.test("fcmp ogt", t, most), most, t)
+    return sigmoid(a, argument, lost)

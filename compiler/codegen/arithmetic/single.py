@@ -68,6 +68,23 @@ def narrowed(a: Arithmetic, x: Value) -> Value:
     return a.out.op(f"fptrunc {x.typed} to {kind}", DType.f32, x.lanes, x)
 
 
+def at_least(a: Arithmetic, x: Value, limit: float) -> Value:
+    """Clamp from below; NaN stays NaN."""
+    low = number(x, limit)
+    return a.out.select(a.test("fcmp ogt", low, x), low, x)
+
+
+def at_most(a: Arithmetic, x: Value, limit: float) -> Value:
+    """Clamp from above; NaN stays NaN."""
+    high = number(x, limit)
+    return a.out.select(a.test("fcmp olt", high, x), high, x)
+
+
+def between(a: Arithmetic, x: Value, low: float, high: float) -> Value:
+    """Clamp to a range; NaN stays NaN."""
+    return at_most(a, at_least(a, x, low), high)
+
+
 def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
     """Add two numbers; return the rounded sum and its rounding error."""
     total = a.two("fadd", x, y)
@@ -109,24 +126,23 @@ _DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.
 exchange)."""
 
 
-def _times_ln2(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """Return n = round(x / ln 2), and n with the rounding constant added."""
-    shifted = a.fma(x, number(x, _LOG2_E), number(x, _ROUNDER))
-    return a.two("fsub", shifted, number(x, _ROUNDER)), shifted
+def _times_ln2(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value]:
+    """Return n = round(x / ln 2), and n with the bias and the rounding constant added."""
+    rounder = number(x, _ROUNDER + bias)
+    shifted = a.fma(x, number(x, _LOG2_E), rounder)
+    return a.two("fsub", shifted, rounder), shifted
 
 
-def _split(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """Split x into n ln 2 + r; return n, n with the rounding constant added, and r."""
-    n, shifted = _times_ln2(a, x)
+def _split(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value, Value]:
+    """Split x into n ln 2 + r; return n, n with bias and rounding constant added, and r."""
+    n, shifted = _times_ln2(a, x, bias)
     r = a.fma(n, number(x, -0.693359375), x)
     return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
 
 
-def _reduced(a: Arithmetic, x: Value, rest: Value | None = None) -> tuple[Value, Value, Value]:
-    """Split x + rest into n ln 2 + r; return n, n plus the rounding constant, and expm1(r)."""
+def _reduced(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
+    """Split x into n ln 2 + r; return n, n plus the rounding constant, and expm1(r)."""
     n, shifted, r = _split(a, x)
-    if rest is not None:
-        r = a.two("fadd", r, rest)
     p = polynomial(a, r, _EXP)
     return n, shifted, a.fma(p, a.two("fmul", r, r), r)
 
@@ -137,41 +153,46 @@ def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
     return as_float(a, biased)
 
 
-def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None = None) -> Value:
-    """e to the power x (plus a small rest): with x = n ln 2 + r, a polynomial in r times 2**n.
-
-    With a factor near 1, return the product, rounded once.
-    """
-    # NaN passes both comparisons unchanged. Beyond these limits the result is 0 or infinite.
-    low, high = number(x, -105.0), number(x, 90.0)
-    x = a.out.select(a.test("fcmp ogt", low, x), low, x)
-    x = a.out.select(a.test("fcmp olt", high, x), high, x)
-    n, shifted, p = _reduced(a, x, rest)
-    y = a.two("fadd", p, number(x, 1.0)) if factor is None else a.fma(p, factor, factor)
+def exp(a: Arithmetic, x: Value) -> Value:
+    """e to the power x: with x = n ln 2 + r, a polynomial in r times 2**n."""
+    x = between(a, x, -105.0, 90.0)  # beyond, the result is 0 or infinite
+    n, shifted, p = _reduced(a, x)
+    y = a.two("fadd", p, number(x, 1.0))
     return _times_power_of_two(a, y, n, shifted)
 
 
 _UP = 100
-"""The exponent by which `decay` scales the power of two, so that 2**(n + 100) is normal."""
+"""The exponent by which the power of two is scaled for x <= 0, so that 2**(n + 100) is normal."""
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
     """exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
-    low = number(x, -105.0)
-    x = a.out.select(a.test("fcmp ogt", low, x), low, x)
-    # The lowest nine bits of `shifted` are the biased exponent of 2**(n + 100).
-    rounder = number(x, _ROUNDER + 127 + _UP)
-    shifted = a.fma(x, number(x, _LOG2_E), rounder)
-    n = a.two("fsub", shifted, rounder)
-    r = a.fma(n, number(x, -math.log(2)), x)
+    x = at_least(a, x, -105.0)
+    n, shifted = _times_ln2(a, x, 127 + _UP)
+    return _fallen(a, a.fma(n, number(x, -math.log(2)), x), n, shifted)
+
+
+def exp_at_most_1(a: Arithmetic, x: Value, rest: Value, factor: Value) -> Value:
+    """exp(x + rest) times a factor of at most 1, for x <= 0 and a small rest."""
+    n, shifted, r = _split(a, at_least(a, x, -105.0), 127 + _UP)
+    return _fallen(a, a.two("fadd", r, rest), n, shifted, factor)
+
+
+def _fallen(
+    a: Arithmetic, r: Value, n: Value, shifted: Value, factor: Value | None = None
+) -> Value:
+    """2**n exp(r), times a factor; the lowest nine bits of `shifted` are n + 100, biased."""
     p = a.fma(polynomial(a, r, _DECAY), a.two("fmul", r, r), r)
-    scaled = a.scaled(a.two("fadd", p, number(x, 1.0)), n)
+    y = a.two("fadd", p, number(r, 1.0)) if factor is None else a.fma(p, factor, factor)
+    scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
-    power = as_float(a, a.two("shl", as_integer(a, shifted), integer(x, 23)))
-    return a.two("fmul", a.fma(p, power, power), number(x, 2.0**-_UP))
+    power = as_float(a, a.two("shl", as_integer(a, shifted), integer(r, 23)))
+    if factor is not None:
+        power = a.two("fmul", power, factor)
+    return a.two("fmul", a.fma(p, power, power), number(r, 2.0**-_UP))
 
 
 def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Value:
@@ -189,10 +210,8 @@ def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Va
 
 def expm1(a: Arithmetic, x: Value) -> Value:
     """exp(x) - 1, accurate near 0: 2**n (exp(r) - 1) + (2**n - 1); exp(x) where 1 is negligible."""
-    low, high = number(x, -20.0), number(x, 20.0)
-    near = a.out.select(a.test("fcmp ogt", low, x), low, x)
-    near = a.out.select(a.test("fcmp olt", high, near), high, near)
-    _, shifted, p = _reduced(a, near)
+    high = number(x, 20.0)
+    _, shifted, p = _reduced(a, between(a, x, -20.0, 20.0))
     bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
     power = _power_of_two(a, bits)
     found = a.fma(power, p, a.two("fsub", power, number(x, 1.0)))
@@ -257,42 +276,33 @@ def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
     return a.out.select(regular, found, special)
 
 
-def sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)): with x = n ln 2 + r, 2**n / (exp(-r) + 2**n).
+_LIFT = 25
+"""The exponent by which `sigmoid` scales the power of two, so that 2**(n + 25) is normal."""
 
-    This form cannot overflow, and small results keep their precision. Targets without a scaling
-    instruction compute it from exp(-|x|), for the same reasons.
+
+def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
+    """1 / (1 + exp(-x)) of x plus a small rest: 2**n / (exp(-r) + 2**n) with x = n ln 2 + r.
+
+    This form cannot overflow, and small results keep their precision.
     """
-    low, high = number(x, -105.0), number(x, 18.0)
-    t = a.out.select(a.test("fcmp ogt", low, x), low, x)
-    t = a.out.select(a.test("fcmp olt", high, t), high, t)
-    n, _, r = _split(a, t)
+    # The lowest nine bits of `shifted` are the biased exponent of 2**(n + 25).
+    n, shifted, r = _split(a, between(a, x, -105.0, 18.0), 127 + _LIFT)
+    if rest is not None:
+        r = a.two("fadd", r, rest)
+    lifted = None
     power = a.scaled(number(x, 1.0), n)
     if power is None:
-        return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
-    # Highest power (odd) first: odd powers change their sign with r.
-    p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
+        lifted = as_float(a, a.two("shl", as_integer(a, shifted), integer(x, 23)))
+        power = a.two("fmul", lifted, number(x, 2.0**-_LIFT))
+    # Highest power first: odd powers change their sign with r.
+    signs = [(-1) ** (len(_DECAY) - 1 - i) for i in range(len(_DECAY))]
+    p = polynomial(a, r, [c * sign for c, sign in zip(_DECAY, signs, strict=True)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
     # 1 is added last: where it dominates, the other terms keep their precision.
     bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
-    return a.two("fdiv", power, bottom)
-
-
-def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
-    """1 / (1 + 1/e) for negative x, else 1 / (1 + e), with e from 0 to 1.
-
-    The rounding errors of the sum and the quotient are compensated, so that the error of e
-    dominates.
-    """
-    one = number(x, 1.0)
-    top = a.out.select(a.test("fcmp olt", x, number(x, 0.0)), e, one)
-    bottom = a.two("fadd", one, e)
-    lost = a.two("fsub", e, a.two("fsub", bottom, one))
-    inverse = a.two("fdiv", one, bottom)
-    quotient = a.two("fmul", top, inverse)
-    rest = a.fma(a.negate(quotient), bottom, top)
-    rest = a.fma(a.negate(quotient), lost, rest)
-    return a.fma(rest, inverse, quotient)
+    if lifted is None:
+        return a.two("fdiv", power, bottom)
+    return a.two("fmul", a.two("fdiv", lifted, bottom), number(x, 2.0**-_LIFT))
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:

@@ -14,7 +14,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from compiler.codegen.arithmetic.lookup import Pieces, fitted, picked
-from compiler.codegen.arithmetic.single import as_float, as_integer, in_two, integer, number
+from compiler.codegen.arithmetic.single import (
+    as_float,
+    as_integer,
+    at_most,
+    between,
+    in_two,
+    integer,
+    number,
+)
 from compiler.codegen.values import Value, nearest_f32
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ _CUBIC = (0.166671395, 0.500032340)
 
 def exp(a: Arithmetic, x: Value) -> Value:
     """exp(x), x = n ln 2 + r with n in sixteenths: a table lookup, a polynomial and a scaling."""
-    x = _between(a, x, -105.0, 90.0)
+    x = between(a, x, -105.0, 90.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
@@ -50,20 +58,20 @@ def decay(a: Arithmetic, x: Value) -> Value:
 
 def sigmoid(a: Arithmetic, x: Value) -> Value:
     """1 / (1 + exp(-x)): with exp(x) = s exp(r) for a power s of the table, s / (exp(-r) + s)."""
-    x = _between(a, x, -105.0, 18.0)
+    x = between(a, x, -105.0, 18.0)
     n, root, lost = _sixteenths(a, x)
     return _logistic(a, _scaled(a, root, n), a.two("fadd", _rest(a, n, x), lost))
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
     """The hyperbolic tangent, as an odd piecewise polynomial."""
-    t = _at_most(a, x, 9.2)
+    t = at_most(a, a.intrinsic("fabs", x), 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
     """The error function, as an odd piecewise polynomial."""
-    t = _at_most(a, x, 4.1)
+    t = at_most(a, a.intrinsic("fabs", x), 4.1)
     # The slope has the largest possible rounding error in f32, but the slope minus 1 does not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))
     return _with_sign(a, _by_bits(a, t, _erf_pieces(), _ERF_STRETCH, 2, first), x)
@@ -74,7 +82,7 @@ def normal_cdf(a: Arithmetic, x: Value) -> Value:
 
     Small results keep their precision; 1 + erf would lose it by cancellation.
     """
-    t = _at_most(a, x, 14.5)
+    t = at_most(a, a.intrinsic("fabs", x), 14.5)
     half = a.two("fmul", t, number(x, -0.5))
     n, root, _ = _sixteenths(a, a.two("fmul", half, t))
     factor = a.two("fmul", _by_bits(a, t, _tail_pieces(), _TAIL_STRETCH, 3), root)
@@ -93,7 +101,7 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
     The argument is a sum of two f32: the exponential would magnify its rounding error.
     """
-    x = _between(a, x, -12.0, 6.0)
+    x = between(a, x, -12.0, 6.0)
     square = a.two("fmul", x, x)
     square_lost = a.fma(x, x, a.negate(square))
     # The first term has few bits, so subtracting it from the sum is exact.
@@ -107,19 +115,6 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     n, root, _ = _sixteenths(a, a.two("fmul", x, factor))
     rest = a.fma(x, lost, _rest(a, n, x, factor))
     return _logistic(a, _scaled(a, root, n), rest)
-
-
-def _between(a: Arithmetic, x: Value, low: float, high: float) -> Value:
-    """Clamp a number; NaN passes both comparisons unchanged."""
-    least, most = number(x, low), number(x, high)
-    x = a.out.select(a.test("fcmp ogt", least, x), least, x)
-    return a.out.select(a.test("fcmp olt", most, x), most, x)
-
-
-def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
-    """Clamp |x| to a limit; NaN stays NaN."""
-    t, most = a.intrinsic("fabs", x), number(x, limit)
-    return a.out.select(a.test("fcmp olt", most, t), most, t)
 
 
 def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
