@@ -118,7 +118,8 @@ def _shaken(model: ModelProto, feeds: Mapping[str, Any], k: int) -> dict[str, An
         exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
         for name, value in zip((o for o in node.output if o), made, strict=True):
             rounding = _rounding_inside(node, values)
-            values[name] = value if exact else _noisy(value, chance, _least(node, value), rounding)
+            least = max(_least(node, value), _least_of_shift(node, values))
+            values[name] = value if exact else _noisy(value, chance, least, rounding)
     return {o.name: values[o.name] for o in model.graph.output}
 
 
@@ -131,6 +132,23 @@ def _least(node: NodeProto, value: Any) -> float:
     if node.op_type in BY_COORDINATE:
         least *= max(value.shape, default=1)
     return max(least, NOISE * float(np.finfo(np.float32).eps)) if _in_f32(node) else least
+
+
+def _least_of_shift(node: NodeProto, values: Mapping[str, Any]) -> float:
+    """How much noise an instance norm makes at least.
+
+    ONNX Runtime computes x k + (bias - mean k): both terms are large if the variance is small.
+    """
+    if node.op_type != "InstanceNormalization":
+        return 0.0
+    x, scale = (np.asarray(values[n]) for n in node.input[:2])
+    epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
+    wide = x.astype(np.float64)
+    deviation = np.sqrt(wide.var(axis=tuple(range(2, x.ndim))) + epsilon)
+    with np.errstate(all="ignore"):
+        terms = np.abs(wide).max(axis=tuple(range(2, x.ndim)), initial=0) / deviation
+        largest = np.nan_to_num(np.abs(terms * scale.astype(np.float64))).max(initial=0)
+    return NOISE * float(ml_dtypes.finfo(x.dtype).eps) * float(largest)
 
 
 def _in_f32(node: NodeProto) -> bool:

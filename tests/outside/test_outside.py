@@ -85,6 +85,18 @@ def test_judge_takes_cancellation_for_rounding() -> None:
     assert judge.objection({"y": np.zeros((2, 3), np.float32)}) is None
 
 
+def test_judge_allows_the_rounding_of_the_terms_of_an_instance_norm() -> None:
+    """255 divided by the small deviation, minus the mean divided by it: 5,200 - 5,200 - 2."""
+    values = {"x": np.full((1, 1, 3), 255, np.float32), "s": np.array([-2], np.float32)}
+    node = helper.make_node("InstanceNormalization", ["x", "s", "s"], ["y"], epsilon=0.01)
+    inputs = [value_info("x", [1, 1, 3]), value_info("s", [1])]
+    judge = Judge(
+        assembled([node], inputs, ["y"], 21), values, {"y": np.full((1, 1, 3), -2.0, "f")}
+    )
+    assert judge.objection({"y": np.full((1, 1, 3), -2.0001, np.float32)}) is None
+    assert judge.objection({"y": np.full((1, 1, 3), -2.2, np.float32)})
+
+
 def test_judge_allows_the_rounding_of_a_narrow_type_in_a_branch() -> None:
     """ONNX Runtime divides in f32, and leaves out the casts to f16 and back."""
 
