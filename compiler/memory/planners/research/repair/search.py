@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 
 from compiler.memory.planners.native import now
-from compiler.memory.planners.repair.lists import empty_lists, fill
-from compiler.memory.planners.repair.reduction import Arrays
-from compiler.memory.planners.repair.settle import FAR, FIXED, Costs, State, first_fit, settle
+from compiler.memory.planners.research.repair.lists import empty_lists, fill
+from compiler.memory.planners.research.repair.reduction import Arrays
+from compiler.memory.planners.research.repair.settle import (
+    FAR,
+    FIXED,
+    Costs,
+    State,
+    first_fit,
+    settle,
+)
 
 CHUNK_SECONDS = 0.02
 """Approximate time between checks of the clock."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from compiler.memory.buffer import Block
-from compiler.memory.planners.annealed.joints import (
+from compiler.memory.planners.native import now
+from compiler.memory.planners.research.annealed.joints import (
     BEHIND,
     CHILD,
     COLUMNS,
@@ -20,8 +21,7 @@ from compiler.memory.planners.annealed.joints import (
     Forest,
     anneal,
 )
-from compiler.memory.planners.joining import Joined, apart, over
-from compiler.memory.planners.native import now
+from compiler.memory.planners.research.joining import Joined, apart, over
 
 HOT, COLD, FROZEN = 1.6, 0.4, 0.1
 """Temperatures: a joint of two blocks is undone with probability 1/2, 1/12, or never."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.memory.planners.native import compiled, kept
-from compiler.memory.planners.repair.reduction import Arrays
+from compiler.memory.planners.research.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
 """If fewer blocks than this fraction exceed a level's windows, another level costs more than it

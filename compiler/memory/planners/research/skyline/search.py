@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.memory.planners.joining import Joined
 from compiler.memory.planners.native import now
-from compiler.memory.planners.skyline.beam import (
+from compiler.memory.planners.research.joining import Joined
+from compiler.memory.planners.research.skyline.beam import (
     MOST_EACH,
     Field,
     Moves,

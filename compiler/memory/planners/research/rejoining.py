@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from compiler.memory.buffer import Block, live_bytes
-from compiler.memory.planners.joining import BOLD, RECKLESS, Joined, Joining, whole
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.spare import spare_blocks
+from compiler.memory.planners.research.joining import BOLD, RECKLESS, Joined, Joining, whole
+from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)

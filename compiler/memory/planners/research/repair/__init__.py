@@ -30,8 +30,8 @@ def repair(problem: Problem, options: Options) -> Outcome:
 def improved(start: Outcome, problem: Problem, options: Options) -> Outcome:
     """Return the best plan that repair finds from `start` or first fit within the time limit."""
     # Imported late: most problems need neither numpy nor compiled loops.
-    from compiler.memory.planners.repair.reduction import Reduction
-    from compiler.memory.planners.repair.search import Search
+    from compiler.memory.planners.research.repair.reduction import Reduction
+    from compiler.memory.planners.research.repair.search import Search
 
     best, deadline = start, options.deadline()
     buffers = start.plan.buffers

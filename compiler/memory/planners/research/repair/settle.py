@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.memory.planners.ejection.search import draw
 from compiler.memory.planners.native import Kept, compiled, kept, sources_digest
-from compiler.memory.planners.repair.lists import Lists, enter, leave, neighbors
-from compiler.memory.planners.repair.reduction import Arrays
+from compiler.memory.planners.research.ejection.search import draw
+from compiler.memory.planners.research.repair.lists import Lists, enter, leave, neighbors
+from compiler.memory.planners.research.repair.reduction import Arrays
 
 WEIGHT_STEP = 0.1
 """Weight added to a block by each ejection; weights start at 1."""

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joined import searched
-from compiler.memory.planners.joining import FEWER
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, planner
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.joined import searched
+from compiler.memory.planners.research.joining import FEWER
+from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 JOINING = 0.8

@@ -9,10 +9,10 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, joinable
 from compiler.memory.planners.native import now
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.planners.research.joining import BOLD, CAREFUL, Joined, forms, inside, joinable
 from compiler.memory.problem import Problem
 
 CHANCES = (BOLD, CAREFUL)

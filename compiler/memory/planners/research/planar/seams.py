@@ -11,7 +11,14 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from compiler.dataclass import dataclass
-from compiler.memory.planners.planar.pq_tree import LEAF, Q, Tree, any_order, leaf, replaced
+from compiler.memory.planners.research.planar.pq_tree import (
+    LEAF,
+    Q,
+    Tree,
+    any_order,
+    leaf,
+    replaced,
+)
 
 MOST_SETS = 3000
 """Maximum number of sets listed on each side of a step, smallest first."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from compiler.memory.planners.native import now
-from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
-from compiler.memory.planners.planar.seams import Division, Seam, Step, Way, bits
+from compiler.memory.planners.research.planar.pq_tree import LEAF, Tree, in_order, leaf
+from compiler.memory.planners.research.planar.seams import Division, Seam, Step, Way, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
 """The first step, the step after the last step, and the size in bytes."""

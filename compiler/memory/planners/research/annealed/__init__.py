@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joined import searched
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, planner
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.joined import searched
+from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
@@ -36,7 +36,7 @@ def annealed(problem: Problem, options: Options) -> Outcome:
     start = start_of(problem, options)
     if not is_open(start, problem, options):
         return start
-    from compiler.memory.planners.annealed.forest import Annealing
+    from compiler.memory.planners.research.annealed.forest import Annealing
 
     begin, deadline, best = now(), options.deadline(), start
     joints = rejoining(problem, options)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joining import CAREFUL, forms, inside, whole
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.joining import CAREFUL, forms, inside, whole
+from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
@@ -43,7 +43,7 @@ def skyline(problem: Problem, options: Options) -> Outcome:
 
 def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[list[int]]:
     """Yield offsets of all blocks, each time with a smaller peak, until the time is up."""
-    from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
+    from compiler.memory.planners.research.skyline.search import WEIGHTS, Skylines
 
     deadline, blocks = options.deadline(), whole(problem.blocks)
     fewest = rejoining(problem, options).rectangles()

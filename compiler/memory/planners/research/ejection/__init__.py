@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joining import CAREFUL, Joined, forms, inside, whole
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.joining import CAREFUL, Joined, forms, inside, whole
+from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
@@ -65,7 +65,7 @@ def _packings(
 
     `first` are the initial offsets; None for a greedy packing of the rectangles.
     """
-    from compiler.memory.planners.ejection.search import Search
+    from compiler.memory.planners.research.ejection.search import Search
 
     unit = max(b.alignment_bytes for b in problem.blocks)
     outer = [Block((), r.size, r.start, r.end, unit) for r in rectangles]

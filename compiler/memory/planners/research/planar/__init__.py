@@ -8,7 +8,10 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block, live_bytes
 from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.joining import (
+from compiler.memory.planners.native import now
+from compiler.memory.planners.place import MANY
+from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.planners.research.joining import (
     BOLD,
     CAREFUL,
     Joined,
@@ -17,11 +20,8 @@ from compiler.memory.planners.joining import (
     joinable,
     whole,
 )
-from compiler.memory.planners.native import now
-from compiler.memory.planners.place import MANY
-from compiler.memory.planners.planar.sweep import Sweep
-from compiler.memory.planners.planner import Options, Outcome, placed, planner
-from compiler.memory.planners.spare import spare_blocks
+from compiler.memory.planners.research.planar.sweep import Sweep
+from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
