@@ -21,7 +21,7 @@ from compiler.bench.timing import pinned
 from compiler.check.margins import wide_results
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
-from compiler.ops.winograd import ALGORITHMS
+from compiler.ops.convolution.winograd import ALGORITHMS
 
 SIZES = ("64@56", "128@28", "256@14", "512@7", "64@112", "128@56", "256@28", "512@14", "384@13")
 N_LAYERS = 4

@@ -17,7 +17,7 @@ from compiler.ir.graph import Graph, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
 from compiler.limits import Limits, limited
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 

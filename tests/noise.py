@@ -18,7 +18,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 
 UNIT = {"f64": 2.0**-50, "f32": 2.0**-21, "f16": 2.0**-9, "bf16": 2.0**-6}
 """Relative noise of each element type: a few roundings. Results of other types are exact."""

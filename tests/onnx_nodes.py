@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import compiler.ops
 from compiler.ir.operator import ONNX, Array, OnnxCall, Tensor
 from compiler.ir.types import DType, TensorType, tensor
-from compiler.ops.corrections import corrected_evaluator
+from compiler.ops.evaluation.corrections import corrected_evaluator
 from tests.operator_samples import value_of
 
 assert compiler.ops.__doc__

@@ -13,7 +13,7 @@ from compiler.compute.evaluate import evaluate
 from compiler.ir.graph import Node
 from compiler.ir.operator import Array, Call, Operator, Out, Regioned, Sample, Tensor
 from compiler.ir.types import DType, TensorType, Type, parse_type
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 
 Arrays = tuple[Array, ...]
 

@@ -23,7 +23,7 @@ from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import infer
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ir.verify import verify
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 
 Feeds = Mapping[str, Any]
 

@@ -21,7 +21,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import TensorType
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 
 N_RUNS = 3
 """The number of runs with noise."""

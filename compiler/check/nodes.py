@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 from compiler.targets.memory import machine_bytes
 
 

@@ -25,7 +25,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, open_symbols
 from compiler.ir.verify import verify
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 

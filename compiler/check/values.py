@@ -12,7 +12,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The yardstick of all comparisons: results of the onnx package's reference, or of ours.
 
-Known defects of onnx.reference are corrected in ops/corrections.
+Known defects of onnx.reference are corrected in ops/evaluation/corrections.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onnx import version_converter
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
-from compiler.ops.corrections import corrected_evaluator
+from compiler.ops.evaluation.corrections import corrected_evaluator
 from compiler.reference import reference
 from compiler.runtime.compare import compare, worst
 

@@ -16,7 +16,7 @@ from onnx import numpy_helper
 from compiler.dataclass import dataclass
 from compiler.frontend.functions import normal_domain
 from compiler.frontend.order import subgraphs
-from compiler.ops.corrections import corrected_evaluator, is_corrected_case
+from compiler.ops.evaluation.corrections import corrected_evaluator, is_corrected_case
 
 SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 

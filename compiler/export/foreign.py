@@ -10,7 +10,7 @@ from compiler.errors import CompileError
 from compiler.export.scope import Model, Scope
 from compiler.ir.graph import Graph, Node
 from compiler.ops import protos
-from compiler.ops.control import CONTROL_FLOW, is_batched
+from compiler.ops.control_flow.control import CONTROL_FLOW, is_batched
 
 WriteGraph = Callable[[Model, Graph, Scope], Any]
 

@@ -15,8 +15,8 @@ from compiler.frontend.opsets import newest
 from compiler.ir.operator import ONNX
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.ops import protos
-from compiler.ops.control import CONTROL_FLOW
-from compiler.ops.facets import facet_key
+from compiler.ops.control_flow.control import CONTROL_FLOW
+from compiler.ops.evaluation.facets import facet_key
 
 DEEPEST = 4
 """The maximum nesting depth of bodies; the standard needs two."""

@@ -22,8 +22,8 @@ from compiler.ir.operator import ONNX
 from compiler.ir.types import OpaqueType, TensorType, Type
 from compiler.limits import Limits, check
 from compiler.ops import protos
-from compiler.ops.implied_sizes import implied_sizes, without_implied_sizes
-from compiler.ops.reshape import identity
+from compiler.ops.data_movement.reshape import identity
+from compiler.ops.type_rules.implied_sizes import implied_sizes, without_implied_sizes
 
 
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:

@@ -21,11 +21,11 @@ from compiler.ir.infer import DEPENDS_ON_OPERANDS, typed_regions
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.limits import Limits
 from compiler.ops import protos
-from compiler.ops.control import CONTROL_FLOW
-from compiler.ops.control_types import scan_body_inputs
-from compiler.ops.differentiate import gradients
-from compiler.ops.facets import through_facet
-from compiler.ops.foreign import refusal
+from compiler.ops.autodiff.differentiate import gradients
+from compiler.ops.control_flow.control import CONTROL_FLOW
+from compiler.ops.control_flow.control_types import scan_body_inputs
+from compiler.ops.evaluation.facets import through_facet
+from compiler.ops.evaluation.foreign import refusal
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter

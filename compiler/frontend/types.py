@@ -14,7 +14,7 @@ from compiler.ir.affine import Affine, identifier, symbol, symbols
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
 from compiler.limits import Limits
 from compiler.ops import protos
-from compiler.ops.implied_sizes import Implied
+from compiler.ops.type_rules.implied_sizes import Implied
 
 
 class DimNames:

@@ -20,14 +20,14 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
-from compiler.ops.cast import cast
-from compiler.ops.compare import less_equal
-from compiler.ops.dims import length, open_dims, parameter, sizes_of
-from compiler.ops.elementwise import exp, mul, sub
-from compiler.ops.reduce import reduce_max, reduce_sum
-from compiler.ops.requirements import n_elements, wide
-from compiler.ops.reshape import unsqueeze
-from compiler.ops.slice import slice_
+from compiler.ops.data_movement.reshape import unsqueeze
+from compiler.ops.data_movement.slice import slice_
+from compiler.ops.elementwise.arithmetic import exp, mul, sub
+from compiler.ops.elementwise.cast import cast
+from compiler.ops.elementwise.compare import less_equal
+from compiler.ops.reductions.reduce import reduce_max, reduce_sum
+from compiler.ops.type_rules.dims import length, open_dims, parameter, sizes_of
+from compiler.ops.type_rules.requirements import n_elements, wide
 
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """Constants of SplitMix64. Source: Steele, Lea and Flood 2014; Vigna's splitmix64.c."""

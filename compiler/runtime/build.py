@@ -21,7 +21,7 @@ from compiler.ir.regions import close
 from compiler.ir.verify import verify
 from compiler.limits import check, check_seconds
 from compiler.loops.limits import NotLowerable
-from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.runtime.built import Built
 from compiler.runtime.executable import (
     CompiledBody,

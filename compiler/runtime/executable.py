@@ -17,9 +17,9 @@ from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import TensorType, Type
 from compiler.limits import check
-from compiler.ops.control import Run as RunRegion
-from compiler.ops.control import by_reference
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.control_flow.control import Run as RunRegion
+from compiler.ops.control_flow.control import by_reference
+from compiler.ops.evaluation.meaning import evaluate_node
 from compiler.runtime.frame import (
     CopiedOutput,
     DirectCall,

@@ -11,7 +11,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.limits import check_seconds, has_deadline
 from compiler.machine.keep import machine_of
-from compiler.ops.loop_form import LoopForm, loop_form
+from compiler.ops.control_flow.loop_form import LoopForm, loop_form
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Executable
 from compiler.runtime.frame import Run

@@ -192,7 +192,7 @@ def test_parts_of_a_room_import_only_what_stands_before_them(room: str) -> None:
             "import compiler.frontend.load",
             ["passes imports frontend"],
         ),
-        ("compiler.ops.conv", "def f():\n    import app.paths", ["ops imports app"]),
+        ("compiler.ops.convolution.conv", "def f():\n    import app.paths", ["ops imports app"]),
         ("app.jobs.check", "from compilarium.bench import rounds", ["app imports compilarium"]),
         ("compiler.frontend.load", "from compiler.trace import Event", ["frontend imports trace"]),
         ("compiler.runtime.arena", "from compiler.memory.plan import Plan", []),

@@ -20,7 +20,7 @@ import compiler.ops
 from compiler.ir.constant import Constant
 from compiler.ir.operator import ONNX, Call, OnnxCall, Tensor
 from compiler.ir.types import DType, TensorType
-from compiler.ops.corrections import corrected_evaluator, is_corrected_case
+from compiler.ops.evaluation.corrections import corrected_evaluator, is_corrected_case
 from tests.operator_samples import value_of
 
 assert compiler.ops.__doc__

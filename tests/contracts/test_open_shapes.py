@@ -16,7 +16,7 @@ from compiler.ir.constant import Array
 from compiler.ir.infer import specialize
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.loops.limits import LOWERABLE
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 from compiler.runtime.open.build import NotOpen, build_open, choose_open
 from compiler.targets.options import CodeOptions
 from tests.open_graphs import OpenSample, open_samples, together

@@ -10,7 +10,7 @@ import compiler.ops
 from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Operator, Sample, Tensor
 from compiler.ir.types import TensorType
-from compiler.ops.dims import open_dims
+from compiler.ops.type_rules.dims import open_dims
 from tests.operator_samples import operands_of, tensors_of
 
 assert compiler.ops.__doc__

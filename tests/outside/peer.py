@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
-from compiler.ops.corrections import corrected_evaluator
+from compiler.ops.evaluation.corrections import corrected_evaluator
 from tests.outside.recurrences import LAYERS
 from tests.outside.values import NARROW, Array, code, label_of, numpy_type
 

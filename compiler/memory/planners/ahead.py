@@ -11,9 +11,9 @@ import random
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.halves import place_by_halves
-from compiler.memory.planners.joining import apart
 from compiler.memory.planners.keys import by, by_size
 from compiler.memory.planners.native import now
+from compiler.memory.planners.research.joining import apart
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
@@ -23,15 +23,15 @@ N_BUFFERS = 600
 def make_all() -> None:
     """Call each compiled loop once, with arguments of the usual types."""
     # These modules take long to import.
-    from compiler.memory.planners.annealed.forest import Annealing
-    from compiler.memory.planners.ejection.search import Search
     from compiler.memory.planners.exact.inner import run
     from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
     from compiler.memory.planners.exact.sections import sections_of
     from compiler.memory.planners.exact.state import begin
-    from compiler.memory.planners.repair.reduction import Reduction
-    from compiler.memory.planners.repair.search import Search as Repair
-    from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
+    from compiler.memory.planners.research.annealed.forest import Annealing
+    from compiler.memory.planners.research.ejection.search import Search
+    from compiler.memory.planners.research.repair.reduction import Reduction
+    from compiler.memory.planners.research.repair.search import Search as Repair
+    from compiler.memory.planners.research.skyline.search import WEIGHTS, Skylines
 
     blocks = _problem().blocks
     few = blocks[:20]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.memory.planners.annealed import annealed
 from compiler.memory.planners.best import best
 from compiler.memory.planners.cp_sat import cp_sat
-from compiler.memory.planners.ejection import ejection
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.greedy import greedy
 from compiler.memory.planners.heap_simulator import heap_simulator
 from compiler.memory.planners.hill_climb import hill_climb
-from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.orders import (
     best_fit,
@@ -26,12 +23,15 @@ from compiler.memory.planners.orders import (
     greedy_by_span,
     naive,
 )
-from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Planner
 from compiler.memory.planners.quick import quick
-from compiler.memory.planners.rejoined import rejoined
-from compiler.memory.planners.repair import repair
-from compiler.memory.planners.skyline import skyline
+from compiler.memory.planners.research.annealed import annealed
+from compiler.memory.planners.research.ejection import ejection
+from compiler.memory.planners.research.joined import joined
+from compiler.memory.planners.research.planar import planar
+from compiler.memory.planners.research.rejoined import rejoined
+from compiler.memory.planners.research.repair import repair
+from compiler.memory.planners.research.skyline import skyline
 
 PLANNERS: Mapping[str, Planner] = {
     p.name: p

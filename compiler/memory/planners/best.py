@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
-from compiler.memory.planners.annealed import annealed
 from compiler.memory.planners.cp_sat import cp_sat
-from compiler.memory.planners.ejection import ejection
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.hill_climb import hill_climb
-from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.native import jit, now
 from compiler.memory.planners.orders import (
@@ -27,11 +24,14 @@ from compiler.memory.planners.orders import (
     greedy_by_span,
 )
 from compiler.memory.planners.place import MANY, VERY_MANY
-from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Options, Outcome, Planner, planner
-from compiler.memory.planners.rejoined import rejoined
-from compiler.memory.planners.repair import improved, repair
-from compiler.memory.planners.skyline import skyline
+from compiler.memory.planners.research.annealed import annealed
+from compiler.memory.planners.research.ejection import ejection
+from compiler.memory.planners.research.joined import joined
+from compiler.memory.planners.research.planar import planar
+from compiler.memory.planners.research.rejoined import rejoined
+from compiler.memory.planners.research.repair import improved, repair
+from compiler.memory.planners.research.skyline import skyline
 from compiler.memory.problem import Problem
 
 ORDERS = (

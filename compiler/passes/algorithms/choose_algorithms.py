@@ -14,8 +14,8 @@ from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import Layout, TensorType
-from compiler.ops.window import Window, resolve
-from compiler.ops.winograd import ALGORITHMS, Tiling, unsuitable
+from compiler.ops.convolution.window import Window, resolve
+from compiler.ops.convolution.winograd import ALGORITHMS, Tiling, unsuitable
 from compiler.passes.algorithms.cycles import Products, Shape
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from compiler.dataclass import dataclass
-from compiler.ops.winograd import Tiling
+from compiler.ops.convolution.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
 """Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles, loop tails."""

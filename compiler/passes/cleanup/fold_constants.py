@@ -19,7 +19,7 @@ from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.limits import check
-from compiler.ops.foreign import evaluate_foreign
+from compiler.ops.evaluation.foreign import evaluate_foreign
 from compiler.passes.cleanup.splats import splat_results
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic

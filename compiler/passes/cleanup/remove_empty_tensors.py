@@ -14,7 +14,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType, Type
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log

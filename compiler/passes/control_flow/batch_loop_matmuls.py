@@ -9,11 +9,11 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.ir.operator import OPERATORS, Operand
 from compiler.ir.types import TensorType
-from compiler.ops.concat import concat
-from compiler.ops.control import entry, is_batched, n_scanned
-from compiler.ops.matmul import matmul
-from compiler.ops.plain_scan import is_plain_scan
-from compiler.ops.recurrent_steps import part, rows_product
+from compiler.ops.control_flow.control import entry, is_batched, n_scanned
+from compiler.ops.control_flow.plain_scan import is_plain_scan
+from compiler.ops.data_movement.concat import concat
+from compiler.ops.linear_algebra.matmul import matmul
+from compiler.ops.recurrent.steps import part, rows_product
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.trace import Log

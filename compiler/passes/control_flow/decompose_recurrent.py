@@ -9,8 +9,8 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Operand, Tensor
 from compiler.ir.types import logical
-from compiler.ops.control import is_batched
-from compiler.ops.plain_scan import is_plain_scan, plain_scan
+from compiler.ops.control_flow.control import is_batched
+from compiler.ops.control_flow.plain_scan import is_plain_scan, plain_scan
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.trace import Log

@@ -6,7 +6,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import infer
 from compiler.ir.regions import close
-from compiler.ops.loop_form import is_true
+from compiler.ops.control_flow.loop_form import is_true
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log

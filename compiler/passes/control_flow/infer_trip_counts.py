@@ -14,12 +14,12 @@ from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import Facts
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import DType
-from compiler.ops.cast import cast
-from compiler.ops.compare import less, where
-from compiler.ops.control import always_goes_on
-from compiler.ops.elementwise import add, div, max_, min_, mul, sub
-from compiler.ops.loop_form import ENDLESS
-from compiler.ops.reshape import reshape
+from compiler.ops.control_flow.control import always_goes_on
+from compiler.ops.control_flow.loop_form import ENDLESS
+from compiler.ops.data_movement.reshape import reshape
+from compiler.ops.elementwise.arithmetic import add, div, max_, min_, mul, sub
+from compiler.ops.elementwise.cast import cast
+from compiler.ops.elementwise.compare import less, where
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.control_flow.trip_count import (
     AllOf,

@@ -14,12 +14,12 @@ from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.ir.infer import Facts, typed_regions
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import DType, TensorType
-from compiler.ops.control_types import results_of
-from compiler.ops.loop_form import is_true, passes_on
-from compiler.ops.reshape import reshape
-from compiler.ops.shape import range_
-from compiler.ops.slice import slice_
-from compiler.ops.transpose import transpose
+from compiler.ops.control_flow.control_types import results_of
+from compiler.ops.control_flow.loop_form import is_true, passes_on
+from compiler.ops.data_movement.reshape import reshape
+from compiler.ops.data_movement.shape import range_
+from compiler.ops.data_movement.slice import slice_
+from compiler.ops.data_movement.transpose import transpose
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.control_flow.trip_count import Around, Induction, Line, is_number, only
 from compiler.passes.engine.declaration import graph_pass

@@ -9,7 +9,7 @@ from typing import TypeVar
 from compiler.ir.closing import with_closed_types
 from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.types import logical
-from compiler.ops.control import is_batched, n_scanned
+from compiler.ops.control_flow.control import is_batched, n_scanned
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.operator import OPERATORS
-from compiler.ops.loop_form import unfit
+from compiler.ops.control_flow.loop_form import unfit
 from compiler.passes.engine.cost import node_cost
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic

@@ -8,9 +8,9 @@ import numpy as np
 
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.types import TensorType, Type
-from compiler.ops.concat import concat
-from compiler.ops.loop_form import known_steps
-from compiler.ops.reshape import unsqueeze
+from compiler.ops.control_flow.loop_form import known_steps
+from compiler.ops.data_movement.concat import concat
+from compiler.ops.data_movement.reshape import unsqueeze
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log

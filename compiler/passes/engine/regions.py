@@ -14,7 +14,7 @@ from compiler.ir.closing import with_closed_types
 from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.regions import close, rename_values, reopen
 from compiler.ir.verify import verify
-from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.passes.engine.account import complete
 from compiler.trace import Log
 

@@ -10,8 +10,8 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
-from compiler.ops.conv_transpose import Spreading, reach_of_phases
-from compiler.ops.window import Window, extent, output_dims, resolve_pads, tap_parts
+from compiler.ops.convolution.conv_transpose import Spreading, reach_of_phases
+from compiler.ops.convolution.window import Window, extent, output_dims, resolve_pads, tap_parts
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
 """Operators that compute each channel separately, and so accept any layout of channels."""

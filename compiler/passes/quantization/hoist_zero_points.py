@@ -10,7 +10,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array, Call, Operand
 from compiler.ir.types import DType
-from compiler.ops.window import resolve_pads
+from compiler.ops.convolution.window import resolve_pads
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.quantization.codes import HIGH, LOW, as_bytes, objection_to_groups, operand

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType
-from compiler.ops.quantize import QUANTIZED, limits
+from compiler.ops.quantization.quantize import QUANTIZED, limits
 from compiler.passes.engine.pattern import ConstTensor
 from compiler.passes.rules.affine_parts import Objection
 

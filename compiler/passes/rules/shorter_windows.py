@@ -11,9 +11,9 @@ import numpy as np
 from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import Dim
-from compiler.ops.clipped import Trimmed, clipped, covers_all, trimmed
-from compiler.ops.pooling import Pooling, pooling_of
-from compiler.ops.window import Window, extent, output_dims, resolve
+from compiler.ops.convolution.window import Window, extent, output_dims, resolve
+from compiler.ops.pooling.clipped import Trimmed, clipped, covers_all, trimmed
+from compiler.ops.pooling.geometry import Pooling, pooling_of
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, rule

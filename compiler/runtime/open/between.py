@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.affine import axis_symbol
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
-from compiler.ops.meaning import evaluate_node
+from compiler.ops.evaluation.meaning import evaluate_node
 from compiler.runtime.executable import own
 from compiler.runtime.open.rounds import Rounds
 from compiler.runtime.open.sizes import sizes_of_value

@@ -12,7 +12,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Buffer
-from compiler.ops.loop_form import loop_form
+from compiler.ops.control_flow.loop_form import loop_form
 from compiler.runtime.works.arrange import REGION, Arrangement
 from compiler.runtime.works.constants import ConstantPool, PackedConstant
 from compiler.runtime.works.native import Functions, Launchable

@@ -20,9 +20,9 @@ from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import Facts, typed_regions
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType
-from compiler.ops.control import always_goes_on
-from compiler.ops.control_types import results_of
-from compiler.ops.loop_form import ROOM, loop_form
+from compiler.ops.control_flow.control import always_goes_on
+from compiler.ops.control_flow.control_types import results_of
+from compiler.ops.control_flow.loop_form import ROOM, loop_form
 from compiler.runtime.build import build_program
 from compiler.runtime.executable import Executable
 from compiler.targets.options import CodeOptions

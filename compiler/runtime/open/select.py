@@ -8,7 +8,7 @@ from compiler.ir.affine import Undecided
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.loops.limits import NotLowerable
-from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.runtime.works.select import (
     Body,
     FallbackWork,

@@ -9,7 +9,7 @@ from compiler.compute.computation import Computation
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
-from compiler.ops.loop_form import LoopForm, loop_form
+from compiler.ops.control_flow.loop_form import LoopForm, loop_form
 from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.works.native import Launchable
 from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, Unlaunched

@@ -32,7 +32,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import ALIGNMENT_BYTES
-from compiler.ops.loop_form import LoopForm, Slices, State, loop_form
+from compiler.ops.control_flow.loop_form import LoopForm, Slices, State, loop_form
 from compiler.runtime.works.canonical import symbol_name
 from compiler.runtime.works.constants import ConstantPool, PackedConstant
 from compiler.runtime.works.select import Body, RegionWork

@@ -19,8 +19,8 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable, check_kernel
 from compiler.memory.views import Span
-from compiler.ops.control import CONTROL_FLOW
-from compiler.ops.loop_form import unfit
+from compiler.ops.control_flow.control import CONTROL_FLOW
+from compiler.ops.control_flow.loop_form import unfit
 from compiler.runtime.frame import in_memory
 from compiler.schedule.policy import Scheduled, schedule
 

@@ -20,8 +20,8 @@ from compiler.memory.account import live_by_step
 from compiler.memory.buffer import ALIGNMENT_BYTES
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.views import Span
-from compiler.ops.dims import normal_axis
-from compiler.ops.slice import cuts_along, span
+from compiler.ops.data_movement.slice import cuts_along, span
+from compiler.ops.type_rules.dims import normal_axis
 from compiler.runtime.frame import in_memory
 from compiler.runtime.works.arrange import Needs, Overwritable, needed
 from compiler.runtime.works.launch_order import works_in_order

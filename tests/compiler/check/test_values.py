@@ -5,7 +5,7 @@ import pytest
 
 from compiler.check.values import StageValues, has_bits_of
 from compiler.ir.constant import Constant
-from compiler.ops.meaning import evaluate_graph
+from compiler.ops.evaluation.meaning import evaluate_graph
 from compiler.passes import run_pipeline
 from compiler.runtime.inputs import random_inputs
 from tests.compiler.passes.networks import NETWORKS

@@ -14,8 +14,8 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
 from compiler.ir.verify import verify
-from compiler.ops.activations import relu
-from compiler.ops.elementwise import add
+from compiler.ops.elementwise.activations import relu
+from compiler.ops.elementwise.arithmetic import add
 
 assert compiler.ops.__doc__
 

@@ -10,7 +10,7 @@ import pytest
 from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import tensor
-from compiler.ops.activations import gelu, prelu, relu, softplus
+from compiler.ops.elementwise.activations import gelu, prelu, relu, softplus
 from tests.onnx_nodes import computed, expected, normal
 
 

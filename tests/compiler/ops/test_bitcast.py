@@ -9,7 +9,7 @@ import compiler
 from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, tensor
-from compiler.ops.bitcast import bitcast
+from compiler.ops.elementwise.bitcast import bitcast
 from tests.onnx_nodes import imported
 
 

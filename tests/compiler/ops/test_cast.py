@@ -11,7 +11,13 @@ from compiler.ir import affine
 from compiler.ir.infer import evaluate_known
 from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, tensor
-from compiler.ops.cast import FLOATS_OF_8_BITS, ROUND_MODES, cast, cast_saturated, cast_to_power
+from compiler.ops.elementwise.cast import (
+    FLOATS_OF_8_BITS,
+    ROUND_MODES,
+    cast,
+    cast_saturated,
+    cast_to_power,
+)
 from tests.onnx_nodes import computed, expected, imported, normal
 
 PLAIN = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"]

@@ -10,7 +10,7 @@ from compiler.ir import affine
 from compiler.ir.infer import evaluate_known
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import DType, tensor
-from compiler.ops.compare import clip, where
+from compiler.ops.elementwise.compare import clip, where
 from tests.onnx_nodes import computed, expected, imported, normal
 
 N = affine.symbol("N")

@@ -13,8 +13,8 @@ from compiler.compute.computation import Stage
 from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import TensorType, tensor
-from compiler.ops.conv import conv
-from compiler.ops.conv_transpose import conv_transpose
+from compiler.ops.convolution.conv import conv
+from compiler.ops.convolution.conv_transpose import conv_transpose
 from tests.onnx_nodes import by_onnxruntime, computed, imported, normal
 
 PLAIN: dict[str, Any] = {"strides": (1, 1), "pads": (0,) * 4, "dilations": (1, 1)}

@@ -9,7 +9,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from compiler.ir.operator import ONNX
-from compiler.ops.corrections import TABLE, corrected
+from compiler.ops.evaluation.corrections import TABLE, corrected
 from tests.onnx_nodes import by_onnxruntime, computed, expected, model_of, normal
 
 Row = tuple[str, list[Any], dict[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import tensor
-from compiler.ops.einsum import einsum, parsed
+from compiler.ops.linear_algebra.einsum import einsum, parsed
 from tests.onnx_nodes import computed, normal
 
 

@@ -12,7 +12,7 @@ from compiler.ir import affine
 from compiler.ir.infer import evaluate_known
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import TensorType, tensor
-from compiler.ops.elementwise import add, div, max_, mod, pow_
+from compiler.ops.elementwise.arithmetic import add, div, max_, mod, pow_
 from tests.onnx_nodes import computed, expected, imported, normal
 
 N = affine.symbol("N")
@@ -123,7 +123,7 @@ def test_the_sign_of_a_remainder_is_chosen_by_fmod() -> None:
 def test_rows_of_the_table_say_where_they_are_written() -> None:
     places = {OPERATORS[n].source for n in ("add", "sub", "exp", "tan")}
     assert len(places) == 4
-    assert all(p.startswith("ops/elementwise.py:") for p in places)
+    assert all(p.startswith("ops/elementwise/arithmetic.py:") for p in places)
 
 
 # ONNX

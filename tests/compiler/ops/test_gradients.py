@@ -15,7 +15,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Result, Value
 from compiler.ir.operator import OPERATORS, Sample
 from compiler.ir.types import DType, TensorType, parse_type
-from compiler.ops.differentiate import gradients
+from compiler.ops.autodiff.differentiate import gradients
 
 STEP = 1e-6
 DIFFERENTIABLE = sorted(n for n, o in OPERATORS.items() if o.gradient_fn is not None)

@@ -9,7 +9,7 @@ from compiler.compute.builder import Lowering
 from compiler.errors import CompileError
 from compiler.ir.operator import Array, Call, Tensor
 from compiler.ir.types import tensor
-from compiler.ops.matmul import matmul
+from compiler.ops.linear_algebra.matmul import matmul
 from tests.onnx_nodes import computed, expected, imported, normal
 
 

@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import compiler
 from compiler.errors import CompileError
-from compiler.ops.ml_trees import MODES
+from compiler.ops.ml.trees import MODES
 from tests.ml_models import check, one_node, same
 
 Tree = tuple[Any, Any] | None

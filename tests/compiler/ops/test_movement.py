@@ -14,7 +14,7 @@ from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
 from compiler.ir.verify import verify
-from compiler.ops.reshape import same_position
+from compiler.ops.data_movement.reshape import same_position
 from tests.onnx_nodes import computed, expected, imported, normal
 
 FAR = np.iinfo(np.int64).max

@@ -11,7 +11,7 @@ import compiler
 from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import tensor
-from compiler.ops.normalise import batch_norm
+from compiler.ops.normalization.normalise import batch_norm
 from tests.onnx_models import model, node, stored, value
 from tests.onnx_nodes import by_onnxruntime, computed, expected, imported, normal
 

@@ -12,8 +12,8 @@ from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.operator import Call, Tensor
 from compiler.ir.types import tensor
-from compiler.ops.pool import average_pool, max_pool
-from compiler.ops.window import output_dims, resolve_pads
+from compiler.ops.convolution.window import output_dims, resolve_pads
+from compiler.ops.pooling.pool import average_pool, max_pool
 from tests.onnx_nodes import by_onnxruntime, computed, expected, imported, normal
 
 PLAIN: dict[str, Any] = {

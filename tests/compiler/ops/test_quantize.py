@@ -10,8 +10,8 @@ import pytest
 from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, tensor
-from compiler.ops.dynamic_quantize import dynamic_quantize
-from compiler.ops.quantize import dequantize, quantize
+from compiler.ops.quantization.dynamic_quantize import dynamic_quantize
+from compiler.ops.quantization.quantize import dequantize, quantize
 from tests.onnx_nodes import by_onnxruntime, computed, expected, imported, normal
 
 WHOLE = ["u8", "i8", "u16", "i16", "u4", "i4", "u2", "i2"]

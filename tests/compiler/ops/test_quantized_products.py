@@ -13,9 +13,9 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, tensor
-from compiler.ops.quantized_conv import conv_integer
-from compiler.ops.quantized_matmul import matmul_integer
-from compiler.ops.requantize import requantize
+from compiler.ops.quantization.quantized_conv import conv_integer
+from compiler.ops.quantization.quantized_matmul import matmul_integer
+from compiler.ops.quantization.requantize import requantize
 from tests.kernel_runs import Array
 from tests.onnx_nodes import by_onnxruntime, computed, imported, seven_bits
 

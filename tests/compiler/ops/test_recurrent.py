@@ -13,7 +13,7 @@ import compiler
 from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import tensor
-from compiler.ops.recurrent import rnn
+from compiler.ops.recurrent.layers import rnn
 from compiler.runtime.program import Program
 from tests.onnx_models import model, node, stored, value
 

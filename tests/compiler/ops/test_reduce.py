@@ -13,7 +13,7 @@ from compiler.ir import affine
 from compiler.ir.infer import evaluate_known
 from compiler.ir.operator import OPERATORS, Call, Tensor
 from compiler.ir.types import tensor
-from compiler.ops.reduce import reduce_mean, reduce_sum
+from compiler.ops.reductions.reduce import reduce_mean, reduce_sum
 from tests.onnx_nodes import computed, expected, imported, normal
 
 NAMES = {

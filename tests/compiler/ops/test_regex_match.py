@@ -9,7 +9,7 @@ import time
 import pytest
 
 from compiler.errors import CompileError
-from compiler.ops.regex_match import automaton_of, full_matches
+from compiler.ops.text.regex_match import automaton_of, full_matches
 
 ATOMS = ["a", "b", ".", "[ab]", "[^a]", r"\d", r"\w", "(a|b)", "(ab)", "^", "$", r"\b", "(?:c|)"]
 COUNTS = ["", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}", "*?"]

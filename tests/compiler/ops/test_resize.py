@@ -12,7 +12,7 @@ from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.operator import Array, Call, Tensor
 from compiler.ir.types import DType, TensorType, tensor
-from compiler.ops.resize import COORDINATES, NEAREST, Line, line, nearest_index, resize
+from compiler.ops.images.resize import COORDINATES, NEAREST, Line, line, nearest_index, resize
 from tests.onnx_nodes import by_onnxruntime, computed, expected, imported, normal
 
 SCALES = [(2.0, 3.0), (0.5, 1.5), (0.6, 0.8), (1.0, 2.5)]

@@ -11,7 +11,7 @@ from compiler.check.model import check_model
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.types import DType, TensorType
-from compiler.ops.winograd import ALGORITHMS
+from compiler.ops.convolution.winograd import ALGORITHMS
 from compiler.passes import PASSES, run_pipeline
 from compiler.passes.algorithms.cycles import Products, Shape
 from compiler.trace import Log, Step

@@ -11,9 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 import compiler
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Operator
-from compiler.ops.clipped import clipped
-from compiler.ops.pool import average_pool, lp_pool, max_pool
-from compiler.ops.window import Window
+from compiler.ops.convolution.window import Window
+from compiler.ops.pooling.clipped import clipped
+from compiler.ops.pooling.pool import average_pool, lp_pool, max_pool
 from tests.onnx_nodes import by_onnxruntime, model_of
 
 POOLS: list[tuple[str, dict[str, Any]]] = [

@@ -8,11 +8,11 @@ from benchmarks.planning_planted import cut_up, planted
 from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.best import best
-from compiler.memory.planners.joined import joined
-from compiler.memory.planners.joining import BOLD, CAREFUL, inside, join, joinable
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.rejoined import rejoined
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.joined import joined
+from compiler.memory.planners.research.joining import BOLD, CAREFUL, inside, join, joinable
+from compiler.memory.planners.research.rejoined import rejoined
+from compiler.memory.planners.research.rejoining import rejoining
 
 
 @pytest.mark.parametrize(("n_buffers", "seed"), [(100, 5), (300, 6), (1000, 7)])

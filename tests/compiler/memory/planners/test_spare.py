@@ -5,7 +5,7 @@ from compiler.memory.buffer import Buffer, blocks_of, live_bytes
 from compiler.memory.check import check_plan
 from compiler.memory.plan import find_planner, make_problem
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.spare import spare_blocks
+from compiler.memory.planners.research.spare import spare_blocks
 
 
 def spare(buffers: list[Buffer], capacity: int) -> set[tuple[int, int, int]]:

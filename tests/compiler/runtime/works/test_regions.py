@@ -11,7 +11,7 @@ import pytest
 import compiler
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
-from compiler.ops import control
+from compiler.ops.control_flow import control
 from compiler.runtime.program import Program
 from tests.onnx_models import BOOL, I64, graph, model, node, stored, value
 

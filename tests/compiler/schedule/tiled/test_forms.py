@@ -14,8 +14,8 @@ from compiler.ir.graph import Graph
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
-from compiler.ops.conv import convolved
-from compiler.ops.winograd import ALGORITHMS
+from compiler.ops.convolution.conv import convolved
+from compiler.ops.convolution.winograd import ALGORITHMS
 from compiler.schedule.assemble import Scheduled
 from compiler.schedule.language.replay import replay
 from compiler.schedule.policy import schedule

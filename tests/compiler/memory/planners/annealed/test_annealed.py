@@ -7,12 +7,12 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.annealed import joints
-from compiler.memory.planners.annealed.forest import FROZEN, HOT, Annealing
-from compiler.memory.planners.joining import Joined, inside
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.planners.research.annealed import joints
+from compiler.memory.planners.research.annealed.forest import FROZEN, HOT, Annealing
+from compiler.memory.planners.research.joining import Joined, inside
+from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 annealed = PLANNERS["annealed"]

@@ -8,8 +8,8 @@ from compiler.memory.buffer import Block, Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.ejection.search import Search, settle
 from compiler.memory.planners.planner import Options
+from compiler.memory.planners.research.ejection.search import Search, settle
 
 ejection = PLANNERS["ejection"]
 LATER = 1e12

@@ -7,9 +7,9 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.joining import CAREFUL, inside, join
-from compiler.memory.planners.planar.sweep import Sweep
 from compiler.memory.planners.planner import Options
+from compiler.memory.planners.research.joining import CAREFUL, inside, join
+from compiler.memory.planners.research.planar.sweep import Sweep
 
 LATER = 1e12
 planar = PLANNERS["planar"]

@@ -1,7 +1,7 @@
 import itertools
 import random
 
-from compiler.memory.planners.planar.pq_tree import (
+from compiler.memory.planners.research.planar.pq_tree import (
     LEAF,
     P,
     Tree,

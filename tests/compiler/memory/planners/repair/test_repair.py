@@ -18,10 +18,10 @@ from compiler.memory.planners.native import now
 from compiler.memory.planners.orders import greedy_by_halves
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.repair import repair
-from compiler.memory.planners.repair.lists import empty_lists, enter, leave, neighbors
-from compiler.memory.planners.repair.reduction import Reduction
-from compiler.memory.planners.repair.search import Search
+from compiler.memory.planners.research.repair import repair
+from compiler.memory.planners.research.repair.lists import empty_lists, enter, leave, neighbors
+from compiler.memory.planners.research.repair.reduction import Reduction
+from compiler.memory.planners.research.repair.search import Search
 
 
 def _problem(rows: list[tuple[int, int, int]], alignment: int = 1) -> Problem:

@@ -8,10 +8,10 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.joining import apart, whole
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.skyline import search
-from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
+from compiler.memory.planners.research.joining import apart, whole
+from compiler.memory.planners.research.skyline import search
+from compiler.memory.planners.research.skyline.search import WEIGHTS, Skylines
 
 skyline = PLANNERS["skyline"]
 LATER = 1e12

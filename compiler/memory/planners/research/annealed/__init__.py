@@ -1,0 +1,50 @@
+"""Blocks joined into few rectangles by simulated annealing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
+from compiler.memory.planners.greedy import is_open, start_of
+from compiler.memory.planners.native import now
+from compiler.memory.planners.planner import Options, Outcome, planner
+from compiler.memory.planners.research.joined import searched
+from compiler.memory.planners.research.rejoining import rejoining
+from compiler.memory.problem import Problem
+
+SEARCHING = 0.2
+"""Time limit of each search over a new minimum of rectangles, as a fraction of the time so far."""
+
+LEFT = 0.4
+"""Largest number of rectangles per block after a cooling. Above it, the blocks were not cut from
+edge to edge, or too little is known about spare memory: other planners get the time."""
+
+
+@planner(
+    searches=True,
+    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joints as in joined",
+    example=SIX_WITHOUT_A_GAP,
+)
+def annealed(problem: Problem, options: Options) -> Outcome:
+    """Join blocks with equal sums, and undo joints at random with decreasing frequency.
+
+    Millions of joints are created and undone. The value of a joint is the number of rectangles that
+    it removes. Exact search places the remaining rectangles. For tight problems cut from edge to
+    edge, above all with memory of few units: there nearly all sums are equal by chance, and many
+    ways of joining lead to a plan.
+    """
+    start = start_of(problem, options)
+    if not is_open(start, problem, options):
+        return start
+    from compiler.memory.planners.research.annealed.forest import Annealing
+
+    begin, deadline, best = now(), options.deadline(), start
+    joints = rejoining(problem, options)
+    for rectangles in Annealing(joints.blocks, options.seed).coolings(deadline):
+        if joints.take_over(rectangles):
+            seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
+            within = replace(options, time_limit_s=seconds)
+            best = searched(problem, within, best, joints.rectangles())
+        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joints.blocks):
+            break
+    return best

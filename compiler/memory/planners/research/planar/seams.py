@@ -1,0 +1,389 @@
+"""Handovers of bytes at one step: sets of blocks with equal sums that end and begin."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeAlias
+
+from compiler.dataclass import dataclass
+from compiler.memory.planners.research.planar.pq_tree import (
+    LEAF,
+    Q,
+    Tree,
+    any_order,
+    leaf,
+    replaced,
+)
+
+MOST_SETS = 3000
+"""Maximum number of sets listed on each side of a step, smallest first."""
+
+MOST_PAIRS = 300
+"""Maximum number of pairs of sets of equal sums that are examined, the least likely chance matches
+first."""
+
+MOST_CHOICES = 500
+"""Maximum number of choices tried for the division of a step."""
+
+MOST_SPARE = 12
+"""Maximum number of leaves of spare memory that are tried, and of sets that may leave spare
+memory."""
+
+MOST_SPLIT = 6
+"""Maximum number of blocks among which the blocks that begin next to spare memory are searched."""
+
+UNLIKELY = 4.0
+"""Penalty, as a logarithm, for an unnecessary change of spare memory."""
+
+Numbers: TypeAlias = tuple[int, ...]
+Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
+"""The tree before, the leaves that end together, and their successors."""
+
+
+class Pair(NamedTuple):
+    """Sets of leaves on both sides of a step, as bits, with equal sums.
+
+    `chance` is the logarithm of the expected number of chance matches.
+    """
+
+    some: int
+    other: int
+    chance: float
+
+
+Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
+"""Maps each leaf to its pairs; with each pair, the bits of all its leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A division of a step into seams, and the resulting tree.
+
+    `chance` is the logarithm of the expected number of such divisions by chance: the division with
+    the smallest value is the most plausible.
+    """
+
+    tree: Tree
+    seams: tuple[Seam, ...]
+    chance: float
+
+
+class Way(NamedTuple):
+    """Pairs that are seams, and the remaining leaves as bits; `chance` is as in `Division`."""
+
+    chance: float
+    pairs: Sequence[Pair]
+    rest: int
+
+
+NewLeaf: TypeAlias = Callable[[int], int]
+"""Function that returns a new leaf for a number of unused bytes."""
+
+
+class Step:
+    """The blocks that end and begin at a step, with the sums of sets of beginning blocks.
+
+    `begun` are groups of leaves that end at the same step, and are therefore probably adjacent.
+    `sizes` are by leaf.
+    """
+
+    def __init__(
+        self, ended: Sequence[int], begun: Sequence[Sequence[int]], sizes: Sequence[int]
+    ) -> None:
+        self.sizes = sizes
+        self.sums: dict[int, int] = {}
+        self.ended, self.begun = bits(ended), bits([i for group in begun for i in group])
+        items = [sizes[i] for i in numbers(self.ended | self.begun)]
+        self.spread = math.log(sum(items) / len(items) / math.gcd(*items))
+        self.more = self.sum(self.ended) - self.sum(self.begun)
+        self.plain = len(ended) == 1 or self.begun.bit_count() == 1
+        self.groups = begun
+
+    @cached_property
+    def behind(self) -> dict[int, dict[int, float]]:
+        """Return sets of starting blocks by sum, with the log of the number of sets so large."""
+        sums: dict[int, dict[int, float]] = {}
+        _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
+        _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
+        return sums
+
+    def sum(self, some: int) -> int:
+        """Return the bytes of a set of leaves."""
+        if some not in self.sums:
+            self.sums[some] = sum(self.sizes[i] for i in numbers(some))
+        return self.sums[some]
+
+    def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
+        """Yield pairs of sets that may be seams of the step, and the remaining leaves.
+
+        The remaining leaves form the last seam; `spare` are leaves of unused memory.
+        """
+        plain = self.plain and (not self.more or not spare)
+        pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
+        of: Fits = {i: [] for i in numbers(self.ended | self.begun)}
+        for pair in pairs:
+            leaves = pair.some | pair.other
+            for i in numbers(leaves):
+                if i in of:
+                    of[i].append((leaves, pair))
+        seen: set[frozenset[tuple[int, int]]] = set()
+        for chosen, rest in _covers(of, self.ended | self.begun, spare):
+            key = frozenset((pair.some, pair.other) for pair in chosen)
+            if key not in seen:
+                seen.add(key)
+                yield Way(_chance(chosen, rest), chosen, rest)
+
+    def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
+        """Divide the step in the given way; None if the tree does not permit it.
+
+        Spare memory may be used up, and bytes without a successor become new spare leaves.
+        """
+        for pair in way.pairs:
+            spare &= ~pair.some
+        for last in self._rests(tree, way.rest, spare, new_leaf):
+            division = _divided(tree, [*way.pairs, *last])
+            if division is not None:
+                return division
+        return None
+
+    def _rests(
+        self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
+    ) -> Iterator[tuple[Pair, ...]]:
+        """Yield seams of the remaining leaves, with spare memory used up or created."""
+        some, other = rest & self.ended, rest & self.begun
+        more = self.sum(some) - self.sum(other)
+        if not rest:
+            yield ()
+        elif not more:
+            yield (Pair(some, other, 0.0),)
+        elif more > 0:
+            yield (Pair(some, other | 1 << new_leaf(more), 0.0),)
+            yield from self._two_rests(tree, some, other, new_leaf)
+        elif self.sum(spare) == -more:
+            yield (Pair(some | spare, other, 0.0),)
+        else:
+            for n in (1, 2):
+                for used in itertools.combinations(numbers(spare)[-MOST_SPARE:], n):
+                    left = sum(self.sizes[i] for i in used) + more
+                    if left >= 0:
+                        behind = other | (1 << new_leaf(left) if left else 0)
+                        yield (Pair(some | bits(used), behind, n * UNLIKELY),)
+
+    def _two_rests(
+        self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
+    ) -> Iterator[tuple[Pair, ...]]:
+        """Yield two seams that both leave spare bytes."""
+        few = numbers(other)[:MOST_SPLIT]
+        heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
+        for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
+            for head in heads:
+                over = self.sum(first) - self.sum(head)
+                under = self.sum(some & ~first) - self.sum(other & ~head)
+                if over > 0 and under > 0:
+                    yield (
+                        Pair(first, head | 1 << new_leaf(over), UNLIKELY),
+                        Pair(some & ~first, other & ~head | 1 << new_leaf(under), UNLIKELY),
+                    )
+
+    def _pairs(self, tree: Tree, spare: int) -> list[Pair]:
+        """Return pairs of equal sums that the tree permits, the least likely chance match first."""
+        before = [
+            some
+            for some in Together(self.ended | spare).sets(tree)
+            if (some & spare).bit_count() <= 2 and some != spare
+        ]
+        alike = Counter(some.bit_count() for some in before)
+        pairs = (
+            Pair(some, other, math.log(alike[some.bit_count()]) + ways - self.spread)
+            for some in before
+            for other, ways in self.behind.get(self.sum(some), {}).items()
+            if some != self.ended or other != self.begun
+        )
+        return heapq.nsmallest(MOST_PAIRS, pairs, key=lambda p: p.chance)
+
+
+def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
+    """Yield disjoint pairs, and the uncovered rest."""
+    choices = itertools.count()
+
+    def more(
+        of: Fits, chosen: list[Pair], free: int, rest: int
+    ) -> Iterator[tuple[list[Pair], int]]:
+        """Extend the choice: leaves `free` are undecided, leaves `rest` belong to the last pair."""
+        if next(choices) > MOST_CHOICES:
+            return
+        left: Fits = {}
+        options: list[tuple[int, Pair]] = []
+        scarce = 0
+        for i in numbers(free & whole):
+            taken = ~free
+            fits = left[i] = [p for p in of[i] if not p[0] & taken]
+            if not fits:
+                free, rest = free & ~(1 << i), rest | 1 << i
+            elif not options or len(fits) < len(options):
+                options, scarce = fits, i
+        if not free & whole:
+            yield chosen, rest
+            return
+        for leaves, pair in options:
+            yield from more(left, [*chosen, pair], free & ~leaves, rest)
+        yield from more(left, chosen, free & ~(1 << scarce), rest | 1 << scarce)
+
+    yield from more(of, [], whole | spare, 0)
+
+
+def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
+    """Return the seams of pairs; None if the tree does not permit all of them."""
+    seams: list[Seam] = []
+    for pair in pairs:
+        if not pair.some or not pair.other:
+            return None
+        behind = numbers(pair.other)
+        made = replaced(tree, pair.some, any_order([leaf(i) for i in behind]))
+        if made is None:
+            return None
+        seams.append((tree, numbers(pair.some), behind))
+        tree = made
+    return Division(tree, tuple(seams), _chance(pairs, 0))
+
+
+def _chance(pairs: Sequence[Pair], rest: int) -> float:
+    """Return the logarithm of the expected number of such divisions by chance.
+
+    One of the equal sums follows from the others, so the sum of the largest seam does not count.
+    """
+    if not pairs:
+        return 0.0
+    total = sum(p.chance for p in pairs)
+    largest = max(pairs, key=lambda p: (p.some | p.other).bit_count())
+    if (largest.some | largest.other).bit_count() >= rest.bit_count():
+        total -= largest.chance
+    return total
+
+
+def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
+    """Add sets of items by the sum of their sizes, smallest sets first, up to a limit.
+
+    Each set has the logarithm of the number of sets of its size.
+    """
+    n_found = 0
+    for n in range(1, len(items) + 1):
+        ways = math.log(math.comb(len(items), n))
+        for some in itertools.islice(itertools.combinations(items, n), MOST_SETS):
+            key, total = sum(i for i, _ in some), sum(size for _, size in some)
+            alike = sums.setdefault(total, {})
+            alike[key] = min(ways, alike.get(key, ways))
+            n_found += 1
+        if n_found > MOST_SETS:
+            break
+
+
+class Together:
+    """Subsets of some leaves that can be contiguous in orders of a tree, as bits, up to a limit."""
+
+    def __init__(self, some: int) -> None:
+        self.some = some
+
+    def sets(self, tree: Tree) -> dict[int, None]:
+        """Return the subsets anywhere in the tree."""
+        leaves, kind, children = tree
+        if not leaves & self.some:
+            return {}
+        if kind == LEAF:
+            return {leaves: None}
+        found: dict[int, None] = {}
+        for child in children:
+            found.update(self.sets(child))
+        if len(found) < MOST_SETS:
+            mine = self._runs(children) if kind == Q else self._heaps(children)
+            found.update(dict.fromkeys(itertools.islice(mine, MOST_SETS)))
+        return found
+
+    def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
+        """Yield runs of adjacent full children, with ends of partial children on both sides."""
+        ends = [self.ends(child) for child in children]
+        for first in range(len(children) - 1):
+            whole = 0
+            for last in range(first + 1, len(children)):
+                for head, tail in itertools.product(ends[first], ends[last]):
+                    yield head | whole | tail
+                if children[last][0] & ~self.some:
+                    break
+                whole |= children[last][0]
+
+    def _heaps(self, children: Sequence[Tree]) -> Iterator[int]:
+        """Yield sets of full children, in any order, between the ends of two partial children."""
+        whole, parted = self._whole_and_parted(children)
+        ends = [self.ends(child) for child in parted]
+        heaps = _unions(whole)
+        yield from heaps
+        for heap, tails in itertools.product([0, *heaps], ends):
+            yield from (heap | tail for tail in tails)
+        for one, two in itertools.combinations(ends, 2):
+            for heap, head, tail in itertools.product([0, *heaps], one, two):
+                yield heap | head | tail
+
+    def ends(self, tree: Tree) -> list[int]:
+        """Return subsets at an end of the tree."""
+        return list(itertools.islice(self._ends(tree), MOST_SETS))
+
+    def _ends(self, tree: Tree) -> Iterator[int]:
+        leaves, kind, children = tree
+        if not leaves & ~self.some:
+            yield leaves
+        elif leaves & self.some and kind == Q:
+            yield from self._tails(children)
+            yield from self._tails(children[::-1])
+        elif leaves & self.some:
+            whole, parted = self._whole_and_parted(children)
+            heaps = _unions(whole)
+            yield from heaps
+            for heap, child in itertools.product([0, *heaps], parted):
+                yield from (heap | end for end in self._ends(child))
+
+    def _tails(self, children: Sequence[Tree]) -> Iterator[int]:
+        whole = 0
+        for child in children:
+            yield from (whole | end for end in self._ends(child))
+            if child[0] & ~self.some:
+                return
+            whole |= child[0]
+
+    def _whole_and_parted(self, children: Sequence[Tree]) -> tuple[list[int], list[Tree]]:
+        """Return children whose leaves are all in `some`, as bits, and partial children."""
+        whole = [child[0] for child in children if not child[0] & ~self.some]
+        parted = [c for c in children if c[0] & self.some and c[0] & ~self.some]
+        return whole, parted
+
+
+def _unions(items: Sequence[int]) -> list[int]:
+    """Return unions of items, smallest first, up to a limit, and the union of all items."""
+    found: list[int] = []
+    for n in range(1, len(items) + 1):
+        if len(found) < MOST_SETS or n == len(items):
+            found += map(sum, itertools.islice(itertools.combinations(items, n), MOST_SETS))
+    return found
+
+
+def bits(of: Sequence[int]) -> int:
+    """Return a set of numbers as bits."""
+    some = 0
+    for i in of:
+        some |= 1 << i
+    return some
+
+
+@lru_cache(maxsize=1 << 16)
+def numbers(some: int) -> Numbers:
+    """Return the numbers of a set of bits."""
+    found: list[int] = []
+    while some:
+        low = some & -some
+        found.append(low.bit_length() - 1)
+        some ^= low
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Operators that move or select elements by position."""

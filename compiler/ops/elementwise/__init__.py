@@ -1,0 +1,1 @@
+"""Operators of one element per operand: arithmetic, comparison, conversion, activation."""

@@ -1,0 +1,1 @@
+"""Resizing, sampling, cropping and boxes of images."""

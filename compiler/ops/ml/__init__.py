@@ -1,0 +1,1 @@
+"""Operators of the ONNX domain ai.onnx.ml."""

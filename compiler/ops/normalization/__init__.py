@@ -1,0 +1,1 @@
+"""Normalization of layers, groups, batches and vectors."""

@@ -1,0 +1,1 @@
+"""Operators that order or select elements by value."""

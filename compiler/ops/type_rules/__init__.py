@@ -1,0 +1,1 @@
+"""Checks and size inference of type rules, shared by all families."""
