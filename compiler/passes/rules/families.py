@@ -73,7 +73,10 @@ KNOWN_AS: Mapping[str, Mapping[str, str]] = {
         "ONNX Runtime": "EliminateIdentity, NoopElimination",
         "onnxoptimizer": "eliminate_nop_cast, eliminate_nop_reshape, eliminate_nop_transpose",
     },
-    "powers": {"LLVM": "SimplifyLibCalls", "MLIR": "AlgebraicSimplification of math"},
+    "powers": {
+        "LLVM": "SimplifyLibCalls",
+        "MLIR": "populateMathAlgebraicSimplificationPatterns",
+    },
     "product_order": {"CLRS": "matrix-chain multiplication"},
     "products": {},
     "quotients": {"LLVM": "InstCombineMulDivRem"},
