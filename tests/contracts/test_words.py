@@ -173,7 +173,8 @@ def all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def all_options() -> Iterator[tuple[str, click.Option]]:
     for name, command in all_commands():
-        yield from ((name, p) for p in command.params if isinstance(p, click.Option))
+        parameters = command.get_params(click.Context(command))
+        yield from ((name, p) for p in parameters if isinstance(p, click.Option))
 
 
 def test_every_option_has_an_entry() -> None:
