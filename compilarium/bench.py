@@ -154,7 +154,7 @@ def measure(
     "--against",
     default="",
     metavar="PEER,...",
-    help="Other runtimes: onnxruntime, openvino (at f32), openvino-default.",
+    help="Other runtimes to measure: onnxruntime, openvino (at f32), openvino-default.",
 )
 @threads_option()
 @spread_option()
@@ -165,7 +165,7 @@ def measure(
 @random_weights_option()
 @schedule_option()
 @click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=0),
-              help="Measuring time.")  # fmt: skip
+              help="Measuring time in seconds.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @click.option("--pin/--no-pin", default=True, show_default=True,
               help="Pin the process to one processor per thread.")  # fmt: skip

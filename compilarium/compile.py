@@ -66,7 +66,9 @@ from compiler.runtime.program import Program
 @order_option()
 @memory_limit_option()
 @time_limit_option()
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file instead.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File for the text of --emit."
+)
 @reporting
 def command(
     model: Path,

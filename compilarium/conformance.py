@@ -34,7 +34,7 @@ MOST_FALLBACKS_SHOWN = 20
               type=click.IntRange(min=1), help="Number of concurrent child processes.")  # fmt: skip
 @click.option("--seconds", default=SECONDS_PER_CASE, show_default=True,
               type=click.FloatRange(min=0, min_open=True),
-              help="Time limit for one case.")  # fmt: skip
+              help="Time limit in seconds for one case.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.md",
               help="Also write a page of tables by operator.")  # fmt: skip
 @reporting

@@ -22,7 +22,7 @@ def input_option() -> Decorator:
         "files",
         multiple=True,
         metavar="NAME=FILE.npy",
-        help="Array of an input; repeatable.",
+        help="File with the array of an input; repeatable.",
     )
 
 

@@ -171,7 +171,7 @@ def tier_option() -> Decorator:
         default=1,
         show_default=True,
         type=click.IntRange(0, 1),
-        help="0: start sooner with slower code, until optimised code is ready.",
+        help="Tier of the first code: 0 is ready sooner, and optimised code replaces it later.",
     )
 
 

@@ -57,9 +57,10 @@ LONGEST_TABLE = 60
 @click.command()
 @model_argument()
 @click.option("--devices", required=True, metavar="NAME|FILE",
-              help=f"{', '.join(shipped())}; host:N (N local cores); or a file.")  # fmt: skip
+              help=f"Platform: {', '.join(shipped())}; host:N (N local cores); "
+              "or a file.")  # fmt: skip
 @click.option("--scheduler", default="iterated", show_default=True, metavar="NAME",
-              help=f"One of {', '.join(SCHEDULERS)}.")  # fmt: skip
+              help=f"Scheduler: {', '.join(SCHEDULERS)}.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
               help="Prefetch distance in tasks: 0 on demand, 1 double-buffered.")  # fmt: skip
 @click.option("--contention/--no-contention", default=True, show_default=True,

@@ -28,16 +28,20 @@ CHECKING = 3.0
 
 @click.command()
 @click.argument("problem", type=click.Path(path_type=Path))
-@click.option("--capacity", type=click.IntRange(min=0), help="Fail if the plan needs more bytes.")
+@click.option(
+    "--capacity", type=click.IntRange(min=0), help="Capacity in bytes: fail if the plan needs more."
+)
 @click.option("--planner", default="best", show_default=True, metavar="NAME",
-              help=f"One of {', '.join(PLANNERS)}.")  # fmt: skip
-@click.option("--alignment", default=1, show_default=True, help="Offsets are multiples of this.")
+              help=f"Memory planner: {', '.join(PLANNERS)}.")  # fmt: skip
+@click.option(
+    "--alignment", default=1, show_default=True, help="Alignment of all offsets in bytes."
+)
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
               help="Time limit in seconds for the command: searches, and orders after the first, "
               "end early enough to check and write the plan. Compiling searches, once per "
               "machine, is not counted.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the solution.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the plan.")
 @reporting
 def command(
     problem: Path,

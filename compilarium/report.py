@@ -35,7 +35,7 @@ from compilarium.output import print_json, progress, reporting, wants_json, writ
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Output file; default: MODEL.report.html.",
+    help="File for the report; default: MODEL.report.html.",
 )
 @reporting
 def command(

@@ -53,7 +53,7 @@ from compiler.targets.memory import machine_bytes
 @model_argument()
 @input_option()
 @click.option("--random", "seed", type=click.IntRange(min=0), default=None, metavar="SEED",
-              help="Draw inputs that are not given from this seed.")  # fmt: skip
+              help="Seed of random values for inputs without --input.")  # fmt: skip
 @shape_option()
 @bucket_option()
 @pipeline_options()

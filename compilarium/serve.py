@@ -8,8 +8,9 @@ import click
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of the server.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535),
+              help="Port of the server; 0: any free port.")  # fmt: skip
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),

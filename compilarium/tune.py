@@ -43,10 +43,12 @@ class Duration(click.ParamType):
 
 @click.command()
 @model_argument()
-@click.option("--budget", type=Duration(), default="60s", show_default=True, help="Total time.")
+@click.option("--budget", type=Duration(), default="60s", show_default=True,
+              help="Time of the whole search, such as 90s or 1.5m.")  # fmt: skip
 @click.option("--search", type=click.Choice(list(SEARCHES)), default="annealing",
               show_default=True, help="Search strategy for candidates.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Seed of the search.")  # fmt: skip
 @click.option("--database", type=click.Path(path_type=Path, dir_okay=False),
               help="Database for results, instead of the one in the user's cache.")  # fmt: skip
 @shape_option()

@@ -6,34 +6,46 @@ python -m setup.tables
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from compiler.passes import PASSES, RULES
-from compiler.passes.glossary import table
+from compiler.passes.glossary import families_table, passes_table
 from compiler.passes.pipeline.presets.page import page
 from compiler.schedule.language import replay
 from compiler.schedule.language.move import moves_table
+from setup.command_line import commands_table, options_table
+from setup.glossary import levels_table, panes_table
 
 assert replay.__doc__, "all moves are declared once it is imported"
 
 ROOT = Path(__file__).resolve().parents[1]
+
+TABLES: Mapping[str, tuple[Callable[[], str], ...]] = {
+    "docs/words.md": (passes_table, families_table, levels_table, panes_table),
+    "docs/command-line.md": (commands_table, options_table),
+    "docs/schedules.md": (moves_table,),
+}
+"""The generators of the tables of each document."""
 
 _COUNTS = r"Some \d+ rules and \d+ passes"
 
 
 def written() -> dict[Path, str]:
     """The text of each document with what the declarations say now."""
-    words, schedules, readme = (
-        (path, path.read_text(encoding="utf-8"))
-        for path in (ROOT / "docs/words.md", ROOT / "docs/schedules.md", ROOT / "README.md")
-    )
+    found = {ROOT / name: _with_tables(ROOT / name, makers) for name, makers in TABLES.items()}
+    readme = ROOT / "README.md"
     counts = f"Some {round(len(RULES), -1)} rules and {len(PASSES)} passes"
-    return {
-        words[0]: _with_table(words[1], table()),
-        schedules[0]: _with_table(schedules[1], moves_table()),
-        readme[0]: re.sub(_COUNTS, counts, readme[1]),
-        ROOT / "docs/pipelines.md": page(),
-    }
+    found[readme] = re.sub(_COUNTS, counts, readme.read_text(encoding="utf-8"))
+    return {**found, ROOT / "docs/pipelines.md": page()}
+
+
+def _with_tables(path: Path, makers: tuple[Callable[[], str], ...]) -> str:
+    """The text of a document with its tables written anew."""
+    text = path.read_text(encoding="utf-8")
+    for made in makers:
+        text = _with_table(text, made())
+    return text
 
 
 def _with_table(text: str, made: str) -> str:

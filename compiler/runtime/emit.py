@@ -7,10 +7,11 @@ from collections.abc import Callable
 from compiler.codegen import jit
 from compiler.codegen.threads.pool_text import with_thread_pool
 from compiler.runtime.built import Built
+from compiler.runtime.levels import LEVELS
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.schedule.language.sections import section
 
-KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")
+KINDS = tuple(LEVELS)
 
 OF_GRAPHS = ("graph", "onnx")
 """Kinds of output that exist before sizes are known and code is generated."""

@@ -1,4 +1,4 @@
-"""Rules for conversions of the element type."""
+"""Rules that merge consecutive casts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for selections between conditions, the numbers 0 and 1, and bounds."""
+"""Rules that turn selections between true, false, 1 and 0 into logic or casts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for comparisons."""
+"""Rules that fold comparisons of a value with itself, and negated comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for absorbing elements and other constant results."""
+"""Rules for operations with a constant result, such as `x * 0` and `x - x`."""
 
 from __future__ import annotations
 

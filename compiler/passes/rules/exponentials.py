@@ -1,4 +1,4 @@
-"""Rules for exponentials, logarithms and functions built from them."""
+"""Rules that cancel or merge exponentials and logarithms, and recognise tanh and sigmoid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for maxima and minima."""
+"""Rules that merge or remove maxima and minima."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folding of per-channel scales and shifts, especially of batch normalisation, into weights."""
+"""Rules that turn batch normalisation into scale and shift; the pass folds both into weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for conditions combined with and, or, exclusive or and not."""
+"""Rules of Boolean algebra: double negation, absorption, contradiction, De Morgan's laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for absolute values and signs, and for operands with a known sign."""
+"""Rules for absolute values, signs, and the positive and negative parts of a value."""
 
 from __future__ import annotations
 

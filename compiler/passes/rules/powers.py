@@ -1,4 +1,4 @@
-"""Rules for powers, roots and exponentials."""
+"""Rules that replace constant powers with products, roots and reciprocals."""
 
 from __future__ import annotations
 

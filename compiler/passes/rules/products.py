@@ -1,4 +1,4 @@
-"""Rules for matrix products: shared operands, and scales of operands.
+"""Rules that merge matrix products with a shared operand, and scale the smaller tensor.
 
 The cost is the number of multiplications; products of constants are computed at compile time and
 cost nothing.

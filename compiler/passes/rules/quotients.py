@@ -1,4 +1,4 @@
-"""Rules for quotients and reciprocals.
+"""Rules that replace divisions with multiplications, and merge consecutive quotients.
 
 A division takes several times as long as a multiplication.
 """

@@ -1,4 +1,4 @@
-"""Rules for selections by a condition."""
+"""Rules that fold selections with constant or negated conditions, or into maxima and minima."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for negatives and absolute values, which cancel and absorb each other."""
+"""Rules that cancel negations, or merge them into sums, differences and absolute values."""
 
 from __future__ import annotations
 

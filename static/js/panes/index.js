@@ -18,7 +18,8 @@ import { mountTuning } from "./tuning/tuning.js";
 
 /**
  * @typedef {import("../state/page.js").PageState} PageState
- * @typedef {{id: string, group: string}} Named `pane.ID` and `pane-group.GROUP` are words (templates/words/panes.html)
+ * @typedef {{id: string, group: string}} Named `pane.ID`, `pane-title.ID` (a definition) and `pane-group.GROUP` are words
+ *   (templates/words/panes.html)
  * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows results of a job
  * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../server/work.js").Work) => () => void}} Working
  *   only starts jobs; absent in read-only views

@@ -45,7 +45,8 @@ test("words made of parts cover all their cases", () => {
     );
   const panes = matches(script, /\{ id: "(\w+)", group: /g);
   assert.ok(panes.length > 15);
-  for (const pane of panes) assert.ok(words.includes(`pane.${pane}`), pane);
+  for (const pane of panes)
+    for (const key of [`pane.${pane}`, `pane-title.${pane}`]) assert.ok(words.includes(key), key);
   for (const family of [
     "contraction",
     "elementwise",

@@ -1,4 +1,4 @@
-"""Rules for repeated elements: expands and tiles."""
+"""Rules that merge expands and tiles, and replace tiles with expands."""
 
 from __future__ import annotations
 

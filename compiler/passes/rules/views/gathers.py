@@ -1,4 +1,4 @@
-"""Rules for gathers with constant indices."""
+"""Rules that merge gathers, and replace gathers of evenly spaced rows with slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for pads."""
+"""Rules that merge pads, and replace pads of negative widths with slices."""
 
 from __future__ import annotations
 

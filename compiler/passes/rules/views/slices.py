@@ -1,4 +1,4 @@
-"""Rules for slices."""
+"""Rules that merge slices, and remove padding that a slice drops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for squeezes and unsqueezes."""
+"""Rules that merge or cancel squeezes, unsqueezes and the views before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for transposes."""
+"""Rules that merge transposes, and move them past expands and casts."""
 
 from __future__ import annotations
 

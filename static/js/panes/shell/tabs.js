@@ -99,9 +99,10 @@ function groupButton(group) {
 
 /** @param {import("../index.js").Pane} pane */
 function tab({ id }) {
+  const title = word(`pane-title.${id}`);
   return el(
     "button",
-    { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id },
+    { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id, title },
     word(`pane.${id}`),
   );
 }
