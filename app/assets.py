@@ -1,4 +1,4 @@
-"""Routes of the page and its bundle; clients cache URLs with a digest without expiry."""
+"""Routes of the page and its bundle; clients cache files at URLs with a digest for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of the server: a dataclass whose names contain the units."""
+"""The settings of the server: a dataclass whose field names contain the units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error answers: every failure of a request has the same JSON shape, produced only here."""
+"""Error answers: every failed request gets JSON of one shape, which only this module produces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.errors import CODES, CompileError
 
 log = logging.getLogger("compilarium.web")
 
-# Codes absent here are faults of the user's model or request: 400.
+# Errors with other codes are faults of the user's model or request, and have the status 400.
 STATUS = {
     "E-REQUEST-ORIGIN": 403,
     "E-REQUEST-UNKNOWN": 404,

@@ -1,7 +1,7 @@
-"""The sample models: our own trained ones, and the light ones of the onnx package.
+"""The sample models: our own trained models, and the light models of the onnx package.
 
 `samples/catalogue.json` lists them. Light models have no trained weights; the importer draws random
-ones with the seed in the catalogue.
+weights with the seed in the catalogue.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def n_nodes(path: Path) -> int:
 
 
 def labelled(sample: Sample) -> Labelled | None:
-    """Return the held-out data of one of our own samples."""
+    """Return the held-out data of a sample; None if the sample has no such data."""
     if sample.test is None or not sample.test.is_file():
         return None
     with np.load(sample.test, allow_pickle=False) as data:

@@ -47,7 +47,7 @@ class Handler(WSGIRequestHandler):
         log.debug(format, *args)
 
     def version_string(self) -> str:
-        """Reveal no versions."""
+        """Return a name without versions."""
         return "compilarium"
 
 
@@ -60,8 +60,8 @@ def serve(
 ) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
-    `port` 0 selects a free one. Requests to a local server must use a name of this machine.
-    Errors: E-OPTION-VALUE when it cannot listen there.
+    `port` 0 selects a free port. Requests to a local server must use a name of this machine.
+    Errors: E-OPTION-VALUE if the server cannot listen at this address.
     """
     app = create_app(settings_for(host, data_folder))
     server = listen(app, host, port)

@@ -28,7 +28,7 @@ _GRACE_S = 3600.0
 
 
 class Stream(Protocol):
-    """The source of the bytes."""
+    """The source of an upload's bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Read at most `size` bytes; empty at the end."""
@@ -134,7 +134,7 @@ class UploadStore:
                 )
             for upload in new:
                 self._pin(upload.id).touch()
-                self.find(upload.id)  # it may have been evicted in the meantime
+                self.find(upload.id)  # the upload may have been evicted
 
     def is_pinned(self, upload_id: str) -> bool:
         """Whether an upload is pinned."""
@@ -191,7 +191,7 @@ class UploadStore:
         return digest.hexdigest(), n_bytes
 
     def too_large(self, n_bytes: int) -> CompileError:
-        """Return the error of a too large upload."""
+        """Return the error of an upload that exceeds the size limit."""
         limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
         return CompileError(
             "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"

@@ -43,6 +43,6 @@ def profile_trace(job_id: str) -> Response:
 
 
 def _compilation(kept: Kept) -> Kept:
-    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN when it was evicted."""
+    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN if it was evicted."""
     request = kept.job.request
     return Kept(request["job"]) if request["kind"] == "profile" else kept

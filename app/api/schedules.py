@@ -57,7 +57,7 @@ def check_schedule(job_id: str, kernel: int) -> Response:
 
 @ROUTES.starts(_OF_JOB, ScheduleRequest)
 def new_schedule(job_id: str) -> Response:
-    """Start a job that runs a kernel with an edited schedule against the original."""
+    """Start a job that compares a kernel's edited schedule with the original by running both."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
     first = compiled.computed_kernel(wanted.kernel)

@@ -1,4 +1,4 @@
-"""The tree of groups over the imported model, and the groups of later nodes."""
+"""The tree of groups over the imported model, and the groups of nodes in later stages."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Item:
 
 @dataclass(slots=True)
 class Group:
-    """Children drawn as one box while closed; a repeat has `times` equal ones."""
+    """A group: its children are one box while it is closed; a repeat has `times` equal children."""
 
     kind: Kind
     label: str
     children: list[Group | str]
     times: int = 1
     key: str = ""
-    """Stable for a model: `g` and the path in the tree, outermost first; "" for the root."""
+    """A key, stable for a model: `g` and the path from the root; "" for the root itself."""
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
@@ -56,7 +56,7 @@ class Group:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Keys of the groups on the path to this one, outermost first, including its own."""
+        """The keys of the groups from the outermost group to this one."""
         return (*(self.parent.path if self.parent else ()), *([self.key] if self.key else ()))
 
 
@@ -80,7 +80,7 @@ def tree_of(items: Sequence[Item], edges: Edges) -> Group:
 
 @dataclass(slots=True)
 class Homes:
-    """Maps nodes of any stage to groups, by their ONNX nodes."""
+    """Maps nodes of any stage to groups, by the ONNX nodes from which they were created."""
 
     paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     """For each ONNX node, the number of its nodes in each group."""
@@ -126,7 +126,7 @@ class Homes:
 
 
 class _Builder:
-    """State shared by all levels of a tree."""
+    """Builds a tree; all levels share its state."""
 
     def __init__(self, items: Sequence[Item], edges: Edges) -> None:
         self.ops = {i.id: i.op for i in items}
@@ -137,7 +137,7 @@ class _Builder:
         self.scopes = _scopes(items, edges)
 
     def in_order(self) -> list[str]:
-        """Return the model's order, with nodes without operands moved before their first reader."""
+        """Return the ids in model order; nodes without operands precede their first reader."""
         ids = list(self.ops)
         place = {i: at for at, i in enumerate(ids)}
         first: dict[str, int] = {}

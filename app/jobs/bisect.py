@@ -35,7 +35,7 @@ FILE = "model.onnx"
 """Name of the reduced model's file in the job's folder."""
 REDUCE_S = 20.0
 _SPARE_S = 5.0
-"""Part of the job's limit reserved after the reduction, for writing the model."""
+"""Time of a job reserved for writing the model after the reduction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ def asked_of(compilation: Path) -> dict[str, Any]:
     try:
         return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise CompileError("E-RESULT-ABSENT", "the compilation is no longer kept") from None
+        message = "the server no longer keeps the compilation"
+        raise CompileError("E-RESULT-ABSENT", message) from None
 
 
 def read_model(request: Mapping[str, Any]) -> Model:
@@ -112,7 +113,7 @@ def _keep(path: Path, data: bytes) -> bool:
         for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
             if old != path:  # drawn with the method of another version
                 old.unlink(missing_ok=True)
-    except OSError:  # a full disk, or a model above the limit on what a job may write
+    except OSError:  # a full disk, or a model above the limit of a job's output
         partial.unlink(missing_ok=True)
         return False
     return True
@@ -199,7 +200,7 @@ def shape_rows(
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return seeded inputs, or the reason for their absence."""
+    """Return random inputs from the seed and "", or None and the reason for their absence."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

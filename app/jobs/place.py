@@ -40,7 +40,7 @@ class PlaceRequest(Asked):
         "prefetched, null for as early as possible.",
     )
 
-    # Never a path: the server reads only its own files.
+    # A name, never a path: the server reads only its own files.
     platform: str = asked(choice(shipped()))
     scheduler: str = asked(choice(SCHEDULERS), "iterated")
     ahead: int | None = asked(or_null(whole(0, 1_000_000)), None)
@@ -48,7 +48,7 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """Return the part of a compiled model that later placements need."""
+    """Return the part of a compilation's result that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 

@@ -34,7 +34,7 @@ def is_id(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a job. `number` counts from 1; subscribers continue from it."""
+    """An event of a job. `number` counts from 1; subscribers resume after a number."""
 
     number: int
     name: str

@@ -1,4 +1,4 @@
-"""The child's side: runs one job under limits and reports progress. It ends with the server."""
+"""The child's side: a process that runs one job under limits, and ends with the server."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _die_with_parent() -> None:
 
 
 def _limit(task: Mapping[str, Any]) -> None:
-    """Let the operating system enforce the limits too."""
+    """Set the limits of the job in the operating system too."""
     n_cpus = os.cpu_count() or 1
     _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
     # SIGXCPU identifies the soft limit, so the hard limit must come later.

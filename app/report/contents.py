@@ -26,7 +26,7 @@ begins with "/"; None without an answer."""
 
 @dataclass(slots=True)
 class Contents:
-    """Answers by path, and descriptions of the omitted ones."""
+    """Answers by path, and descriptions of the omitted answers."""
 
     answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     n_bytes: int = 0
@@ -109,7 +109,7 @@ def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _add(held: Contents, ask: Ask, path: str, limit_bytes: int) -> bool:
-    """Add the answer at a path, if there is one; return whether it fitted."""
+    """Add the answer at a path if it exists; return False if it would exceed the limit."""
     if path in held.answers:
         return True
     answer = ask(path)

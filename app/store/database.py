@@ -1,4 +1,4 @@
-"""The database: SQLite in the data folder, or the one named by an SQLAlchemy URL.
+"""The database: SQLite in the data folder, or the database named by an SQLAlchemy URL.
 
 It opens at the first use, so a server without links has no file and no startup cost.
 """

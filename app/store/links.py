@@ -77,7 +77,7 @@ class LinkStore:
         self.limit_bytes = limit_bytes
 
     def require_room(self, shared: Shared) -> bool:
-        """Check that a state may be stored; False if it already is. Errors: E-LINK-FULL."""
+        """Raise E-LINK-FULL if there is no capacity for a state; return False if it is stored."""
         if self._of_digest(shared.digest) is not None:
             return False
         with self.database.session() as session:

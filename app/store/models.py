@@ -1,4 +1,4 @@
-"""The tables. A change here needs a migration in migrations/versions; a test compares the two."""
+"""The tables of the database; each change needs a migration, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Base(DeclarativeBase):
-    """The base of all tables, with their metadata."""
+    """The base class of all tables, with their metadata."""
 
 
 class LinkRow(Base):

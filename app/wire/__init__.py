@@ -1,4 +1,4 @@
-"""Payloads of the API: `shapes` declares them, the other modules build them from our values.
+"""Payloads of the API: `shapes` declares them, other modules build them from compiler objects.
 
 `requests`, `asked` and `fields` parse the requests of clients. `contract` generates the types of
 the page and the tables of `docs/wire.md` from the shapes.

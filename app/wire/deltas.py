@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shapes.StageDelta:
-    """Return the delta from the previous graph to a stage's graph; without one, from nothing."""
+    """Return the delta from the previous graph, or from the empty graph, to a stage's graph."""
     nodes, edges, constants = _parts(before)
     return {
         **_facts(after),

@@ -1,4 +1,4 @@
-"""Checks of the fields of requests: every error is a CompileError that names the field."""
+"""Checks of request fields: every error is a CompileError that names the field."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from compiler.targets.options import CodeOptions
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
     """Return for each line of a kernel's LLVM text its line of Loop IR, -1 for none.
 
-    Empty if generating the text again gives another text.
+    The list is empty if a second code generation gives another text.
     """
     if k.loops is None:
         return []
@@ -56,7 +56,7 @@ def kernel_links(
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
     """Return by function, for each line of its assembly, the line of its LLVM text; -1 for none.
 
-    Empty for functions whose assembly differs with debug locations, to avoid wrong links.
+    A list is empty if debug locations change the assembly of the function, to avoid wrong links.
     """
     functions = {k.symbol for k in program.kernels if k.symbol}
     located = jit.assembly(with_locations(llvm, functions), program.target)

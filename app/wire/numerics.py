@@ -17,7 +17,7 @@ from compiler.ir.graph import Graph
 from compiler.trace import Event
 
 NAMES_KEPT = 20
-"""Maximum number of listed nodes without an f64 form; the payload also has their total."""
+"""Maximum number of listed nodes that cannot be computed in f64; `n_narrow` counts all."""
 
 
 def part_of(stage: int) -> str:
@@ -69,7 +69,7 @@ def with_stages(
 
 
 def run(found: Finding, check: Check) -> shapes.CheckedRun:
-    """Return the errors of a computation of the model against the yardstick and against f64."""
+    """Return the errors of a computation of the model against the reference and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
         "mark": found.mark(check.wanted.tolerance, check.allowed),

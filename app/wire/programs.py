@@ -103,8 +103,8 @@ def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
 
 
 def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
-    """Return for each line of a kernel's schedule the effect of its move, and the loops after
-    it."""
+    """Return the effect of the move in each line of a kernel's schedule, and the loops after the
+    move."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
     try:

@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Enough for the two texts of a place, each of the maximum length in static/js/text/writing.js."""
+"""Maximum length; fits the two texts of a state, each limited by static/js/text/writing.js."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -77,7 +77,7 @@ def _pairs(fragment: str) -> list[tuple[str, str]]:
 
 
 def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
-    found = dict(reversed(pairs))  # of equal keys the first one counts, as in the page
+    found = dict(reversed(pairs))  # of equal keys, the first counts, as in the page
     if not _VERSION.fullmatch(found.get("v", "")):
         raise CompileError(
             "E-REQUEST-BODY", "fragment: needed the key v, the version of its format"

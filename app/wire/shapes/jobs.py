@@ -73,7 +73,7 @@ class Job(Payload):
 
 
 class Beside(Payload):
-    """The kept finished jobs about another job's result, newest first.
+    """The finished jobs about another job's result that are still stored, newest first.
 
     `report` is the command line that writes a report with all findings, "" if reports exclude them.
     """
@@ -237,9 +237,9 @@ class Method(TypedDict):
 class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
-    Fields with `given_` describe the order of the passes. `method` found the other order, with the
-    methods in `found_by`; it is taken if its arena is smaller. `is_lowest`: no order has a lower
-    peak.
+    Fields with `given_` describe the order of the passes. `method` found another order, with the
+    methods in `found_by`; the program uses that order if its arena is smaller (`is_taken`).
+    `is_lowest`: no order has a lower peak.
     """
 
     method: Method
@@ -319,7 +319,7 @@ class Accuracy(TypedDict):
 
 
 class Result(Payload):
-    """The summary of a job; parts that it did not reach are null or empty."""
+    """The summary of a job; parts that the job did not reach are null or empty."""
 
     job: str
     state: JobState

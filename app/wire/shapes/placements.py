@@ -120,8 +120,10 @@ class PlacedMove(TypedDict):
 
 
 class Placement(Payload):
-    """A simulated run. `held_bytes` has by memory pairs of a start time and the bytes from then
-    on."""
+    """A simulated run.
+
+    `held_bytes` maps each memory to pairs of a start time and the bytes in use from then on.
+    """
 
     scheduler: str
     platform: str

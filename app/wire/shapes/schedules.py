@@ -46,8 +46,8 @@ class ScheduleToCheck(TypedDict):
 
 
 class NestAt(TypedDict):
-    """The loops of a nest after a line (0: initially), outermost first, and the tensors it
-    reads."""
+    """The loops of a nest after a line (0: initially), outermost first, and the tensors that the
+    nest reads."""
 
     nest: str
     line: int
@@ -65,7 +65,7 @@ class CheckedSchedule(Payload):
 
 
 class ScheduledCode(KernelLevels):
-    """A kernel at each level; `cut` counts omitted lines; the counts are those of the listing."""
+    """A kernel at each level; `cut` counts omitted lines, the other counts are of the listing."""
 
     n_instructions: int
     n_spills: int | None
