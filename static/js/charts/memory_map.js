@@ -1,4 +1,4 @@
-// Layout of the memory plan: steps to the right, offsets upwards; below, the live bytes of each step.
+// Layout of the memory plan: steps to the right, offsets upwards; below the plan, live bytes by step.
 
 /**
  * @typedef {import("../wire.js").Memory} Memory
@@ -15,7 +15,7 @@
  * @property {Box} plot
  * @property {Box} below area of the curves
  * @property {Point[]} live corners of the curve of live bytes
- * @property {Point[]} used corners of the curve of bytes occupied
+ * @property {Point[]} used corners of the curve of occupied bytes
  * @property {{x: number, y: number}} fullest the middle of the step with most live bytes
  * @property {number} peakY
  * @property {number} boundY
@@ -127,7 +127,7 @@ export function niceTicks(limit, n, base) {
 }
 
 /**
- * The smallest rectangle at a point; zero-sized buffers are never hit.
+ * The smallest rectangle at a point; buffers of size 0 are never hit.
  * @param {Rect[]} rects
  * @param {{x: number, y: number}} point
  * @returns {Rect | null}
@@ -187,7 +187,7 @@ export function liveBytes({ live_bytes, fullest_step }) {
 }
 
 /**
- * The share of occupied bytes that are not live, over all steps: holes below the highest buffer.
+ * The share of occupied bytes that are not live, over all steps; they are holes below the highest buffer.
  * @param {Memory} memory
  * @returns {number}
  */

@@ -20,7 +20,7 @@ export function paragraphs(words) {
  * @returns {HTMLParagraphElement}
  */
 export function prose(text, className = "") {
-  // Odd pieces were between backticks.
+  // Pieces with an odd index were between backticks.
   return el(
     "p",
     { class: className },

@@ -1,4 +1,4 @@
-// Paints edges with curves and arrows: those of one style in few strokes, the chosen ones on top.
+// Paints edges with curves and arrows: edges of one style in few strokes, the chosen edges on top.
 import { overlaps } from "./grid.js";
 import { viewBox } from "./hit.js";
 

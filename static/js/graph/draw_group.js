@@ -1,4 +1,4 @@
-// Paints groups: the frame of an open group, and the counts of marked nodes in it.
+// Paints groups: the frame of an open group, and the counts of marked nodes in the group.
 import { HEADER } from "./nesting.js";
 import { SIGNS, clip, outline } from "./pen.js";
 
@@ -50,7 +50,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
 }
 
 /**
- * Counts of added, removed and changed nodes of a group, in its upper right corner.
+ * Paint the counts of added, removed and changed nodes of a group in its upper right corner.
  * @param {CanvasRenderingContext2D} context
  * @param {number} right
  * @param {number} top

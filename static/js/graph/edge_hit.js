@@ -4,7 +4,7 @@
 const STROKES = 12;
 
 /**
- * The shown segment nearest to a point; null if none is within `slack`.
+ * The visible segment nearest to a point; null if no segment is within `slack`.
  * @param {import("./scene.js").SceneEdge[]} edges
  * @param {{x: number, y: number}} point
  * @param {number} slack drawing units

@@ -1,4 +1,4 @@
-// Walks the edges of the model: those at a node, the next one, and their text form.
+// Walks the edges of the model: the edges at a node, the next edge, and the text form of an edge.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey } from "./nesting.js";
 import { piecesBetween } from "./pieces.js";
@@ -11,7 +11,7 @@ import { piecesBetween } from "./pieces.js";
 
 const BETWEEN = "\t";
 
-/** @param {Ends} edge @returns {string} text in the state and in the URL */
+/** @param {Ends} edge @returns {string} text form of the edge, as in the state and in the URL */
 export function edgeText({ from, to }) {
   return `${from}${BETWEEN}${to}`;
 }
@@ -42,7 +42,7 @@ export function edgesAt({ before, after }, id) {
  * @param {Ends[]} edges
  * @param {string} edge as text, "" for none
  * @param {1 | -1} by
- * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null where there are none
+ * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null if the node has no edges
  */
 export function nextEdge(edges, edge, by) {
   if (edges.length === 0) return null;

@@ -1,4 +1,4 @@
-// Chooses the camera: for the initial view, for a few nodes, for changes. Pure; in drawing units.
+// Chooses the camera: for the initial view, for nodes, for changes. Pure functions, in drawing units.
 import { fit, reveal, toScreen } from "./camera.js";
 
 /**
@@ -15,7 +15,7 @@ const NAMED_ZOOM = 0.8;
 const BORDER = 36;
 
 /**
- * The nodes that the pass changed, from the top down.
+ * The nodes that the pass changed, from top to bottom.
  * @param {Scene} scene
  * @returns {SceneNode[]}
  */
@@ -41,7 +41,7 @@ export function wholeLook(scene, size) {
 }
 
 /**
- * The initial camera: the whole drawing if legible, else these nodes, the changes, or the top.
+ * The initial camera: shows the whole drawing if legible, else these nodes, the changes, or the top.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Set<string>} keys
@@ -88,11 +88,11 @@ export function seesAny(scene, camera, size, keys) {
 }
 
 /**
- * The anchor of the view: the first drawn node of these, else the node nearest to the centre.
+ * The anchor of the view: the first of these nodes that is drawn, else the node nearest to the centre.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Iterable<string>} keys
- * @returns {{id: string, x: number, y: number} | null} by id, because keys differ between drawings
+ * @returns {{id: string, x: number, y: number} | null} identified by id, because keys differ between drawings
  */
 export function anchorOf(scene, camera, keys) {
   for (const key of keys) {
@@ -122,7 +122,7 @@ export function lookAtNodes(scene, camera, size, keys) {
 }
 
 /**
- * The camera that centres nodes; null if there are none.
+ * The camera that centres nodes; null without nodes.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Iterable<string>} keys
@@ -135,7 +135,7 @@ export function centeredLook(scene, size, keys) {
 }
 
 /**
- * The box around some nodes, null for none.
+ * The bounding box of some nodes; null without nodes.
  * @param {Scene} scene
  * @param {Iterable<string>} keys
  * @returns {import("./camera.js").Box | null}

@@ -13,7 +13,7 @@ import { HEADER } from "./nesting.js";
  */
 
 /**
- * The shown parts of a scene that are in view.
+ * The visible items of a scene that are in view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size

@@ -6,7 +6,7 @@ import { incidentEdges } from "./edge_index.js";
  */
 
 /**
- * The neighbours of some boxes.
+ * The neighbours of some boxes along edges.
  * @param {Scene} scene
  * @param {Set<string>} keys
  * @returns {{before: Set<string>, after: Set<string>}} keys of their operands and of their readers

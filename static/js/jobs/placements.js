@@ -32,14 +32,14 @@ export const isQuick = (known, scheduler) =>
   known.schedulers.find(({ name }) => name === scheduler)?.is_quick ?? false;
 
 /**
- * Running and finished placements with their holders: the pane, the colours, or both.
+ * Running and finished placements with their holders: the pane, the colour overlay, or both.
  * @type {Set<{job: string, options: PlaceOptions, quick: boolean, placing: Placing, holders: Set<object>}>}
  */
 const shared = new Set();
 
 /**
  * Placements of one compilation for one holder; holders share requests.
- * @param {string} job that compiled
+ * @param {string} job id of the compilation
  * @param {Findings} findings
  */
 export function createPlacements(job, findings) {
@@ -69,7 +69,7 @@ export function createPlacements(job, findings) {
       placing.all.catch(() => shared.delete(asked));
       return placing;
     },
-    /** Release placements; those without holders are cancelled, and a later request starts again. */
+    /** Release placements. Placements without holders are cancelled; a later request starts them again. */
     stop() {
       for (const asked of held()) {
         asked.holders.delete(holder);
@@ -78,7 +78,7 @@ export function createPlacements(job, findings) {
         asked.placing.stop();
       }
     },
-    /** Cancel all placements, for other holders too. */
+    /** Cancel all placements, including placements for other holders. */
     cancel() {
       for (const asked of held()) {
         shared.delete(asked);
