@@ -57,7 +57,7 @@ export function placeUnion(union, open, layouts) {
 }
 
 /**
- * Do the same in short steps.
+ * Join the union with the layouts in short steps.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts

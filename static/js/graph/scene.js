@@ -73,7 +73,7 @@ export function buildScene(places, before, after, view, changed) {
 }
 
 /**
- * Do the same in short steps.
+ * Build the scene of a pass in short steps.
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after

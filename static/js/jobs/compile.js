@@ -129,7 +129,7 @@ export function createCompiler(state, submit, note = () => {}) {
   let losses = 0;
   /** @type {() => void} */
   let unfollow = () => {};
-  /** The linked stage while the model of a link compiles; the stage exists only at the end. */
+  /** Whether the model of a link is being compiled: the linked stage exists only at the end. */
   let restoring = false;
 
   /** @param {string} words */
@@ -159,7 +159,7 @@ export function createCompiler(state, submit, note = () => {}) {
     state.set({
       ...NO_RESULT,
       job: "",
-      // A new compilation enables all rules and resets tuned schedules and measurements; a link names all three.
+      // A new compilation resets disabled rules, tuned schedules and measurements; a link names all three.
       ...(ofLink ? {} : { without: [], tuned: "", measured: "" }),
       problem: null,
       partial: 0,
@@ -235,8 +235,8 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Ask for the state of the job after its stream ended early or was refused. Partial
-   * results are shown all the same.
+   * Request the state of the job after its stream ended early or was refused. Partial
+   * results are shown in any case.
    * @param {string} id
    */
   async function settle(id) {

@@ -91,7 +91,7 @@ async function goToStep(state, { stage, rule, ledgerAt, outcome }) {
 
 /**
  * @param {Page} page
- * @returns {{node: GraphNode, graph: StageGraph}[]} nodes of the graph after the pass, then removed ones
+ * @returns {{node: GraphNode, graph: StageGraph}[]} nodes of the graph after the pass, then removed nodes
  */
 function selectedNodes(page) {
   const { graph, before } = page;
@@ -269,7 +269,7 @@ function others(nodes) {
 }
 
 /**
- * The selected ONNX nodes at each stage with its own graph.
+ * The selected ONNX nodes at each stage that has its own graph.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

@@ -21,7 +21,7 @@ import { mountTable } from "../shell/table.js";
  */
 
 const ALL_LINES = 1000;
-/** Rows drawn at first; a button shows the rest. */
+/** Number of rows drawn at first; a button shows the others. */
 const CHUNK = 3000;
 /** Minimum width for two columns of code. */
 const SPLIT_PX = 480;
@@ -204,7 +204,7 @@ function summary(pairs) {
   });
 }
 
-/** The reason for pairing these two. @param {KernelPair} pair */
+/** The reason for pairing the two kernels. @param {KernelPair} pair */
 function sentence(pair) {
   const { a, b, shared, all, elsewhere } = pair;
   if (!a || !b) {
@@ -226,7 +226,7 @@ function nodesCell({ a, b, shared, all, elsewhere }) {
     : word("compare.alone-short", { here });
 }
 
-/** Time of B as a multiple of A's. @param {KernelPair} pair */
+/** Time of B's kernel divided by the time of A's kernel. @param {KernelPair} pair */
 const ratioOf = ({ a, b }) => (a?.median_s && b?.median_s ? b.median_s / a.median_s : null);
 
 /** @param {KernelPair} pair */

@@ -24,8 +24,8 @@ import { fillEdgeTip, fillTip } from "./tip.js";
  * @typedef {object} Drawing content to paint; the graph changes it and calls `repaint`
  * @property {Scene | null} scene
  * @property {import("../../graph/draw.js").Emphasis} emphasis
- * @property {import("../../graph/boxes.js").Pointed} pointed from other panes
- * @property {Map<string, string>} because why the reference runs a node, by key
+ * @property {import("../../graph/boxes.js").Pointed} pointed highlights from other panes
+ * @property {Map<string, string>} because reasons for fallbacks to the reference, by key of the node
  * @property {(key: string) => string} says the overlay's text for a node
  *
  * @typedef {object} Canvas
@@ -96,7 +96,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     return countInView(scene, from, size);
   }
 
-  /** Whether to show bitmaps painted in steps: for large scenes seen from far away. */
+  /** Whether to show bitmaps that are painted in steps: only for large scenes at a small zoom. */
   function isPictured(/** @type {Scene} */ scene) {
     return isFar(camera()) && scene.nodes.length + scene.edges.length > PAINTED_AT_ONCE;
   }

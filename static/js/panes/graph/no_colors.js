@@ -1,5 +1,5 @@
-// Handles overlays whose data is missing. By device: places the kernels, like the Devices pane. By
-// error: links to the check of the numbers.
+// Handles overlays without data. For devices, it places the kernels like the pane Devices. For errors,
+// it links to the check of the numbers.
 import { keptFindings } from "../../jobs/beside.js";
 import { asProblem } from "../../jobs/compile.js";
 import { el, listen, part } from "../../elements/dom.js";
@@ -64,7 +64,7 @@ export function mountNoColors(root, state) {
     try {
       const quick = isQuick(await askPlatforms(), scheduler);
       if (!isWanted()) return;
-      // The pane shares the job if it waits for the same placement.
+      // If the pane Devices waits for the same placement, it shares the job.
       const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
       const placement = await placements.place(options, quick).of(scheduler);
       if (isWanted()) state.set({ placement });

@@ -1,5 +1,5 @@
-// The search field over the drawing: marks hits, Enter goes to the next one. Choosing a hit and leaving
-// the field ends the search and its dimming.
+// The search field over the drawing: it marks hits, and Enter goes to the next hit. Choosing a hit and
+// leaving the field ends the search and its dimming.
 import { bindValue, isOn, turn, watchSwitch } from "../../state/bindings.js";
 import { listen, part, partOf } from "../../elements/dom.js";
 import { searchNodes } from "../../graph/search.js";

@@ -1,4 +1,4 @@
-// One part of the kernel of the selection as text: computation, schedule, loops, LLVM IR, assembly.
+// The kernel of the selection as text at one level: computation, schedule, loops, LLVM IR, assembly.
 import { foldOf } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
@@ -47,7 +47,7 @@ function mountCode(root, state, name) {
   let links = null;
   /** @type {import("../../wire.js").Kernel | null} */
   let kernel = null;
-  /** The level, if its lines are linked with those of other levels. */
+  /** The level, if its lines are linked with the lines of other levels. */
   const linked = LINKED.find((each) => each === name);
   const lines =
     linked &&
@@ -175,7 +175,7 @@ function mountCode(root, state, name) {
     const title = steps[i]?.words ?? "";
     const content = el("span", { class: "code-text", title }, ...highlighted(name, line));
     if (!steps[i]) return el("div", { class: "code-line" }, number, content);
-    // A move unfolds to the loops after it.
+    // Each move unfolds to the loops after the move.
     const outline = steps[i].outline.split("\n");
     const fold = el(
       "details",

@@ -1,4 +1,4 @@
-// Sizes for the open dimensions of a model.
+// The fields with sizes for the open dimensions of a model.
 import { parseDims } from "../../jobs/compile.js";
 import { el, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";

@@ -106,7 +106,7 @@ export function mountBisect(root, state, findings) {
     ].filter((each) => each !== null);
   }
 
-  /** A switch for a rule, with the places of its rewrites. @param {string} rule @param {Bisection} found */
+  /** A switch that enables a rule, with the places of the rule's rewrites. @param {string} rule @param {Bisection} found */
   function ruleOf(rule, { rewrites }) {
     const its = rewrites.filter((each) => each.rule === rule);
     const box = el("input", { type: "checkbox", "data-rule": rule });
@@ -132,7 +132,7 @@ export function mountBisect(root, state, findings) {
     return el("button", { class: "link-button mono", type: "button", onclick: go }, text);
   }
 
-  /** Compile the same model without the disabled rules, and compare it with this result. */
+  /** Compile the same model without the disabled rules, and compare the two results. */
   async function without() {
     const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (shown.querySelectorAll("[data-rule]"));
     const off = [...boxes].filter((each) => !each.checked).map((each) => each.dataset.rule ?? "");
@@ -146,7 +146,7 @@ export function mountBisect(root, state, findings) {
     }
   }
 
-  /** The place with the model as the server knows it: a written model is an upload there. */
+  /** The page's state with the model as named by the server, where a written model is an upload. */
   function ofUpload() {
     const page = state.get();
     return page.result ? { ...page, model: `${page.result.model.source}:${page.result.model.id}` } : page;
@@ -171,7 +171,7 @@ export function mountBisect(root, state, findings) {
     ];
   }
 
-  /** Restore the job named in the URL, or in read-only views the kept one. @param {string} id */
+  /** Restore the job named in the URL, or the stored job in read-only views. @param {string} id */
   async function restore(id) {
     const number = ++request;
     const named = id === LINKED || !work ? jobBeside(/** @type {import("../../server/api.js").Parts} */ (parts), "bisect", LINKED) : api.job(id);

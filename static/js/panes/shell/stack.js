@@ -1,5 +1,5 @@
-// The selection at all levels: model, graph, kernel, memory, time, and below them loops, LLVM IR and
-// assembly with linked lines.
+// The selection at all levels: model, graph, kernel, memory and time, then loops, LLVM IR and assembly
+// with linked lines.
 import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../../text/format.js";
@@ -142,7 +142,7 @@ export function mountStack(root, state) {
 }
 
 /**
- * The message for a missing text; control flow never has loops.
+ * The message for a missing text; control-flow nodes never have loops.
  * @param {Kernel} kernel
  * @param {Linked} name
  */
@@ -237,7 +237,7 @@ function chainOf(page, kernel) {
  * @param {string} [note]
  */
 function level(name, chips, note = "") {
-  // The kernel whose code is shown comes first, however many are selected.
+  // The kernel whose code is shown comes first among the selected kernels.
   const named = [...chips].sort((a, b) => Number(b.ariaCurrent === "true") - Number(a.ariaCurrent === "true"));
   return el(
     "li",

@@ -12,7 +12,7 @@ import { showProblem } from "../shell/problem.js";
  * @typedef {{median_s: number, low_s: number, high_s: number}} Measured
  */
 
-/** Noise threshold: the 90th percentile relative to the fastest run. */
+/** Threshold of noise: 90th percentile of run times relative to the fastest run, minus 1. */
 const NOISY = 0.15;
 
 /**
@@ -75,7 +75,7 @@ export function mountMeasured(root, state, show) {
 }
 
 /**
- * The reason for missing times; empty if there are times.
+ * The reason for missing times; "" if there are times.
  * @param {import("../../state/page.js").Page} page
  * @returns {HTMLElement | null}
  */

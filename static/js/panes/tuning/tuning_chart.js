@@ -1,4 +1,4 @@
-// Two charts of a search's candidates: in order of the search, and predicted against measured.
+// Two charts of candidates: times in the order of the search, and predicted against measured times.
 import { word } from "../../text/words.js";
 
 /** @typedef {import("../../wire.js").TuneTrial} TuneTrial */
@@ -45,7 +45,7 @@ function frame(/** @type {string} */ label, /** @type {string} */ across) {
 }
 
 /**
- * Each candidate's time relative to the policy's, and the best so far.
+ * Times of candidates relative to the policy's schedule, and the best time so far.
  * @param {TuneTrial[]} trials of one kernel
  */
 export function courseOf(trials) {
