@@ -6,7 +6,7 @@
  */
 
 /**
- * The chosen base of comparison, if it exists; links may name others.
+ * The chosen base of comparison if this stage exists; links may name stages that do not exist.
  * @param {Stage[]} stages
  * @param {number} base
  * @returns {number} -1 for the previous stage
@@ -39,7 +39,7 @@ export function differs(stages, stage, base) {
 }
 
 /**
- * Marks of the changed nodes and constants, by name; unchanged ones are absent.
+ * Marks of the changed nodes and constants, by name; unchanged nodes and constants are absent.
  * @param {StageGraph} graph
  * @returns {Map<string, "added" | "changed">}
  */

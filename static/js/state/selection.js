@@ -12,7 +12,7 @@
 const NONE = [];
 
 /**
- * Ids of the nodes from the selected ONNX nodes, and of the node in focus.
+ * Ids of the nodes that come from the selected ONNX nodes, and of the node in focus.
  * @param {Iterable<GraphNode>} nodes
  * @param {Selected} selected
  * @returns {Set<string>}
@@ -52,8 +52,8 @@ export function selectedBuffers(provenance, selection) {
 }
 
 /**
- * The kernel whose code is shown: the chosen one, else that of the node in focus, else the slowest of
- * the selection, else none.
+ * The kernel whose code is shown: the chosen kernel, else the kernel of the node in focus, else the
+ * slowest kernel of the selection, else none.
  * @param {Result | null} result
  * @param {{kernel: number} & Selected} place
  * @returns {Kernel | null}
@@ -65,7 +65,7 @@ export function shownKernel(result, { kernel, selection, at }) {
 }
 
 /**
- * The slowest native kernel; without times, the one with most work.
+ * The slowest native kernel; without times, the native kernel with most work.
  * @param {Kernel[]} kernels
  * @returns {Kernel | null}
  */
@@ -97,7 +97,7 @@ export function selectKernel(kernel) {
 /**
  * The state change that selects values of a step or buffer, by the nodes that define them in the
  * given graphs.
- * @param {(import("../wire.js").StageGraph | null)[]} graphs the first that knows a value decides
+ * @param {(import("../wire.js").StageGraph | null)[]} graphs the first graph that contains a value decides
  * @param {string[]} values
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */

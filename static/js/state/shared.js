@@ -9,7 +9,7 @@
 const EMBED_PX = { width: 960, height: 480 };
 
 /**
- * The link that opened the page, or the reason it is missing; neither for a page without a link.
+ * The link that opened the page, or the problem with this link; both are null for other pages.
  * @param {Pick<Document, "getElementById">} document
  * @returns {Opened}
  */
@@ -21,7 +21,7 @@ export function openedLink(document) {
 }
 
 /**
- * Whether another version of the compiler made the link.
+ * Whether another version of the compiler created the link.
  * @param {SharedLink | null} link
  */
 export function isOfAnotherVersion(link) {

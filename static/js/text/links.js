@@ -7,7 +7,7 @@ export const LINKED = /** @type {const} */ (["loops", "llvm", "asm"]);
 /** @typedef {typeof LINKED[number]} Linked */
 
 /**
- * Whether the links, the last product of a job, are available.
+ * Whether the links, which are the last part of a job's result, are available.
  * @param {Pick<import("../state/page.js").Page, "result" | "ready">} page
  */
 export function areLinked({ result, ready }) {

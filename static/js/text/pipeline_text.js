@@ -1,6 +1,6 @@
 // The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
-// rows that the editor shows. A disabled row keeps its place, marked by "-"; the compiler never
-// sees it. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
+// rows of the editor. A disabled row keeps its place, is marked by "-", and is never sent to the
+// compiler. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
 
 /**
  * @typedef {object} Row
@@ -106,7 +106,7 @@ function printRow(row) {
 }
 
 /**
- * The rows with one moved to another place; the same array contents when it cannot move there.
+ * The rows after moving a row to another place; unchanged if the row cannot move there.
  * @param {Row[]} rows
  * @param {number} from
  * @param {number} to

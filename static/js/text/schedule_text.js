@@ -9,7 +9,7 @@
 const MOST = 12;
 
 /**
- * The kernel and the text of "3:Y: split(n, 16)"; kernel -1 for none.
+ * Parse "3:Y: split(n, 16)" into kernel and text; the kernel is -1 for an empty text.
  * @param {string} edited
  */
 export function splitEdited(edited) {

@@ -6,7 +6,7 @@
 /**
  * @typedef {object} Reading the last check of the text in the editor
  * @property {Omit<import("../wire.js").CheckedText, "problems"> & {problems: import("../state/page.js").PageProblem[]}} found
- * @property {boolean} failed whether the check failed, so that nothing is known about the text
+ * @property {boolean} failed whether the check failed to examine the text
  */
 
 /** Maximum length of a text in a URL; a short link holds two such texts. */
@@ -27,8 +27,8 @@ export function splitText(written) {
 }
 
 /**
- * The message about a text before compilation, and whether Compile is offered: not if the text has
- * errors. After a failed check, the compiler decides.
+ * The message about a text before compilation, and whether Compile is enabled: it is disabled if the
+ * text has errors. After a failed check it is enabled, and the compiler reports the errors.
  * @param {Reading | null} reading null before the first check
  * @returns {{offered: boolean, key: string, n: number, first: import("../state/page.js").PageProblem | null}} key of the words
  */
@@ -51,7 +51,7 @@ export const canCompile = ({ screen, model, progress, reading }) =>
   (model !== "written" || screen === "walk" || verdictOn(reading).offered);
 
 /**
- * The position of a problem in a text, "3:20"; its code if it has no position.
+ * The position of a problem in a text, "3:20"; the code of the problem if it has no position.
  * @param {import("../state/page.js").PageProblem} problem
  */
 export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);

@@ -65,7 +65,7 @@ export function mountWalk(root, state, layouter) {
 }
 
 /**
- * Open the next or previous applied rewrite of the stage's pass; if none is open, the first rewrite.
+ * Open the next or previous applied rewrite of the stage's pass; if none is open, the first or the last rewrite.
  * @param {PageState} state
  * @param {1 | -1} direction
  */
