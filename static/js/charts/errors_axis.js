@@ -13,7 +13,7 @@
 const BEFORE = 0.07;
 
 /**
- * The powers of ten around all errors and the tolerance.
+ * Return the powers of ten around all errors and the tolerance.
  * @param {Numerics} found
  * @returns {Axis}
  */
@@ -26,7 +26,7 @@ export function axisOf({ rows, program, allowed }) {
 }
 
 /**
- * The position of an error on the axis, between 0 and 1; NaN is at the end.
+ * Return the position of an error on the axis, between 0 and 1; NaN is at the end.
  * @param {Axis} axis
  * @param {number | null} error
  */
@@ -38,7 +38,7 @@ export function shareOf({ least, most }, error) {
 }
 
 /**
- * The powers of ten that are labelled on the axis, at most `most`.
+ * Return the powers of ten that are labelled on the axis, at most `most`.
  * @param {Axis} axis
  * @param {number} most
  */
@@ -48,7 +48,7 @@ export function ticksOf({ least, most: end }, most = 6) {
 }
 
 /**
- * The stages to plot: the current stage, and stages whose pass changed the graph.
+ * Return the stages to plot: the current stage, and stages whose pass changed the graph.
  * @param {CheckedStage[]} rows
  * @param {number} stage
  */
@@ -95,7 +95,7 @@ const FLOPS_AT_ONCE = 2e7;
 const NODES_AT_ONCE = 100;
 
 /**
- * Whether a check takes about 1 s, short enough to start without a click.
+ * Return whether a check takes about 1 s, short enough to start without a click.
  * @param {import("../wire.js").Result} result
  */
 export function isQuick({ complete, kernels, model }) {

@@ -30,7 +30,7 @@ const LEAST_PIXELS = 0.75;
 const JOIN = "\t";
 
 /**
- * Group by name scopes when most ONNX nodes have one, else by operators.
+ * Group by name scopes if most ONNX nodes have a scope, else by operators.
  * @param {Profile} profile
  * @returns {Grouping}
  */
@@ -46,7 +46,7 @@ function pieces(name) {
 }
 
 /**
- * The run as a tree. A fused kernel appears below each of its ONNX nodes, with the share of the node.
+ * Return the run as a tree. A fused kernel appears below each of its ONNX nodes, with the share of the node.
  * @param {Profile} profile
  * @param {Kernel[]} kernels
  * @param {object} options
@@ -108,7 +108,7 @@ function child(parent, kind, name) {
   return made;
 }
 
-/** Times, families and origins from the leaves up. @param {Flame} at */
+/** Compute times, families and origins from the leaves up. @param {Flame} at */
 function sum(at) {
   if (at.children.length === 0) return;
   at.children.forEach(sum);
@@ -123,7 +123,7 @@ export function allOf(at) {
 }
 
 /**
- * The part with this key, or the whole run if no part has the key.
+ * Return the part with this key, or the whole run if no part has the key.
  * @param {Flame} root
  * @param {string} key
  */
@@ -136,7 +136,7 @@ export function pathTo(at) {
   return at.parent ? [...pathTo(at.parent), at] : [at];
 }
 
-/** The number of rows drawn when zoomed into a part. @param {Flame} within */
+/** Return the number of rows drawn when zoomed into a part. @param {Flame} within */
 export function rowsOf(within) {
   return pathTo(within).length - 1 + depth(within);
 }
@@ -147,7 +147,7 @@ function depth(at) {
 }
 
 /**
- * The visible boxes: the ancestors of `within` at full width, and all descendants of `within`.
+ * Return the visible boxes: the ancestors of `within` at full width, and all descendants of `within`.
  * @param {Flame} within
  * @param {{width: number}} size
  * @returns {FlameBox[]}
@@ -183,7 +183,7 @@ export function flameAt(boxes, { x, y }) {
 }
 
 /**
- * The target of an arrow key: a sibling, the parent, or the longest child; the same part if there
+ * Return the target of an arrow key: a sibling, the parent, or the longest child; the same part if there
  * is none.
  * @param {Flame} at
  * @param {"left" | "right" | "up" | "down"} direction
@@ -198,7 +198,7 @@ export function nextFlame(at, direction) {
 }
 
 /**
- * The next kernel in decreasing order of total time, represented by its largest part; the slowest
+ * Return the next kernel in decreasing order of total time, represented by its largest part; the slowest
  * kernel if no kernel is in focus.
  * @param {Flame} within
  * @param {Flame | null} at
@@ -219,7 +219,7 @@ export function nextSlowest(within, at, by) {
 }
 
 /**
- * The largest part of a kernel; null if the kernel was not measured.
+ * Return the largest part of a kernel; null if the kernel was not measured.
  * @param {Flame} root
  * @param {number} kernel
  * @returns {Flame | null}
@@ -230,7 +230,7 @@ export function largestOf(root, kernel) {
 }
 
 /**
- * Totals over the measured kernels, in seconds; `worth` is the sum of times above the lower
+ * Return totals over the measured kernels, in seconds; `worth` is the sum of times above the lower
  * bounds.
  * @param {Profile} profile
  */
@@ -246,7 +246,7 @@ export function together({ kernels, run }) {
   };
 }
 
-/** The time of a kernel above its lower bound, in seconds; 0 if the bound is unknown. @param {import("../wire.js").KernelTimes} times */
+/** Return the time of a kernel above its lower bound, in seconds; 0 if the bound is unknown. @param {import("../wire.js").KernelTimes} times */
 export function worthOf({ median_s, predicted_s }) {
   return predicted_s === null ? 0 : Math.max(0, median_s - predicted_s);
 }

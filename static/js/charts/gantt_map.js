@@ -48,7 +48,7 @@ export const WHOLE = [0, 1];
 const LEAST = 0.002;
 
 /**
- * A schedule as rows of activities.
+ * Return a schedule as rows of activities.
  * @param {Platform} platform
  * @param {Placement} placement
  * @returns {Chart}
@@ -131,7 +131,7 @@ function lanes(moves) {
   return found;
 }
 
-/** The height of a chart, in pixels. @param {Chart} chart */
+/** Return the height of a chart, in pixels. @param {Chart} chart */
 export function heightOf({ rows, stores }) {
   return MARGIN.top + rows.length * ROW + stores.length * (STORE + APART) + MARGIN.bottom;
 }
@@ -189,7 +189,7 @@ export function layoutGantt(chart, [from, to], size) {
 }
 
 /**
- * At most `most` tick times between two times: multiples of 1, 2 or 5 times a power of ten.
+ * Return at most `most` tick times between two times: multiples of 1, 2 or 5 times a power of ten.
  * @param {number} from
  * @param {number} to
  * @param {number} most
@@ -205,7 +205,7 @@ function roundTimes(from, to, most) {
 }
 
 /**
- * The use of a memory as corners of a step curve.
+ * Return the use of a memory as corners of a step curve.
  * @param {Store} store
  * @param {Box} box
  * @param {number} whole
@@ -221,7 +221,7 @@ function cornersOf({ course, peak }, box, whole, x) {
 }
 
 /**
- * The narrowest activity at a point, with a tolerance of 1 or 2 pixels for narrow bars.
+ * Return the narrowest activity at a point, with a tolerance of 1 or 2 pixels for narrow bars.
  * @param {GanttMap} map
  * @param {{x: number, y: number}} point
  * @returns {Activity | null}
@@ -238,7 +238,7 @@ export function activityAt({ bars }, point) {
 }
 
 /**
- * The target of an arrow key: left and right along the row, up and down to the nearest activity in time.
+ * Return the target of an arrow key: left and right along the row, up and down to the nearest activity in time.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {"left" | "right" | "up" | "down"} direction
@@ -266,7 +266,7 @@ function nearest(activities, seconds) {
 }
 
 /**
- * The next or previous activity on the critical path; from other activities, the nearest on the path.
+ * Return the next or previous activity on the critical path; from other activities, the nearest on the path.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {1 | -1} by

@@ -101,7 +101,7 @@ export function revealSoon(element) {
 }
 
 /**
- * The closest element at or above an event's target that matches a selector.
+ * Return the closest element at or above an event's target that matches a selector.
  * @param {Event} event
  * @param {string} selector
  * @returns {HTMLElement | null}

@@ -55,7 +55,7 @@ export const KEYS = [
 ];
 
 /**
- * The chord of an event as in the table. A printed character already includes Shift.
+ * Return the key of an event with its modifiers, as in the table. A printed character already includes Shift.
  * @param {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean}} event
  * @returns {string}
  */
@@ -123,7 +123,7 @@ export function bindKeys(where, actions) {
 }
 
 /**
- * Whether the focused element handles this key itself.
+ * Return whether the focused element handles this key itself.
  * @param {HTMLElement} target
  * @param {string} pressed
  */

@@ -2,7 +2,7 @@
 import { el } from "./dom.js";
 
 /**
- * The paragraphs of a docstring.
+ * Return the paragraphs of a docstring.
  * @param {string} words
  * @returns {string[]}
  */
@@ -14,7 +14,7 @@ export function paragraphs(words) {
 }
 
 /**
- * A paragraph as an element.
+ * Return a paragraph as an element.
  * @param {string} text
  * @param {string} [className]
  * @returns {HTMLParagraphElement}

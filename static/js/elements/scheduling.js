@@ -5,7 +5,7 @@
 const TIME_SLICE_MS = 8;
 
 /**
- * Wait for a new task of the event loop, behind those already queued.
+ * Wait for a new task of the event loop, after the tasks already queued.
  * @returns {Promise<void>}
  */
 export function nextTask() {

@@ -60,7 +60,7 @@ export const HEAT = [72, 46, 28, 15, 6];
 let known = null;
 
 /**
- * The colours of the theme in force, resolved by the browser.
+ * Return the colours of the theme in force, resolved by the browser.
  * @returns {Colors}
  */
 export function colors() {

@@ -131,7 +131,7 @@ function sameLook(a, b) {
 }
 
 /**
- * Whether a picture covers the visible part of the drawing.
+ * Return whether a picture covers the visible part of the drawing.
  * @param {Picture} picture
  * @param {Camera} camera
  * @param {Size} size

@@ -10,7 +10,7 @@ import { toScreen } from "./camera.js";
 const MARGIN_PX = 9;
 
 /**
- * The keys of the nodes highlighted by other panes.
+ * Return the keys of the nodes highlighted by other panes.
  * @param {import("./scene.js").Scene | null} scene
  * @param {import("../state/page.js").Page} page
  * @returns {Pointed}

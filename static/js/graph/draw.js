@@ -71,7 +71,7 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
 }
 
 /**
- * Whether nodes are too small for text.
+ * Return whether nodes are too small for text.
  * @param {Camera} camera
  */
 export function isFar(camera) {
@@ -143,7 +143,7 @@ function toDrawingUnits(context, camera, size) {
 }
 
 /**
- * Whether a search dims this node.
+ * Return whether a search dims this node.
  * @param {SceneNode} node
  * @param {Emphasis} emphasis
  */

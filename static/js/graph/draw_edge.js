@@ -10,9 +10,9 @@ import { viewBox } from "./hit.js";
  * @typedef {{color: string, alpha: number, width: number, dash: number[], arrow: number}} Look
  */
 
-/** A path of many curves is expensive to stroke in software. */
+/** Maximum number of edges per path: long paths are expensive to stroke in software. */
 const EDGES_PER_PATH = 64;
-/** Below this zoom arrows are too small to be seen. */
+/** Zoom below which arrows are too small to be seen. */
 const ARROWS_ZOOM = 0.16;
 /** Half the angle of an arrow's tip, in radians. */
 const ARROW_ANGLE = 0.42;

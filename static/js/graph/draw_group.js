@@ -23,7 +23,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
   const [left, top] = [x - w / 2, y - h / 2];
   const isMeant = emphasis.hover === key || emphasis.focus === key;
   outline(context, left, top, w, h, ROUND);
-  // Every second depth is tinted, to show the nesting.
+  // Groups at every second depth are tinted, to show the nesting.
   context.globalAlpha = frame.around.length % 2 ? 1 : 0.55;
   context.fillStyle = frame.around.length % 2 ? colors.paper : colors.surface;
   context.fill();

@@ -23,7 +23,7 @@ export function edgeOf(text) {
 }
 
 /**
- * The edges at a node: its operands in order, then its readers.
+ * Return the edges at a node: its operands in order, then its readers.
  * @param {Pass} pass
  * @param {string} id
  * @returns {Ends[]} without duplicates
@@ -38,7 +38,7 @@ export function edgesAt({ before, after }, id) {
 }
 
 /**
- * The next edge, cyclically.
+ * Return the next edge, cyclically.
  * @param {Ends[]} edges
  * @param {string} edge as text, "" for none
  * @param {1 | -1} by
@@ -53,7 +53,7 @@ export function nextEdge(edges, edge, by) {
 }
 
 /**
- * The segments of a drawn edge; empty if the pass has no such edge.
+ * Return the segments of a drawn edge; empty if the pass has no such edge.
  * @param {Scene | null} scene
  * @param {string} text of the edge
  * @returns {Set<string>} keys of segments

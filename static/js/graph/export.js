@@ -100,7 +100,7 @@ function attribute(text) {
 }
 
 /**
- * The visible graph as DOT text: names, operators and types; Graphviz computes the positions.
+ * Return the visible graph as DOT text: names, operators and types; Graphviz computes the positions.
  * @param {Scene} scene
  * @returns {string}
  */

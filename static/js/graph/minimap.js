@@ -110,7 +110,7 @@ function drawView(context, scene, size, camera, viewSize, colors) {
 }
 
 /**
- * The point of the drawing at a point of the map.
+ * Return the point of the drawing at a point of the map.
  * @param {Scene} scene
  * @param {Size} size
  * @param {{x: number, y: number}} point

@@ -27,7 +27,7 @@ const MARGIN_PX = 6;
 const SMALLEST = 0.6;
 
 /**
- * The visible boxes of nodes that are new in a scene.
+ * Return the visible boxes of nodes that are new in a scene.
  * @param {Scene} old
  * @param {Scene} next
  * @param {Camera} camera

@@ -24,7 +24,7 @@ const POINTS_PER_INCH = 72;
 const [INTO, OUT_OF] = ["into", "out_of"];
 
 /**
- * The visible open groups: the default of the union, changed by the toggles ("g3" opens g3, "-g4"
+ * Return the visible open groups: the default of the union, changed by the toggles ("g3" opens g3, "-g4"
  * closes g4).
  * @param {Union} union
  * @param {string[]} toggled
@@ -42,7 +42,7 @@ export function openGroups({ groups }, toggled) {
 }
 
 /**
- * The toggles that open or close these groups and leave all others unchanged.
+ * Return the toggles that open or close these groups and leave all others unchanged.
  * @param {Union} union
  * @param {string[]} toggled
  * @param {Iterable<string>} keys
@@ -58,7 +58,7 @@ export function toggle({ groups }, toggled, keys, open) {
 }
 
 /**
- * The groups on the path to each group, outermost first, including the group itself.
+ * Return the groups on the path to each group, outermost first, including the group itself.
  * @param {{groups: Pick<UnionGroup, "key" | "group">[]}} union
  * @returns {Map<string, string[]>} by key of the group; the path of "" is empty
  */
@@ -69,7 +69,7 @@ export function pathsOf({ groups }) {
 }
 
 /**
- * The number of boxes drawn.
+ * Return the number of boxes drawn.
  * @param {Union} union
  * @param {Set<string>} open
  */
@@ -101,7 +101,7 @@ export async function layoutNested({ dot, groups }, open, layout) {
 }
 
 /**
- * The DOT text with open groups in the size of their content.
+ * Return the DOT text with open groups in the size of their content.
  * @param {string} dot
  * @param {Levels["groups"]} opened
  * @param {Map<string, Layout>} layouts
@@ -201,7 +201,7 @@ export function* nest(union, open, layouts) {
 }
 
 /**
- * Drawable items by key: nodes, and groups with all their nodes.
+ * Yield drawable items by key: nodes, and groups with all their nodes.
  * @param {Union} union
  * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
  */
@@ -259,7 +259,7 @@ export function pieceKey(from, to) {
 }
 
 /**
- * The drawn segments of an edge of the model, as pairs [from, to] of keys of drawn boxes.
+ * Return the drawn segments of an edge of the model, as pairs [from, to] of keys of drawn boxes.
  * @param {{key: string, around: string[]}} source
  * @param {{key: string, around: string[]}} target
  * @returns {[string, string][]} empty when both ends are in the same box

@@ -40,7 +40,7 @@ const COSTS = {
 };
 
 /**
- * The overlay of the shown nodes.
+ * Return the overlay of the shown nodes.
  * @param {OverlayName} name
  * @param {SceneNode[]} shown open groups have a sum but no colour
  * @param {Map<string, GraphNode>} nodes by id, of both graphs
@@ -63,8 +63,8 @@ export function overlayOf(name, shown, nodes, kernels, words, checked = null, pl
 }
 
 /**
- * A node has the cost of all kernels from its ONNX nodes; a closed group has the cost of all kernels of
- * its nodes. Each kernel counts once.
+ * Colour by cost: a node has the cost of all kernels from its ONNX nodes; a closed group has the cost of
+ * all kernels of its nodes. Each kernel counts once.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {Kernel[]} kernels
@@ -104,7 +104,7 @@ function byCost(shown, nodes, kernels, cost, less) {
 const ERROR_SHARES = [1, 0.1, 0.01, 0.001, 0];
 
 /**
- * A node has the error of its worst value; a closed group has the error of its worst node.
+ * Colour by error: a node has the error of its worst value; a closed group has the error of its worst node.
  * @param {SceneNode[]} shown
  * @param {import("../wire.js").CheckedValues | null} checked
  * @param {string} less
@@ -136,7 +136,7 @@ function byError(shown, checked, less) {
 }
 
 /**
- * A node has the device of its kernels; if there are several, the device with most of the work.
+ * Colour by device: a node has the device of its kernels, or of several devices the one with most work.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {import("../wire.js").Placement | null} placement
@@ -155,7 +155,7 @@ function byDevice(shown, nodes, placement, other) {
 }
 
 /**
- * The kernels generated for a node, or, without such kernels, all kernels that contain its ONNX nodes.
+ * Return the kernels generated for a node, or, without such kernels, all kernels that contain its ONNX nodes.
  * @template {{node: string, origins: string[]}} K
  * @param {K[]} kernels
  * @returns {(node: GraphNode | undefined) => K[]}

@@ -54,7 +54,7 @@ function shortened(context, text, room) {
   return withKept(keep);
 }
 
-/** Signs of the states, legible without colour. */
+/** Marks of the states of nodes, legible without colour. */
 export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
 
 /**

@@ -14,7 +14,7 @@ import { zoomAt } from "./camera.js";
  * @property {(screen: {x: number, y: number} | null) => void} hover
  */
 
-/** A press that moves less than this is a click. */
+/** Distance in pixels below which a press is a click. */
 const CLICK_PX = 4;
 
 /**

@@ -3,7 +3,7 @@
 /** @typedef {{key: string, id: string}} Found `key` of the node's box */
 
 /**
- * The visible nodes whose text contains every word of the query, from top to bottom.
+ * Return the visible nodes whose text contains every word of the query, from top to bottom.
  * @param {import("./scene.js").Scene} scene
  * @param {string} query
  * @returns {Found[]}

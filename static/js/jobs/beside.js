@@ -12,11 +12,11 @@ import { word } from "../text/words.js";
 export const LINKED = "link";
 
 /**
- * The finished job that a link names; for a short link, the newest job of the same kind.
+ * Return the finished job that a link names; for a short link, the newest job of the same kind.
  * @param {import("../server/api.js").Parts} parts of the compilation
  * @param {string} kind
  * @param {string} id
- * @returns {Promise<Job | null>} null when its result was evicted
+ * @returns {Promise<Job | null>} null if the result of the job was evicted
  */
 export async function jobBeside(parts, kind, id) {
   const { jobs } = await parts.beside();
@@ -54,7 +54,7 @@ export function keptFindings(beside) {
 }
 
 /**
- * The requests of the stored jobs of a kind.
+ * Return the requests of the stored jobs of a kind.
  * @param {Job[] | null} beside
  * @param {string} kind
  * @returns {any[]}

@@ -143,7 +143,7 @@ function createChecker(state) {
   }
 
   /**
-   * Fetches the findings so far. Requests during a pending one are merged into a single
+   * Fetch the findings so far. Requests during a pending request are merged into a single
    * further request.
    * @param {boolean} [over] whether the job has ended
    */
@@ -200,7 +200,7 @@ function createChecker(state) {
   }
 
   /**
-   * The check named in a link, possibly still running; null if it belongs to another compilation.
+   * Return the check named in a link, possibly still running; null if it belongs to another compilation.
    * @param {string} check
    * @param {string} compilation
    */

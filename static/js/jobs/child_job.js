@@ -7,7 +7,7 @@ const AGAIN_MS = 1000;
 
 /**
  * @param {() => Promise<Job>} submit
- * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal one
+ * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal event
  * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` resolves on success or cancellation
  */
 export function childJob(submit, onEvent) {

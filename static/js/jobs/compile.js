@@ -46,7 +46,7 @@ const SHARES = {
 };
 
 /**
- * The compile request of a place.
+ * Return the compile request for a state of the page.
  * @param {import("../state/url.js").Place} place
  * @returns {JobRequest}
  */
@@ -68,7 +68,7 @@ export function requestFor(place) {
 }
 
 /**
- * The compile request after the upload of a written model; the file name gives the language.
+ * Return the compile request after the upload of a written model; the file name gives the language.
  * @param {import("../state/url.js").Place} place
  * @returns {Promise<JobRequest>}
  */

@@ -43,7 +43,7 @@ function fetchAhead(parts, stages, from) {
 }
 
 /**
- * The graph of a stage and its base of comparison.
+ * Return the graph of a stage and its base of comparison.
  * @param {import("../server/api.js").Parts} parts
  * @param {import("../wire.js").Stage[]} stages
  * @param {number} stage

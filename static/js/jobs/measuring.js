@@ -12,7 +12,7 @@ import { word } from "../text/words.js";
  * @typedef {import("../wire.js").Result} Result
  */
 
-/** State after the server evicted a measurement: the compilation's own figures remain. */
+/** Return the state after the eviction of a measurement: the figures of the compilation remain. */
 const GONE = () => ({
   measured: "",
   measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
@@ -59,7 +59,7 @@ export function keepProfile(state) {
 }
 
 /**
- * The result with new figures of its run and kernels; the same object if the figures are equal.
+ * Return the result with new figures of its run and kernels; the same object if the figures are equal.
  * @param {Result} result
  * @param {Profile} profile
  * @returns {Result}

@@ -24,7 +24,7 @@ export function askPlatforms() {
 }
 
 /**
- * Whether every placement job runs this scheduler for comparison.
+ * Return whether every placement job runs this scheduler for comparison.
  * @param {import("../wire.js").Platforms} known
  * @param {string} scheduler
  */
@@ -38,7 +38,7 @@ export const isQuick = (known, scheduler) =>
 const shared = new Set();
 
 /**
- * Placements of one compilation for one holder; holders share requests.
+ * Create the placements of one compilation for one holder; holders share requests.
  * @param {string} job id of the compilation
  * @param {Findings} findings
  */
@@ -47,7 +47,7 @@ export function createPlacements(job, findings) {
   const held = () => [...shared].filter(({ holders }) => holders.has(holder));
   return {
     /**
-     * Place with all quick schedulers and the requested one.
+     * Place the kernels with all quick schedulers and the requested scheduler.
      * @param {PlaceOptions} options
      * @param {boolean} quick whether the requested scheduler is quick
      */
@@ -113,7 +113,7 @@ function startPlacing(submit) {
     /** All schedules, once the job has ended. */
     all,
     /**
-     * The schedule of one scheduler, as soon as it exists.
+     * Return the schedule of one scheduler, as soon as it exists.
      * @param {string} scheduler
      * @returns {Promise<Placement>}
      */

@@ -51,7 +51,7 @@ export const PANES = [
 ];
 
 /**
- * The panes of a page; in read-only views, only panes that start no jobs and panes with stored findings.
+ * Return the panes of a page; in read-only views, only panes that start no jobs and panes with stored findings.
  * @param {import("../state/page.js").Page} page
  */
 export const panesOf = ({ work, beside }) =>

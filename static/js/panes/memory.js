@@ -136,7 +136,7 @@ export function mountMemory(root, state) {
       : word("memory.point");
   }
 
-  /** The ONNX nodes with values in a buffer. @param {Buffer} buffer */
+  /** Return the ONNX nodes with values in a buffer. @param {Buffer} buffer */
   function originsOf(buffer) {
     return selectValues([last], buffer.values).selection;
   }
@@ -204,7 +204,7 @@ export function mountMemory(root, state) {
 }
 
 /**
- * A live buffer of the peak step: name, bar and share.
+ * Create the row of a live buffer of the peak step: name, bar and share.
  * @param {Buffer} buffer
  * @param {import("../wire.js").Memory} memory
  * @param {() => void} pick
@@ -218,7 +218,7 @@ function culprit({ name, size }, memory, pick) {
 }
 
 /**
- * The buffers that use the memory of a buffer before it or after it.
+ * Describe the buffers that use the memory of a buffer before and after this buffer.
  * @param {import("../wire.js").Memory} memory
  * @param {Buffer} buffer
  * @returns {string}

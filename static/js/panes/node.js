@@ -269,7 +269,7 @@ function others(nodes) {
 }
 
 /**
- * The selected ONNX nodes at each stage that has its own graph.
+ * Return the selected ONNX nodes at each stage that has its own graph.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

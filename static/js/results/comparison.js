@@ -63,7 +63,7 @@ export function faster(a, b) {
 }
 
 /**
- * Operator counts of two graphs; different counts come first.
+ * Return the operator counts of two graphs; different counts come first.
  * @param {StageGraph} a
  * @param {StageGraph} b
  * @returns {{op: string, a: number, b: number}[]}

@@ -14,7 +14,7 @@
  */
 
 /**
- * Pairs of kernels, each kernel once: pairs with a kernel of A in the order of A, then kernels only in B.
+ * Return pairs of kernels, each kernel once: pairs with a kernel of A in the order of A, then kernels only in B.
  * @param {Kernel[]} a
  * @param {Kernel[]} b
  * @returns {KernelPair[]}
@@ -52,7 +52,7 @@ export function pairKernels(a, b) {
 }
 
 /**
- * The pair of the chosen kernels, of which at least one is given.
+ * Return the pair of the chosen kernels; one of the two may be absent.
  * @param {Kernel | null} a
  * @param {Kernel | null} b
  * @returns {KernelPair}
@@ -64,7 +64,7 @@ export function pairOf(a, b) {
 }
 
 /**
- * The slowest pair with code in both compilations, or else the first pair.
+ * Return the slowest pair with code in both compilations, or else the first pair.
  * @param {KernelPair[]} pairs
  * @returns {KernelPair | undefined}
  */
@@ -75,7 +75,7 @@ export function longestPair(pairs) {
   return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
 }
 
-/** The key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
+/** Return the key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
 function nodesOf({ origins, name }) {
   return origins.length ? [...new Set(origins)].sort().join("\n") : `\n${name}`;
 }
@@ -91,7 +91,7 @@ function grouped(kernels, keyOf) {
   return groups;
 }
 
-/** The kernels of each ONNX node. @param {Kernel[]} kernels */
+/** Return the kernels of each ONNX node. @param {Kernel[]} kernels */
 function usersOf(kernels) {
   /** @type {Map<string, Kernel[]>} */
   const users = new Map();

@@ -7,7 +7,7 @@
  */
 
 /**
- * Errors: TypeError if the server is unreachable.
+ * Request an answer of the server. Errors: TypeError if the server is unreachable.
  * @param {string} address
  * @param {RequestInit} [init]
  * @returns {Promise<Answer>}

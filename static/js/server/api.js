@@ -194,21 +194,21 @@ export const placementParts = {
 };
 
 /**
- * Trials of a tuning job so far.
+ * Return the trials of a tuning job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").Tuning>}
  */
 export const tuningPart = (id) => ask(`/jobs/${encodeURIComponent(id)}/tuning`);
 
 /**
- * A kernel with its original and an edited schedule: the results of the job so far.
+ * Return a kernel with its original and an edited schedule: the results of the job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").EditedKernel>}
  */
 export const editedKernel = (id) => ask(`/jobs/${encodeURIComponent(id)}/schedules`);
 
 /**
- * Facts about the ONNX file written by an export job.
+ * Return facts about the ONNX file written by an export job.
  * @param {string} id
  * @returns {Promise<import("../wire.js").ExportedModel>}
  */
@@ -226,7 +226,7 @@ export const targetParts = {
 };
 
 /**
- * Findings of a bisection job so far.
+ * Return the findings of a bisection job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").Bisection>}
  */
@@ -234,7 +234,7 @@ export const bisection = (id) => ask(`/jobs/${encodeURIComponent(id)}/bisect`);
 
 /** Findings of a checking job. */
 export const numericsParts = {
-  /** Findings so far, never cached. @type {(id: string) => Promise<import("../wire.js").Numerics>} */
+  /** Return the findings so far, which are never cached. @type {(id: string) => Promise<import("../wire.js").Numerics>} */
   all: (id) => ask(`/jobs/${encodeURIComponent(id)}/numerics`),
   /** @type {(id: string, stage: number) => Promise<import("../wire.js").CheckedValues>} */
   values: (id, stage) => ask(`/jobs/${encodeURIComponent(id)}/numerics/${stage}`),
@@ -265,7 +265,7 @@ export function follow(id, onEvent) {
 }
 
 /**
- * The parts of a job's result; each part is requested once.
+ * Create the parts of a job's result; each part is requested once.
  * @param {string} id
  */
 export function createParts(id) {
@@ -289,7 +289,7 @@ export function createParts(id) {
   /** @type {Map<number, Promise<import("../wire.js").StageGraph>>} */
   const graphs = new Map();
   /**
-   * The graph of a stage with its own graph, built from its delta and all earlier deltas, requested together.
+   * Return the graph of a stage, built from the deltas up to this stage, which are requested together.
    * @param {number} stage
    * @returns {Promise<import("../wire.js").StageGraph>}
    */
@@ -306,7 +306,7 @@ export function createParts(id) {
   }
   return {
     id,
-    /** The summary, never cached: it grows while the job runs. @returns {Promise<import("../wire.js").Result>} */
+    /** Return the summary, which is never cached, since it grows while the job runs. @returns {Promise<import("../wire.js").Result>} */
     async result() {
       /** @type {import("../wire.js").Result} */
       const result = await ask(`/jobs/${encodeURIComponent(id)}/result`);
@@ -322,14 +322,14 @@ export function createParts(id) {
     diff: (stage, against, context) =>
       once(`stages/${stage}/diff?against=${against}&context=${context}`),
     /**
-     * The union of all stages so far; a running job adds more.
+     * Return the union of all stages so far; a running job adds more.
      * @type {(stages: number) => Promise<import("../wire.js").Union>}
      */
     union: (stages) => once("union", `union ${stages}`),
     /** @type {(kernel: number, part: string) => Promise<import("../wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
     /**
-     * The diff of a kernel at one level against a kernel of another job, which is the old text.
+     * Return the diff of a kernel at one level against a kernel of another job, which is the old text.
      * @type {(kernel: number, part: string, old: {job: string, kernel: number}, context: number) => Promise<import("../wire.js").KernelDiff>}
      */
     kernelDiff: (kernel, part, old, context) =>
@@ -338,7 +338,7 @@ export function createParts(id) {
       ),
     /** @type {(kernel: number) => Promise<import("../wire.js").KernelLinks>} */
     links: (kernel) => once(`kernels/${kernel}/links`),
-    /** Never cached: more jobs may follow. @returns {Promise<import("../wire.js").Beside>} */
+    /** Return the related jobs, which are never cached, since more jobs may follow. @returns {Promise<import("../wire.js").Beside>} */
     beside: () => ask(`/jobs/${encodeURIComponent(id)}/beside`),
     /** @returns {Promise<import("../wire.js").Neighbours>} */
     neighbours: () => once("neighbours"),

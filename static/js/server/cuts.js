@@ -54,7 +54,7 @@ function batches(items, most) {
 }
 
 /**
- * The number of leaves of a value, such as strings and numbers, plus the number of its lists and objects.
+ * Return the number of leaves of a value, such as strings and numbers, plus the number of its lists and objects.
  * @param {unknown} value
  * @returns {number}
  */

@@ -33,7 +33,7 @@ export function warmReader() {
 }
 
 /**
- * Errors: TypeError if the server is unreachable.
+ * Request an answer of the server. Errors: TypeError if the server is unreachable.
  * @param {string} address
  * @returns {Promise<Answer>}
  */

@@ -1,8 +1,8 @@
 // Encodes the shareable state in the URL's fragment: `#v=1&model=sample:lenet&stage=4...`.
 //
 // Every setting that a link should restore has a row in FIELDS; the fragment contains only these rows.
-// The theme, the width of the panes and single-letter keys belong to the reader. Buttons that only
-// trigger an action have no state.
+// The theme, the width of the panes and the switch of single-letter keys are settings of each user, which
+// links omit. Buttons that only trigger an action have no state.
 //
 // A shared link must work for ever: when the format changes, increment VERSION and extend `upgrade` for
 // the old format. Unknown keys are ignored; invalid values give the defaults.
@@ -90,7 +90,7 @@ export const MAX_THREADS = 64;
  * @property {string} edge "a\tb": the chosen edge, from node a to node b; "" for none
  * @property {string} pane
  * @property {number} kernel the kernel whose code is shown, -1 for the kernel of the selection
- * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
+ * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, linked with the code at all levels
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
  * @property {string} other job compared with this job, "" for none
  * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other job; one number may be absent
@@ -117,7 +117,7 @@ export const MAX_THREADS = 64;
  * @property {string} tuned tuning job whose schedules the compilation used, "" for none
  * @property {(typeof SWITCHES)[number][]} on switches and folds that differ from the default
  * @property {string[]} unfolded folds of the current selection that differ from the default; a new selection resets them
- * @property {string[]} sort "kernels:time:down": tables by the column that sorts them
+ * @property {string[]} sort "kernels:time:down": table, column by which it is sorted, direction
  * @property {string} filter substring of the names of the listed passes
  * @property {(typeof ORDERS)[number]} order order of the list of passes
  * @property {string} find search text in the drawing
@@ -219,14 +219,14 @@ export const START = /** @type {Place} */ (
 const TEXTS = /** @type {const} */ (["written", "edited"]);
 
 /**
- * The texts that are too long for a URL, with the number of characters that each text needs.
+ * Return the texts that are too long for a URL, with the number of characters that each text needs.
  * @param {Place} place
  */
 export const tooLong = (place) =>
   TEXTS.map((key) => ({ key, n: lengthInLink(place[key]) })).filter(({ n }) => n > LINK_CHARACTERS);
 
 /**
- * The fragment of a place, without "#"; defaults are omitted.
+ * Return the fragment of a shareable state, without "#"; defaults are omitted.
  * @param {Place} place
  * @returns {string}
  */
@@ -240,7 +240,7 @@ export function toFragment(place) {
 }
 
 /**
- * The place of a fragment; `START` for an empty one.
+ * Return the state of a fragment; `START` for an empty fragment.
  * @param {string} fragment with or without "#"
  * @returns {Place}
  */
@@ -276,7 +276,7 @@ export function upgrade(old) {
 }
 
 /**
- * A text field that the fragment omits if the text is too long for a URL.
+ * Declare a text field that the fragment omits if the text is too long for a URL.
  * @param {import("./fields.js").Field<string>} field
  * @returns {import("./fields.js").Field<string>}
  */
@@ -297,7 +297,7 @@ function switches() {
 }
 
 /**
- * The second number of "3:12" if the first equals the given number, else -1.
+ * Return the second number of "3:12" if the first equals the given number, else -1.
  * @param {string} pair
  * @param {number} first
  */

@@ -78,7 +78,7 @@ function parseOptions(text, piece) {
 }
 
 /**
- * The text form, including disabled rows.
+ * Return the text form of a pipeline, including disabled rows.
  * @param {Row[]} rows
  * @returns {string}
  */
@@ -87,7 +87,7 @@ export function printPipeline(rows) {
 }
 
 /**
- * The text for the compiler: enabled rows only.
+ * Return the pipeline for the compiler, with the enabled rows only.
  * @param {Row[]} rows
  * @returns {string}
  */
@@ -106,7 +106,7 @@ function printRow(row) {
 }
 
 /**
- * The rows after moving a row to another place; unchanged if the row cannot move there.
+ * Return the rows after moving a row to another place; unchanged if the row cannot move there.
  * @param {Row[]} rows
  * @param {number} from
  * @param {number} to

@@ -130,7 +130,7 @@ export function mountCompare(root, state, work) {
     location.hash = place.toString();
   }
 
-  /** Restore the linked job: show a finished one, follow a running one. */
+  /** Restore the linked job: show a finished job, follow a running job. */
   async function restore() {
     const id = state.get().other;
     if (!id || id === state.get().job) return;

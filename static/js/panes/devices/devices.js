@@ -161,7 +161,7 @@ export function mountDevices(root, state, findings) {
  */
 
 /**
- * The stored placement nearest to a choice; the quick schedulers are always available.
+ * Return the stored placement nearest to a choice; the quick schedulers are always available.
  * @param {Kept[]} kept
  * @param {Wanted} wanted
  * @param {keyof Wanted} first the setting to match with priority, if possible
@@ -180,7 +180,7 @@ function nearest(kept, wanted, first) {
 }
 
 /**
- * The choices among stored placements.
+ * Return the choices among stored placements.
  * @param {Platforms} known
  * @param {Kept[]} kept
  * @returns {Platforms}
@@ -204,7 +204,7 @@ function fill(select, named) {
 }
 
 /**
- * The descriptions of the chosen platform and scheduler.
+ * Return the descriptions of the chosen platform and scheduler.
  * @param {Platforms} known
  * @param {string} platform
  * @param {string} scheduler
@@ -220,7 +220,7 @@ function wordsFor({ platforms, schedulers }, platform, scheduler) {
 }
 
 /**
- * The chart as a table.
+ * Create the table with the data of the chart.
  * @param {(activity: Activity) => void} onPick
  */
 function tableOf(onPick) {

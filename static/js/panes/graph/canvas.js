@@ -96,12 +96,12 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     return countInView(scene, from, size);
   }
 
-  /** Whether to show bitmaps that are painted in steps: only for large scenes at a small zoom. */
+  /** Return whether to show bitmaps that are painted in steps: only for large scenes at a small zoom. */
   function isPictured(/** @type {Scene} */ scene) {
     return isFar(camera()) && scene.nodes.length + scene.edges.length > PAINTED_AT_ONCE;
   }
 
-  /** The key of a picture's content; a new key requires a new picture. */
+  /** Return the key of a picture's content; a new key requires a new picture. */
   function pictured(/** @type {Scene} */ scene) {
     const parts = [scene, colors(), emphasis.found, emphasis.fallbacks, emphasis.paints];
     if (parts.some((part, i) => part !== picturedParts[i])) {

@@ -37,7 +37,7 @@ export function createEdges(state, scene, { show, announce }) {
     announce([said, ...verdicts(at, edge)].join(": "));
   }
 
-  /** The compiler's decisions about an edge of a node, in a few words per decision. */
+  /** Return the compiler's decisions about an edge of a node, in a few words per decision. */
   function verdicts(/** @type {string} */ at, /** @type {import("../../graph/edge_walk.js").Ends} */ edge) {
     const { graph, before, neighbours } = state.get();
     const node = nodeOf(at);
@@ -76,7 +76,7 @@ export function createEdges(state, scene, { show, announce }) {
       return edge !== null;
     },
     /**
-     * The target of an arrow key along the chosen edge: the key of a box, "" for none.
+     * Return the target of an arrow key along the chosen edge: the key of a box, "" for none.
      * @param {"before" | "after" | "left" | "right"} direction
      */
     along(direction) {

@@ -40,7 +40,7 @@ export function createFraming(root, state, drawing, size) {
     return (auto ??= firstLook(drawing.scene, size(), emphasis.selected));
   }
 
-  /** The area of the drawing above the legend: its size, and conversions of cameras to and from its middle. */
+  /** Return the visible area above the legend: its size, and a function that shifts cameras to or from its middle. */
   function clearPart() {
     const covered = part(root, "legend").offsetHeight;
     const { width, height } = size();

@@ -145,7 +145,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
 }
 
 /**
- * The text of groups: number of nodes, and total of the overlay's property.
+ * Return the text of groups: number of nodes, and total of the overlay's property.
  * @param {Scene | null} scene
  * @param {import("../../graph/overlays.js").Overlay | null} overlay
  * @returns {Map<string, string>}

@@ -20,7 +20,7 @@ export function mountNoColors(root, state) {
   const note = part(root, "no-colors");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
   const check = el("button", { class: "button", type: "button" }, word("overlay.check"));
-  /** The last request, to avoid repeating a failed one. */
+  /** The last request, stored because a failed request is not repeated. */
   let asked = "";
   let stopPlacing = () => {};
 

@@ -13,7 +13,7 @@ const ARROWS = /** @type {const} */ ({
 /** @typedef {typeof ARROWS[keyof typeof ARROWS]} Direction */
 
 /**
- * The direction of an arrow key; undefined for other keys.
+ * Return the direction of an arrow key; undefined for other keys.
  * @param {KeyboardEvent} event
  * @returns {Direction | undefined}
  */
@@ -22,7 +22,7 @@ export function arrowOf({ key }) {
 }
 
 /**
- * The pointer's position on a picture, in pixels of the picture.
+ * Return the pointer's position on a picture, in pixels of the picture.
  * @param {HTMLElement} picture
  * @param {MouseEvent} event
  */

@@ -122,7 +122,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
 }
 
 /**
- * The groups to draw open: the requested ones, unless they exceed the limit.
+ * Return the groups to draw open: the requested groups, unless their boxes exceed the limit.
  * @param {Union} union
  * @param {string[]} toggled
  */

@@ -139,7 +139,7 @@ function mountCode(root, state, name) {
     }
   }
 
-  /** The reason for a missing text; a kernel without moves has loops but no schedule. @param {import("../../wire.js").Kernel} shown */
+  /** Return the reason for a missing text; a kernel without moves has loops but no schedule. @param {import("../../wire.js").Kernel} shown */
   function absent({ parts }) {
     return word(name === "schedule" && parts.includes("loops") ? "code.no-moves" : "code.absent");
   }

@@ -154,7 +154,7 @@ function columnsOf(kernels) {
 }
 
 /**
- * The name of a kernel above its description; kernels inside a launch are indented, with their region.
+ * Create a cell with a kernel's name and description; kernels inside a launch are indented, with their region.
  * @param {Row} row
  */
 function nameCell({ kernel: k, depth }) {

@@ -102,7 +102,7 @@ function sentence(order) {
 }
 
 /**
- * The curves of live bytes as a table.
+ * Create the table with the data of the curves.
  * @param {LaunchOrder} order
  */
 function tableOf({ given_live_bytes, live_bytes }) {

@@ -174,6 +174,6 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
   return stop;
 }
 
-/** The button that starts editing. @param {() => void} onclick */
+/** Return the button that starts editing. @param {() => void} onclick */
 export const editButton = (onclick) =>
   el("button", { class: "button", type: "button", "data-part": "edit", onclick }, word("schedule.edit"));

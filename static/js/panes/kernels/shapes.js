@@ -5,7 +5,7 @@ import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
 /**
- * Inputs with open dimensions, with their default sizes.
+ * Return inputs with open dimensions, with their default sizes.
  * @param {import("../../state/page.js").Page} page
  * @returns {{name: string, type: string, dims: (number | string)[]}[]}
  */

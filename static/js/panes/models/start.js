@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * The message about the chosen model: it is ready to compile, or the reason why it is not.
+ * Return the message about the chosen model: it is ready to compile, or the reason why it is not.
  * @param {import("../../state/page.js").Page} page
  */
 function saysOf(page) {

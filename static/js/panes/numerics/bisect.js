@@ -38,9 +38,9 @@ export function mountBisect(root, state, findings) {
   let job = null;
   part(root, "bisect-bar").hidden = work === null;
 
-  /** The largest known change of the numbers. */
+  /** Return the largest known change of the numbers. */
   const most = () => Math.max(0, ...(state.get().numerics.found?.rows ?? []).map((row) => row.moved ?? 0));
-  /** The required change as a fraction of the scale; null for the tolerance. */
+  /** Return the required change as a fraction of the scale; null for the tolerance. */
   const wanted = () =>
     ({ "": null, "0": 0, half: Number((most() / 2).toPrecision(2)) })[state.get().moved];
 
@@ -106,7 +106,7 @@ export function mountBisect(root, state, findings) {
     ].filter((each) => each !== null);
   }
 
-  /** A switch that enables a rule, with the places of the rule's rewrites. @param {string} rule @param {Bisection} found */
+  /** Create a switch that enables a rule, with the places of the rule's rewrites. @param {string} rule @param {Bisection} found */
   function ruleOf(rule, { rewrites }) {
     const its = rewrites.filter((each) => each.rule === rule);
     const box = el("input", { type: "checkbox", "data-rule": rule });
@@ -146,7 +146,7 @@ export function mountBisect(root, state, findings) {
     }
   }
 
-  /** The page's state with the model as named by the server, where a written model is an upload. */
+  /** Return the page's state with the model as named by the server, where a written model is an upload. */
   function ofUpload() {
     const page = state.get();
     return page.result ? { ...page, model: `${page.result.model.source}:${page.result.model.id}` } : page;

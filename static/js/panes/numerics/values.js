@@ -62,7 +62,7 @@ export function valueTable(operatorOf, onPick) {
 }
 
 /**
- * A histogram of the errors of a value's elements.
+ * Create a histogram of the errors of a value's elements.
  * @param {CheckedValue} value
  * @param {number[]} places upper ends of the bins
  * @returns {HTMLElement[]}

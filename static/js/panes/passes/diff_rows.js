@@ -15,7 +15,7 @@ const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
  */
 
 /**
- * An element for a slice of lines; the browser neither lays out nor paints off-screen slices.
+ * Create an element for a slice of lines; the browser neither lays out nor paints off-screen slices.
  * @param {HTMLElement[]} lines
  */
 function slice(lines) {

@@ -7,7 +7,7 @@ import { word } from "../../text/words.js";
 /** @typedef {import("../../state/page.js").Page} Page */
 
 /**
- * The kernels and buffers of the selection, with times.
+ * Return the kernels and buffers of the selection, with times.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

@@ -139,7 +139,7 @@ function bytesMade({ value_bytes, constant_bytes }) {
 }
 
 /**
- * The line below the passes that explains an incomplete result.
+ * Return the line below the passes that explains an incomplete result.
  * @param {Result} result
  */
 function stoppedAt({ state, error, complete }) {
@@ -220,7 +220,7 @@ function row(stage, before) {
 }
 
 /**
- * Error badges of the checked stages that changed the graph.
+ * Show the error badges of the checked stages that changed the graph.
  * @param {HTMLElement} list
  * @param {import("../../wire.js").CheckedStage[]} checked
  */

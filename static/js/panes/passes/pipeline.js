@@ -242,7 +242,7 @@ function presetText(pipelines, name) {
 }
 
 /**
- * The preset with the same passes as a pipeline, independent of the format of the text.
+ * Return the preset with the same passes as a pipeline, independent of the format of the text.
  * @param {Pipelines | null} pipelines
  * @param {string} pipeline
  */

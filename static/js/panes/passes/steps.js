@@ -36,7 +36,7 @@ export function mountSteps(root, state) {
   const more = part(root, "more");
   let request = 0;
   let limit = CHUNK;
-  /** Index of the opened step, -1 for none. */
+  /** Return the index of the opened step, -1 for none. */
   const openedStep = () => secondOf(state.get().step, state.get().stage);
   /** @type {Step[]} */
   let steps = [];
@@ -153,7 +153,7 @@ export function mountSteps(root, state) {
     chooseRule();
   }
 
-  /** The chosen rule, ignored in passes without steps of the rule. */
+  /** Show the chosen rule; passes without steps of the rule ignore it. */
   function chooseRule() {
     const { rule: wanted } = state.get();
     rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
@@ -208,7 +208,7 @@ export function mountSteps(root, state) {
     state.set({ boxed: step ? [step.at, ...step.took, ...step.made] : [] });
   }
 
-  /** Open a step and close the previous one. */
+  /** Open a step and close the previously opened step. */
   function reopen() {
     for (const each of list.querySelectorAll("[aria-expanded=true]"))
       each.parentElement?.replaceWith(item(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
@@ -270,7 +270,7 @@ export function mountSteps(root, state) {
 }
 
 /**
- * The content for the import, which has no steps: a link to the first pass that changed the graph.
+ * Return the content for the import, which has no steps: a link to the first pass that changed the graph.
  * @param {import("../../wire.js").Result} result
  */
 function imported({ stages, state }) {
@@ -329,7 +329,7 @@ function row(step, index, selected) {
 }
 
 /**
- * The details of a step: its rule, and all values.
+ * Return the details of a step: its rule, and all values.
  * @param {Step} step
  * @param {import("../../wire.js").RuleInfo | undefined} rule
  * @param {import("../../state/page.js").PageState} state

@@ -43,7 +43,7 @@ export function verdictsSection(node, graph, state) {
 }
 
 /**
- * The compiler's decision, in one to three words.
+ * Return the compiler's decision, in one to three words.
  * @param {import("../../wire.js").Neighbour} answer
  * @param {import("../../wire.js").GraphNode} node
  * @param {import("../../wire.js").GraphNode} other

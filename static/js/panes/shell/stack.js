@@ -142,7 +142,7 @@ export function mountStack(root, state) {
 }
 
 /**
- * The message for a missing text; control-flow nodes never have loops.
+ * Return the message for a missing text; control-flow nodes never have loops.
  * @param {Kernel} kernel
  * @param {Linked} name
  */
@@ -169,7 +169,7 @@ function follow(state, { origin, node, kernel, stage, pane }) {
 }
 
 /**
- * The levels above the code, each with the selected items.
+ * Return the levels above the code, each with the selected items.
  * @param {Page} page
  * @param {Kernel} kernel
  * @returns {HTMLElement[]}

@@ -230,7 +230,7 @@ function reproduce(result, state) {
 }
 
 /**
- * Links that download the program, if a server has the files.
+ * Create the links that download the program, if a server has the files.
  * @param {import("../../server/api.js").Parts | null} parts
  */
 function downloads(parts) {

@@ -295,7 +295,7 @@ function diffOf(policy, schedule) {
   );
 }
 
-/** Reasons for rejected candidates, most frequent first. @param {TuneTrial[]} trials */
+/** Return the reasons for rejected candidates, most frequent first. @param {TuneTrial[]} trials */
 function reasons(trials) {
   /** @type {Map<string, number>} */
   const counted = new Map();
