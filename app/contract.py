@@ -70,7 +70,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Whether a module's global is an anonymous type, such as a union or `Literal`."""
+    """Return whether a global of a module is an anonymous type, such as a union or `Literal`."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 

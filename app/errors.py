@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """Return the table of codes, which the page links to."""
+    """Return the table of error codes, to which the page links."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

@@ -45,6 +45,6 @@ class Rate:
         return f"{limit} from one address, which has sent {had:,}; this request has {amount:,}"
 
     def _forget(self, now: float) -> None:
-        """Drop idle addresses, or all of them if none is idle."""
+        """Drop idle addresses, or all addresses if too few are idle."""
         recent = {a: t for a, t in self._times.items() if t and t[-1][0] > now - self.seconds}
         self._times = recent if len(recent) < _MANY else {}

@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Held-out images [n, ...] and the class of each, in 0 .. n_classes."""
+    """Held-out images [n, ...], and the class of each image, in 0 .. n_classes."""
 
     input: str
     images: Array
@@ -72,7 +72,7 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def n_nodes(path: Path) -> int:
-    """Return the number of nodes of a sample; only for files of the program or its packages."""
+    """Return the number of nodes of a sample; the file must be trusted, since it is parsed here."""
     return len(onnx.load(path, load_external_data=False).graph.node)
 
 

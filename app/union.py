@@ -1,8 +1,8 @@
 """One drawing for all stages: the union of their nodes, so a surviving node never moves.
 
 The drawing is nested: groups of nodes (`app/grouping`) can be closed to a single box. Each group
-has its own DOT text, so every layout covers a single level. The DOT contains keys and sizes only,
-no names of the model. See docs/graph-view.md.
+has its own DOT text, so every layout covers a single level. The DOT text contains only keys and
+sizes, but no names of the model. See docs/graph-view.md.
 """
 
 from __future__ import annotations

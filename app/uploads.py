@@ -69,9 +69,9 @@ class UploadStore:
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Store a stream.
 
-        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded,
-        E-LIMIT-SECONDS when it takes too long, E-MODEL-EMPTY for no bytes; OSError when the disk is
-        full. A failure leaves no file.
+        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded, E-LIMIT-SECONDS
+        if the upload takes too long, E-MODEL-EMPTY for no bytes; OSError if the disk is full. A
+        failure leaves no file.
         """
         called = printable_name(name)
         try:
@@ -137,11 +137,11 @@ class UploadStore:
                 self.find(upload.id)  # the upload may have been evicted
 
     def is_pinned(self, upload_id: str) -> bool:
-        """Whether an upload is pinned."""
+        """Return whether an upload is pinned."""
         return self._pin(upload_id).is_file()
 
     def prune(self, keep: str = "") -> None:
-        """Evict the least recently used uploads until the rest fits, except pinned ones.
+        """Evict the least recently used uploads until the others fit; pinned uploads remain.
 
         Unfinished uploads of a dead server are removed too.
         """
@@ -199,7 +199,7 @@ class UploadStore:
 
 
 def _id_of(digest: str, name: str) -> str:
-    """Return the id: the digest of a model file, or of a text and its language."""
+    """Return the id of an upload: the digest of a model file, or of a text and its language."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 

@@ -1,4 +1,4 @@
-"""Jobs: create, query, follow and cancel them."""
+"""Routes that create, query, follow and cancel jobs."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _request_of(job_id: str) -> Mapping[str, Any]:
 
 
 def _model_of(place: SharedPlace) -> Mapping[str, str]:
-    """Return the model named by a place; None if the place contains the text of the model.
+    """Return the model named by a place; empty if the place contains the text of the model.
 
     Errors: E-REQUEST-BODY.
     """

@@ -1,4 +1,4 @@
-"""The graphs after each pass: whole, as deltas, as text, and the steps of the passes."""
+"""The graph after each pass, as a whole, as a delta or as text, and the steps of the pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_STEPS = 5000
 
 @ROUTES.route("GET", f"{_STAGE}/delta", StageDelta, fails=_ABSENT)
 def stage_delta(job_id: str, stage: int) -> Response:
-    """Return the delta from the previous graph to a stage's graph, if the pass changed it."""
+    """Return the delta from the previous graph to a stage's graph, if the two graphs differ."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     if own != stage:

@@ -53,7 +53,7 @@ def tuned_schedules(job_id: str) -> Response:
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
 def stop_tuning(job_id: str) -> Response:
-    """Stop a search after its next candidates; the job then checks and stores the best ones."""
+    """Stop a search after its next candidates; the job then stores the best schedules."""
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")

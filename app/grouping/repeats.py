@@ -55,8 +55,8 @@ class Sequenced:
     """Positions of the operands, all before the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a block up to isomorphism: its signs, and the distances of each item to its
-        operands."""
+        """Return a key that is equal for isomorphic blocks: the signs of the items, and the
+        distances of each item to its operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block

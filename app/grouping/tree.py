@@ -61,7 +61,7 @@ class Group:
 
 
 def tree_of(items: Sequence[Item], edges: Edges) -> Group:
-    """Build the tree from scopes of names, repeated blocks, and stretches of the rest."""
+    """Build the tree from scopes of names, repeated blocks, and stretches of the other nodes."""
     root = Group("scope", "", [i.id for i in items])
     if len(items) >= LEAST_GROUPED:
         builder = _Builder(items, edges)
@@ -99,8 +99,8 @@ class Homes:
         return found
 
     def find(self, origins: Sequence[str]) -> str:
-        """Return the key of the group with most of these ONNX nodes, level by level; ties go to
-        the first, "" is the root."""
+        """Return the key of the group with most of these ONNX nodes, level by level; "" is the
+        root. Of groups with equally many, the first is chosen."""
         key = tuple(origins)
         if key not in self.found:
             self.found[key] = self._find(key)

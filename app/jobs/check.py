@@ -87,7 +87,7 @@ class _Job:
         self.say("ready", {"part": part})
 
     def begin(self) -> Check:
-        """Read the model and run its passes. Errors: those of the model on random inputs."""
+        """Read the model and run the passes. Errors: the errors of the model on random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
         options = how["options"]

@@ -57,8 +57,8 @@ class Child:
     ) -> None:
         """Run the job in `folder` and forward the messages of the child until the child ends.
 
-        Errors: those that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
-        E-LIMIT-CRASH by its exit status. Returns early, without an error, when cancelled.
+        Errors: errors that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
+        E-LIMIT-CRASH by its exit status. Returns early, without an error, if the job is cancelled.
         """
         try:
             self._start(folder, limits)

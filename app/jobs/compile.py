@@ -92,7 +92,7 @@ class _Job:
             self.phase(_PHASES.get(name, "code"))
 
     def read(self) -> tuple[Model, Shapes]:
-        """Read the model, store its facts, and return the shapes to compile for."""
+        """Read the model, store its facts, and return it with the shapes for the compilation."""
         self.phase("read")
         start = perf_counter()
         model = read_model(self.request)
@@ -216,7 +216,7 @@ def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None
 def compile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a model and store every part. Errors: those of the model or the pipeline."""
+    """Compile a model and store every part. Errors: the errors of the model or the pipeline."""
     _Job(request, folder, task, say).compile()
 
 

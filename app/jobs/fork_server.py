@@ -1,6 +1,6 @@
-"""The server's side of the fork server, a process that has the compiler in memory and forks.
+"""The server's interface to the fork server, a process that has imported the compiler and forks.
 
-Importing the compiler takes most of a second, forking such a process a few milliseconds.
+Importing the compiler takes most of a second; forking such a process takes a few milliseconds.
 Requests and answers are JSON lines on a socket, a request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
 See fork_server_process.py for the process itself.
@@ -40,7 +40,7 @@ class ForkServer:
             self._living()
 
     def fork(self, log_file: Path) -> Forked:
-        """Fork a process that waits for a job, and redirect output without messages to the log.
+        """Fork a process that waits for a job; output other than messages goes to the log.
 
         Errors: E-SERVER-BUG if no process can be started.
         """
@@ -128,7 +128,7 @@ class Door:
 class Forked:
     """A forked process, leader of its own group, with pipes to and from it.
 
-    Its process id is not reused until it is released, even after it ends.
+    Its process id is not reused before `stop`, even if the process has ended.
     """
 
     def __init__(self, door: Door, log: BinaryIO) -> None:

@@ -1,6 +1,6 @@
-"""The fork server itself: a process with the compiler in memory, which forks on request.
+"""The fork server: a process that has imported the compiler, and forks on request.
 
-It imports everything before the first fork, so children start at once. It ends with the server.
+It imports all modules before the first fork, so children start at once. It ends with the server.
 """
 
 from __future__ import annotations

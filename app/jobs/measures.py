@@ -74,7 +74,7 @@ def measure(
 
 
 def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> Check:
-    """Compare the program's outputs with the reference's on the same random inputs."""
+    """Compare outputs of the program and of the reference on the same random inputs."""
     found: Check = {"outputs": [], "seed": seed, "skipped": ""}
     flops = sum(k.flops for k in program.kernels)
     if inputs is None:

@@ -43,7 +43,7 @@ class Parts:
         os.replace(partial, path)
 
     def has(self, name: str) -> bool:
-        """Whether the part has been written."""
+        """Return whether the part has been written."""
         return self._path(name).is_file()
 
     def read_compressed(self, name: str) -> bytes:

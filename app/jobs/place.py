@@ -55,10 +55,10 @@ def tasks_part(graph: Graph) -> dict[str, Any]:
 def place_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Place the tasks of a compiled model with the requested scheduler, then with all quick ones
-    for comparison. Each schedule is stored as soon as it is complete.
+    """Place the tasks of a compiled model with the requested scheduler, then with all quick
+    schedulers for comparison. Each schedule is stored as soon as it is complete.
 
-    Errors: E-RESULT-ABSENT when the tasks are gone.
+    Errors: E-RESULT-ABSENT if the tasks were evicted.
     """
     say("phase", {"phase": "place", "words": "placing the kernels"})
     tasks = parse_tasks(Parts(Path(request["compiled"])).read("tasks")["text"])

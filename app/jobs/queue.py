@@ -30,7 +30,7 @@ CANCEL_S = 5.0
 class JobQueue:
     """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
 
-    Threads start with the first job. One lock guards every job; waiting subscribers sleep on it.
+    Threads start with the first job. One lock guards all jobs; subscribers wait for its condition.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -88,7 +88,7 @@ class JobQueue:
             return job
 
     def find_done(self, request: Mapping[str, Any]) -> Job | None:
-        """Find a finished job with the same request and a kept result."""
+        """Find a finished job with the same request and a stored result."""
         with self.changed:
             done = (j for j in self.jobs.values() if j.state == "succeeded")
             return next((j for j in done if j.request == request), None)
@@ -218,7 +218,7 @@ class JobQueue:
                 self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
 
     def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
-        """End a job, even if a full disk prevents storing it."""
+        """End a job, even if a full disk prevents its storage."""
         try:
             job.end(state, error)
         except OSError:

@@ -24,8 +24,8 @@ from compiler.trace import Event
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
     """Return the graphs of stages 0 to `stage` of the compilation in this folder.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; those of reading the
-    model.
+    Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; the errors of
+    reading the model.
     """
     asked = asked_of(compiled)
     imported = read_model(asked).graph

@@ -31,7 +31,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     _limit(task)
     folder = Path(task["folder"])
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    # The parent kills a job beyond its limits; the compiler refuses such work in advance.
+    # The parent kills jobs that exceed limits; the compiler refuses such work in advance.
     limits = Limits(seconds=task["seconds"], bytes=int(task["memory_bytes"]))
     try:
         with limited(limits):

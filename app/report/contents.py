@@ -1,6 +1,6 @@
 """The contents of a report: answers of the API by URL.
 
-The most important answers come first; those beyond the limits are omitted and listed.
+The most important answers come first; answers beyond the limits are omitted and listed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _BESIDE = "findings of related jobs"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
-    """Add the findings of related jobs, each complete or not at all."""
+    """Add the findings of related jobs; those of a single job are never added in part."""
     known = ask("beside") or {"jobs": []}
     jobs: list[Mapping[str, Any]] = []
     for job in known["jobs"]:

@@ -78,7 +78,7 @@ def _value(said: str) -> Any:
 def report_command(compiles: str, requests: Iterable[Mapping[str, Any]]) -> str:
     """Turn the command that compiles a model into the command that writes the report.
 
-    `requests` are those of related jobs, oldest first. Returns "" for a result with tuned
+    `requests` are the requests of related jobs, oldest first. Returns "" for a result with tuned
     schedules, which reports do not support.
     """
     program, _, *words = shlex.split(compiles, comments=True)

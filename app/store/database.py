@@ -101,7 +101,7 @@ def _migrations(connection: Connection) -> Config:
 
 
 def _engine(url: str) -> Engine:
-    """Create the engine. SQLite: a connection per use and a write-ahead log; others: a pool."""
+    """Create the engine: SQLite has a connection per use and a write-ahead log, others a pool."""
     if make_url(url).get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True)
     path = make_url(url).database

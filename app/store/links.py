@@ -55,7 +55,7 @@ class Shared:
 
     @property
     def n_bytes(self) -> int:
-        """The stored size: both texts, which are ASCII."""
+        """The stored size: the sum of the lengths of both texts, which are ASCII."""
         return len(self.fragment) + len(self.other_text)
 
 
@@ -115,7 +115,7 @@ class LinkStore:
             return _link(row) if row is not None else None
 
     def _count(self, session: Session, more_bytes: int) -> None:
-        """Check the limits on links and their bytes. Errors: E-LINK-FULL."""
+        """Check the limits on the number of links and on their bytes. Errors: E-LINK-FULL."""
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(

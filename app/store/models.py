@@ -14,7 +14,7 @@ class LinkRow(Base):
     """An immutable short link. Units: Unix seconds.
 
     `digest` identifies the state (`links.Shared.digest`); `other` is JSON or "". `n_bytes` is the
-    size of both texts; each new link sums this column, from the index alone.
+    size of both texts; for each new link, the column is summed, which reads only the index.
     """
 
     __tablename__ = "links"

@@ -18,10 +18,10 @@ VERSION: Final = 1
 
 @cache
 def form() -> str:
-    """Return a digest of the format of stored results; after a change, their fields may differ.
+    """Return a digest of the format of stored results; results with another digest are not shown.
 
-    New fields do not change VERSION, but a page that needs them cannot show older results. So the
-    digest covers the declarations of all shapes and the version of the compiler.
+    New fields do not change VERSION, but a page that needs new fields cannot show older results. So
+    the digest covers the declarations of all shapes and the version of the compiler.
     """
     digest = hashlib.sha256(f"{VERSION} {compiler.__version__}".encode())
     for path in sorted((Path(__file__).parent / "shapes").glob("*.py")):

@@ -43,7 +43,7 @@ def number(low: float, high: float) -> Check:
 
 
 def choice(known: Collection[str]) -> Check:
-    """Check for one of these names."""
+    """Check for one of the known names."""
     words = f"one of {', '.join(known)}"
     return Check(words, lambda value: isinstance(value, str) and value in known)
 

@@ -1,4 +1,4 @@
-"""Links from each line of a kernel's text to its line at the level above (Loop IR, LLVM)."""
+"""Links from each line of a kernel's LLVM IR or assembly to a line at the level above."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.targets.options import CodeOptions
 
 
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
-    """Return for each line of a kernel's LLVM text its line of Loop IR, -1 for none.
+    """Return for each line of a kernel's LLVM IR the line of Loop IR that it implements, else -1.
 
     The list is empty if a second code generation gives another text.
     """
@@ -54,7 +54,7 @@ def kernel_links(
 
 
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
-    """Return by function, for each line of its assembly, the line of its LLVM text; -1 for none.
+    """Return by function, for each line of assembly, the line of LLVM IR it implements, else -1.
 
     A list is empty if debug locations change the assembly of the function, to avoid wrong links.
     """

@@ -109,7 +109,7 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """Return the values of a stage whose names occur in the model, in order of computation."""
+    """Return those values of a stage whose names occur in the model, in order of computation."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,
@@ -135,7 +135,7 @@ def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
 def rewrites(
     n_applied: int, judged: Sequence[Judged], events: Sequence[Event], stages: Sequence[int]
 ) -> shapes.CheckedRewrites:
-    """Return the number of rewrites checked in isolation, and the wrong ones."""
+    """Return the number of rewrites checked in isolation, and the wrong rewrites."""
     return {
         "n_applied": n_applied,
         "n_judged": len(judged),

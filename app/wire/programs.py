@@ -36,7 +36,7 @@ def typed(values: Iterable[Value]) -> list[TypedName]:
 
 
 def texts(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of all texts except the assembly; a shared function's texts once."""
+    """Yield names and payloads of all texts except assembly; texts of shared functions once."""
     yield _download("graph", str(program.emit("graph")))
     if not program.kernels:
         return
@@ -60,7 +60,7 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
 
 
 def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of the assembly, total and by kernel: the most expensive text."""
+    """Yield names and payloads of the assembly, in total and by kernel, which takes most time."""
     if not program.kernels:
         return
     text = str(program.emit("asm"))

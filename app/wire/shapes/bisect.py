@@ -8,8 +8,8 @@ from app.wire.shapes import Payload
 
 
 class BisectedRewrite(TypedDict):
-    """A rewrite of the set, at this `stage` and `step` of the compilation; -1 if not applied
-    there."""
+    """A rewrite of the minimal set, with its `stage` and `step` in the compilation; -1 if the
+    compilation did not apply the rewrite."""
 
     pass_name: str
     rule: str

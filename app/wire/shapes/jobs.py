@@ -111,7 +111,7 @@ class TypedName(TypedDict):
 
 
 class Shape(TypedDict):
-    """The shape of an input for compilation; `assumed` if neither model nor user gives it."""
+    """The compiled shape of an input; `assumed` if neither model nor user defines the shape."""
 
     dims: list[int | str]
     assumed: bool
