@@ -62,7 +62,7 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, MethodNotAllowed):
         allowed = ", ".join(sorted(error.valid_methods or ()))
         return _compile_error(
-            CompileError("E-REQUEST-METHOD", f"this URL accepts {allowed or 'no method'}")
+            CompileError("E-REQUEST-METHOD", f"methods that this URL accepts: {allowed or 'none'}")
         )
     if isinstance(error, SecurityError):
         return _compile_error(

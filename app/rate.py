@@ -1,4 +1,4 @@
-"""Rate limits per address."""
+"""Rate limits for each address of a client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Rate:
             times.append((now, amount))
 
     def _says(self, had: int, amount: int) -> str:
-        limit = f"at most {self.n:,} {self.what or 'of these'} are accepted in {self.seconds:,g} s"
+        limit = (
+            f"at most {self.n:,} {self.what or 'such requests'} are accepted in {self.seconds:,g} s"
+        )
         if not self.what:
             return limit
         return f"{limit} from one address, which has sent {had:,}; this request has {amount:,}"

@@ -129,7 +129,7 @@ class UploadStore:
             if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
-                    f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
+                    f"models of links may take {self.pinned_bytes:,} bytes on this server; "
                     f"{pinned:,} are used, and this link needs {wanted:,} more",
                 )
             for upload in new:
@@ -194,7 +194,7 @@ class UploadStore:
         """Return the error of an upload that exceeds the size limit."""
         limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
         return CompileError(
-            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"
+            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, this one has {n_bytes:,} or more"
         )
 
 

@@ -68,7 +68,7 @@ def _checked_part(name: str) -> KernelPart:
         if part == name:
             return part
     parts = ", ".join(KERNEL_PARTS)
-    raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {name!r:.40}")
+    raise CompileError("E-REQUEST-UNKNOWN", f"the levels of a kernel are {parts}, not {name!r:.40}")
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:

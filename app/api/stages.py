@@ -90,7 +90,7 @@ def stage_text(job_id: str, stage: int) -> Response:
     f"{_STAGE}/diff",
     StageDiff,
     query=[
-        Query("against", "the stage to compare with; default: the previous one"),
+        Query("against", "the stage to compare with; default: the previous stage"),
         Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),

@@ -224,7 +224,7 @@ def refused(e: CompileError, name: str) -> CompileError:
         f"the model refuses random inputs: {e.message}",
         where=e.where,
         notes=list(e.notes),
-        hint=f"check it on meaningful inputs: {command}",
+        hint=f"check the model on meaningful inputs: {command}",
     )
 
 

@@ -32,7 +32,7 @@ class ProfileRequest(Asked):
     kind = "profile"
     sent = Sent(
         "ProfileOptions",
-        "Approximate duration, and whether to measure the machine's speeds first.",
+        "Approximate duration in seconds; `machine`: measure the speeds of the machine first.",
     )
 
     seconds: float = asked(number(0.1, 20.0), 2.0)

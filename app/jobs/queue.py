@@ -59,7 +59,8 @@ class JobQueue:
         with self.changed:
             if len(self.waiting) >= self.settings.queue_limit:
                 raise CompileError(
-                    "E-LIMIT-QUEUE", f"jobs waiting: {len(self.waiting)}; no more are accepted"
+                    "E-LIMIT-QUEUE",
+                    f"jobs waiting: {len(self.waiting)}, which is the limit of this server",
                 )
             job = self._make(request, model_name, private or {})
             self.jobs[job.id] = job

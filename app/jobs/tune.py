@@ -71,7 +71,9 @@ class _Telling:
         numbers = {name: i for i, name in enumerate(self.request["kernels"])}
         self.tuning["kernels"] = [wire.kernel_row(t, numbers) for t in tasks]
         if not tasks:
-            raise CompileError("E-TUNE-MODEL", "no schedule here can be tuned")
+            raise CompileError(
+                "E-TUNE-MODEL", "no kernel of this model has a schedule that can be tuned"
+            )
         self.tell()
 
     def tried(self, trials: Sequence[Trial]) -> None:

@@ -38,7 +38,7 @@ class Finding:
         if asked is None:
             raise CompileError(
                 "E-OPTION-VALUE",
-                f"reports do not include the kind {kind!r:.40}",
+                f"reports do not include jobs of the kind {kind!r:.40}",
                 hint=f"choose one of {', '.join(_ASKED)}",
             )
         pairs = (each.partition("=") for each in rest.split(",") if each)

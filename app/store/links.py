@@ -126,8 +126,8 @@ class LinkStore:
         if n_bytes + more_bytes > self.limit_bytes:
             raise CompileError(
                 "E-LINK-FULL",
-                f"the server's limit for links is {self.limit_bytes:,} bytes; it has {n_bytes:,}, "
-                f"and this link needs {more_bytes:,}",
+                f"links may take {self.limit_bytes:,} bytes on this server; {n_bytes:,} are used, "
+                f"and this link needs {more_bytes:,} more",
             )
 
     def _insert(self, shared: Shared) -> Link:

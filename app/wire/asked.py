@@ -11,7 +11,7 @@ from app.wire.shapes import Field
 
 
 class Sent(NamedTuple):
-    """The name and description of a request body in the API description."""
+    """The name and description of a request body in the OpenAPI description."""
 
     name: str
     words: str

@@ -75,7 +75,7 @@ class Job(Payload):
 class Beside(Payload):
     """The finished jobs about another job's result that are still stored, newest first.
 
-    `report` is the command line that writes a report with all findings, "" if reports exclude them.
+    `report` is the command line that writes a report with all findings, "" if none can be written.
     """
 
     jobs: list[Job]
@@ -143,7 +143,7 @@ class Stage(TypedDict):
 
 
 class Kernel(TypedDict):
-    """A kernel of the program; six figures are null if it was not measured.
+    """A kernel of the program; the measured figures are null if it was not measured.
 
     `low_s` to `high_s` is the 95 % interval of `median_s`. `predicted_s` is the lower bound of its
     time by the measured or estimated speeds of the machine, and `bound` the limiting resource:
@@ -191,8 +191,8 @@ class Running(TypedDict):
     """The division of a run into generated code and fallbacks to the reference.
 
     `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
-    `n_crossings` the switches between generated code and the reference. Foreign operators count no
-    `flops`.
+    `n_crossings` the switches between generated code and the reference. `flops`
+    excludes foreign operators.
     """
 
     n_native: int

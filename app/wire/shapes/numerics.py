@@ -102,7 +102,7 @@ class Numerics(Payload):
 
 
 class CheckedValue(TypedDict):
-    """Errors of a value against its f64 form; `moved`: differs from the imported model's value.
+    """Errors of a value against f64; `moved` if it differs from the imported model's value.
 
     `node` is the id of its producer. `counts` is a histogram of elements by error in ULP: `places`
     are the upper ends of its bins, and the last bin is unbounded.

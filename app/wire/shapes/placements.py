@@ -66,7 +66,7 @@ class Platforms(Payload):
 
 
 class PlacementRow(TypedDict):
-    """The result of one scheduler; after a refusal its figures are null, with a problem.
+    """The result of one scheduler; after a refusal, the figures are null and `problem` is set.
 
     `seconds` is the time of scheduling and simulation.
     """
@@ -106,7 +106,7 @@ class PlacedTask(TypedDict):
 
 
 class PlacedMove(TypedDict):
-    """A transfer; `task` is the producer of the value, else its first reader. Units: seconds."""
+    """A transfer; `task` produces the value, or is its first reader. Units: seconds."""
 
     datum: str
     link: str

@@ -51,7 +51,7 @@ class Times(TypedDict):
 
 
 class RunTimes(Times):
-    """Times of whole runs. One run in ten took longer than `slow_s`."""
+    """Times of whole runs. A tenth of the runs took longer than `slow_s`."""
 
     slow_s: float
     repeats: int

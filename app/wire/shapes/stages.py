@@ -141,7 +141,7 @@ class StageText(Payload, CutText):
 
 
 class TextDiff(TypedDict):
-    """Two texts; a row is [mark, old line, new line, text], lines from 0.
+    """Two texts; a row is [mark, old line, new line, text], with lines counted from 0.
 
     A row ["…", n, null, ""] stands for n equal lines.
     """
