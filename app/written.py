@@ -51,7 +51,7 @@ class TextReader:
         return self.ask({"language": language, "text": text})
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Check the text of a request, which has the fields of its language. Errors: as for `read`."""
+        """Check the text in a request with the fields of its language. Errors: as for `read`."""
         if not self.lock.acquire(timeout=WAITING_LIMIT_S):
             raise CompileError("E-LIMIT-QUEUE", "too many texts are waiting to be checked")
         try:

@@ -92,8 +92,8 @@ class CallTime(TypedDict):
 class SchedulesInTurns(TypedDict):
     """Interleaved times of both kernels on one thread; `ratio` is edited over original time.
 
-    `low` to `high` is the interval of the ratio. The addresses of code and data change a ratio by up to about
-    `noise` from run to run.
+    `low` to `high` is the interval of the ratio. The addresses of code and data change a ratio by
+    up to about `noise` from run to run.
     """
 
     rounds: int

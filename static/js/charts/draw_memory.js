@@ -1,4 +1,4 @@
-// Paints the memory plan of the arena, and the curves of its bytes below.
+// Paints the memory plan of the arena, and below it the curves of live and occupied bytes.
 import { formatBytes } from "../text/format.js";
 
 /** Maximum number of edges drawn; if there are more, only edges of the buffer in focus are drawn. */

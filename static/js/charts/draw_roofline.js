@@ -1,4 +1,4 @@
-// Paints kernels below the ceilings of a machine.
+// Paints the roofline plot: kernels below the ceilings of a machine.
 import { formatRate } from "../text/format.js";
 
 /**

@@ -59,7 +59,7 @@ export function shownStages(rows, stage) {
 /**
  * Format an error: "2.1e-7".
  * @param {number | null} error
- * @param {number} digits after the point
+ * @param {number} digits number of digits after the point
  */
 export function formatError(error, digits = 1) {
   if (error === null) return "∞";

@@ -1,4 +1,4 @@
-// Highlights from other panes: previewed nodes, and the match of the opened rewrite.
+// Highlights from other panes: previewed nodes, and the nodes of the opened rewrite.
 import { toScreen } from "./camera.js";
 
 /**

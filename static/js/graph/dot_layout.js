@@ -1,6 +1,6 @@
 // Reads Graphviz's layout as numbers in points: the origin is at the top left, y points downwards.
 //
-// Runs in the worker and in the tests; independent of models.
+// This module runs in the worker and in the tests.
 
 /**
  * @typedef {object} PlacedNode

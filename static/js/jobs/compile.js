@@ -33,7 +33,7 @@ const FRESH_LOOK = {
 const AGAIN_MS = 1000;
 const AGAIN_MOST_MS = 8000;
 
-/** Progress of a job at the start of each phase; the passes advance it further. */
+/** Progress of a job at the start of each phase, as a share; each pass increases the progress. */
 const SHARES = {
   read: 0.04,
   passes: 0.12,

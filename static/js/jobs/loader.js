@@ -6,7 +6,7 @@ import { nextStage } from "../results/stages.js";
 
 /** @typedef {import("../wire.js").StageGraph} StageGraph */
 
-/** Number of following stages whose graphs are prefetched. */
+/** Number of stages in each direction whose graphs are prefetched. */
 const AHEAD = 2;
 
 /**

@@ -1,4 +1,4 @@
-// Runs jobs that place kernels on a platform, and follows them to their end.
+// Runs jobs that place kernels on a platform, and follows the jobs to their end.
 import { ApiError, api, placementParts } from "../server/api.js";
 import { childJob } from "./child_job.js";
 

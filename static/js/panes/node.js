@@ -1,4 +1,4 @@
-// The selected node: definition, origin, and products.
+// The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { foldOf } from "../state/bindings.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";

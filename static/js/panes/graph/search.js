@@ -17,7 +17,7 @@ import { word } from "../../text/words.js";
  */
 export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
-  /** Whether a hit was chosen; the switch records that the field was left afterwards. */
+  /** Whether a hit was chosen; the switch `search-done` is on if the user left the field after the choice. */
   let chosen = isOn(state, "search-done");
 
   function refresh() {

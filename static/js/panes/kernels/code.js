@@ -67,7 +67,7 @@ function mountCode(root, state, name) {
   let n = 0;
   const { work } = state.get();
   const editable = name === "schedule" && work !== null;
-  /** The editor shown instead of the text, and its kernel. */
+  /** The editor shown instead of the text, and the kernel of the editor. */
   let editing = { kernel: -1, stop: () => {} };
   const edit = editButton(() => {
     if (kernel) state.set({ edited: `${kernel.kernel}:${text}` });
@@ -106,7 +106,7 @@ function mountCode(root, state, name) {
         shown.native ? absent(shown) : word("code.fallback", { words: shown.words }),
         result.kernels.filter((each) => each.inside === shown.kernel),
       );
-    // Assembly is ready last.
+    // Assembly is the last text to become available.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
       return say(word("code.soon"));
     try {
