@@ -33,7 +33,7 @@ _PRIMITIVE = {int: "integer", float: "number", str: "string", bool: "boolean", t
 
 @ROUTES.route("GET", "/openapi.json", dict[str, Any])
 def openapi() -> Response:
-    """Return this OpenAPI description."""
+    """Return the OpenAPI description of the API."""
     return json_answer(current_app.extensions["openapi"])
 
 

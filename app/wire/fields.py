@@ -74,7 +74,7 @@ def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[st
 
 
 def whole_number(text: str | None, name: str, default: int, low: int, high: int) -> int:
-    """Return an integer of a URL. Errors: E-REQUEST-BODY."""
+    """Parse an integer in a URL. Errors: E-REQUEST-BODY."""
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):

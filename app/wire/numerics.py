@@ -21,7 +21,7 @@ NAMES_KEPT = 20
 
 
 def part_of(stage: int) -> str:
-    """Return the name of the part with the values of a stage."""
+    """Return the name of the stored part with the values of a stage."""
     return f"numerics-{stage}"
 
 

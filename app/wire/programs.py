@@ -138,7 +138,7 @@ def split_assembly(text: str) -> dict[str, str]:
 
 
 def memory_row(program: Program) -> Memory:
-    """Return the plan of the arena."""
+    """Return the memory plan of the arena."""
     plan: Plan = program.memory
     return {
         "planner": planner_row(plan),

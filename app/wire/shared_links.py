@@ -90,7 +90,7 @@ def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
 
 
 def link_payload(link: Link, program: str) -> SharedLink:
-    """Return a link, with the current version of the program."""
+    """Return the payload of a link, with the current version of the program."""
     return {
         "version": VERSION,
         "id": link.id,

@@ -35,7 +35,7 @@ class ReducedModel(TypedDict):
 
 
 class Bisection(Payload):
-    """The findings so far; `kind` is "" if nothing is wrong or changed.
+    """The findings so far; `kind` is "" if no result is wrong or changed.
 
     `first` is the first responsible rewrite in pipeline order. `passes` are the passes that cause
     the fault without any rewrite. `n_nodes` is the size of the model before its reduction.

@@ -173,7 +173,7 @@ class PipelineText(TypedDict):
 
 
 class CheckedPass(TypedDict):
-    """A pass with all its options."""
+    """A pass with the values of all its options."""
 
     name: str
     options: dict[str, str | int | float]

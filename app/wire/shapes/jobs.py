@@ -256,9 +256,9 @@ class LaunchOrder(TypedDict):
 
 
 class Memory(TypedDict):
-    """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` have a figure per step.
+    """The memory plan of the arena. Units: bytes; `live_bytes` and `used_bytes` are given by step.
 
-    `used_bytes` is the end of the highest live buffer. `fullest_step` has the most live bytes. The
+    `used_bytes` is the end of the highest live buffer. `fullest_step` is the peak step. The
     size of the arena is `peak_bytes`; no plan is below the lower bound, and without sharing the
     size would be `unshared_bytes`. Both include the alignment gaps between buffers. `order` is null
     if sizes are open.

@@ -39,7 +39,7 @@ class PlatformLink(TypedDict):
 
 
 class Platform(TypedDict):
-    """Devices, memories and links; inputs begin and results end in the memory `home`."""
+    """Devices, memories and links; the memory `home` holds inputs at first, results at the end."""
 
     name: str
     words: str

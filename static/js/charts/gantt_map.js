@@ -13,9 +13,9 @@
  * @property {string} task id of the node of the kernel or of the transferred value
  * @property {string} on the device or link
  * @property {string} way for transfers: source and target memory, "ram → vram"
- * @property {number} nbytes of a transfer
+ * @property {number} nbytes size of a transfer in bytes
  * @property {string[]} origins
- * @property {number} start in seconds
+ * @property {number} start start time in seconds
  * @property {number} end
  * @property {boolean} critical
  *

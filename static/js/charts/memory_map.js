@@ -91,7 +91,7 @@ function sharedMiddle(a, b) {
 
 /**
  * Return the corners of a step curve.
- * @param {number[]} bytes by step
+ * @param {number[]} bytes number of bytes at each step
  * @param {(step: number) => number} x
  * @param {(bytes: number) => number} y
  * @returns {Point[]}

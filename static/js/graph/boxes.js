@@ -31,7 +31,7 @@ export function pointedAt(scene, { graph, before, preview, boxed }) {
 }
 
 /**
- * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {CanvasRenderingContext2D} context context with CSS pixels as units
  * @param {import("./scene.js").Scene} scene
  * @param {import("./camera.js").Camera} camera
  * @param {import("./camera.js").Size} size

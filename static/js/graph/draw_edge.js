@@ -18,7 +18,7 @@ const ARROWS_ZOOM = 0.16;
 const ARROW_ANGLE = 0.42;
 
 /**
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneEdge[]} edges in view
  * @param {number} zoom
  * @param {Colors} colors
@@ -35,7 +35,7 @@ export function drawEdges(context, edges, zoom, colors) {
 
 /**
  * Paint the edges highlighted by the selection, the pointer and the chosen edge.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {Scene} scene
  * @param {import("./camera.js").Camera} camera
  * @param {import("./camera.js").Size} size

@@ -16,7 +16,7 @@ const NODES_PER_STEP = 1024;
 
 /**
  * Paint edges in one colour as straight lines between the ends of their segments.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneEdge[]} edges
  * @param {number} zoom
  * @param {{color: string, alpha: number, width: number, dash: number[]}} pen
@@ -44,7 +44,7 @@ export function* strokeFar(context, edges, zoom, { color, alpha, width, dash }) 
 
 /**
  * Paint nodes as filled boxes, colour by colour; marked nodes come last and have a minimum size.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneNode[]} nodes
  * @param {number} zoom
  * @param {Colors} colors

@@ -12,7 +12,7 @@ const TEXT_PX = 9;
 const ROUND = 10;
 
 /**
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneNode} frame
  * @param {number} zoom
  * @param {Colors} colors

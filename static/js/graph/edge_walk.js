@@ -40,7 +40,7 @@ export function edgesAt({ before, after }, id) {
 /**
  * Return the next edge, cyclically.
  * @param {Ends[]} edges
- * @param {string} edge as text, "" for none
+ * @param {string} edge text form of the current edge, "" for none
  * @param {1 | -1} by
  * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null if the node has no edges
  */
@@ -55,7 +55,7 @@ export function nextEdge(edges, edge, by) {
 /**
  * Return the segments of a drawn edge; empty if the pass has no such edge.
  * @param {Scene | null} scene
- * @param {string} text of the edge
+ * @param {string} text text form of the edge
  * @returns {Set<string>} keys of segments
  */
 export function piecesOfEdge(scene, text) {

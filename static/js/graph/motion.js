@@ -117,7 +117,7 @@ function eased(share) {
 
 /**
  * @param {OffscreenCanvas} old
- * @param {HTMLCanvasElement} canvas with the second picture
+ * @param {HTMLCanvasElement} canvas canvas with the second picture
  * @param {import("./camera.js").Box[]} boxes in CSS pixels
  * @param {number} started
  * @param {CanvasRenderingContext2D} context

@@ -11,7 +11,7 @@ import { formatBytes, formatFlops, formatSeconds } from "../text/format.js";
  * @typedef {object} Overlay
  * @property {"heat" | "hue"} scale scale of the colours: from high to low, or a hue for each kind
  * @property {{label: string, n: number}[]} classes in the order of the scale
- * @property {Map<string, number>} classOf by key of a drawn node; nodes without data are absent
+ * @property {Map<string, number>} classOf class by key of a drawn node; nodes without data are absent
  * @property {Map<string, string>} says the value of a drawn node, in words
  */
 

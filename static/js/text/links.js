@@ -18,7 +18,7 @@ export function areLinked({ result, ready }) {
  * Return the line of Loop IR that a line of another text implements.
  * @param {KernelLinks | null} links
  * @param {Linked} part
- * @param {number} line from 0
+ * @param {number} line number of the line, from 0
  * @returns {number} -1 for none
  */
 export function loopLine(links, part, line) {
@@ -32,7 +32,7 @@ export function loopLine(links, part, line) {
  * Return the lines of a text that implement a line of Loop IR.
  * @param {KernelLinks | null} links
  * @param {Linked} part
- * @param {number} loop from 0, -1 for none
+ * @param {number} loop line of Loop IR, from 0; -1 for none
  * @param {number} n lines of the text
  * @returns {Set<number>}
  */

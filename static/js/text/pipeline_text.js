@@ -5,7 +5,7 @@
 /**
  * @typedef {object} Row
  * @property {string} name
- * @property {Record<string, string>} options as written; defaults are absent
+ * @property {Record<string, string>} options options as written; defaults are absent
  * @property {boolean} on
  * @property {string} inside the passes of a group, as written; "" for a pass
  */

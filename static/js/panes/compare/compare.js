@@ -174,7 +174,7 @@ export function mountCompare(root, state, work) {
     }),
     state.watch(["pipelines"], ({ pipelines: known }) => other.set({ pipelines: known })),
     other.watch(["pipeline"], ({ pipeline: text }) => {
-      // Empty until the passes are known.
+      // The pipeline of B is empty until the passes are known.
       if (given === "") given = text;
       if (text !== given || state.get().planned) state.set({ planned: text });
       const same = enabledPipeline(parsePipeline(text)) === enabledPipeline(parsePipeline(state.get().pipeline));

@@ -39,7 +39,7 @@ const SLACK_PX = 3;
 const EDGE_SLACK_PX = 6;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {Drawing} drawing
  * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void, chooseEdge: (edge: SceneEdge) => void}} hooks
  * @returns {Canvas}

@@ -10,7 +10,7 @@ const MOST_PX = 8000;
 const MARGIN = 20;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("./canvas.js").Drawing} drawing
  * @param {() => string} name name of the file without extension
  * @returns {() => void}

@@ -18,7 +18,7 @@ import {
  */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {import("./canvas.js").Drawing} drawing
  * @param {() => import("../../graph/camera.js").Size} size of the canvas

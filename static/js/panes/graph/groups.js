@@ -18,7 +18,7 @@ import { together } from "../../state/state.js";
  */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {{union: () => Union | null, frame: (key: string) => SceneNode | null, hold: (key: string) => void}} hooks
  *   `hold` fixes the position of the group on the screen

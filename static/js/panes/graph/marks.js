@@ -43,7 +43,7 @@ export function emptyDrawing() {
 }
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {Drawing} drawing modified in place
  * @param {{repaint: () => void, selected: () => void}} hooks `selected` is called when another selection is marked

@@ -12,7 +12,7 @@ const PANE = "devices";
 const CHECKED_IN = "numerics";
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @returns {() => void}
  */

@@ -12,7 +12,7 @@ import { showProblem } from "../shell/problem.js";
 /** @typedef {import("../../state/page.js").PageState} PageState */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {PageState} state
  * @returns {() => void}
  */

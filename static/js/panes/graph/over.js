@@ -3,7 +3,7 @@ import { closest, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @returns {() => void}
  */

@@ -9,7 +9,7 @@ import { word } from "../../text/words.js";
 /** @typedef {import("../../graph/search.js").Found} Found */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {() => import("../../graph/scene.js").Scene | null} scene
  * @param {{found: (keys: string[]) => void, show: (found: Found) => void, choose: (found: Found) => void}} hooks

@@ -19,7 +19,7 @@ const NOTICE_AFTER_MS = 2500;
 const MOST_BOXES = 5000;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {import("../../graph/layout.js").Layouter} layouter
  * @param {{placed: (places: Places | null, union: Union | null) => Promise<void>, showTable: (on: boolean) => void}} hooks

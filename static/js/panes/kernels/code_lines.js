@@ -23,7 +23,7 @@ let made = 0;
 /**
  * @param {HTMLElement} root the scrolling element
  * @param {Linked} name
- * @param {string} label for screen readers
+ * @param {string} label name for screen readers
  * @param {{pick: (line: number) => void, point: (line: number) => void}} hooks `point(-1)`: at no line
  * @returns {CodeLines}
  */

@@ -173,7 +173,7 @@ function nameCell({ kernel: k, depth }) {
 }
 
 /**
- * @param {number} length of the bar, between 0 and 1
+ * @param {number} length length of the bar, between 0 and 1
  * @param {number} share share of the total time
  */
 function bar(length, share) {

@@ -9,7 +9,7 @@ import { placeOf } from "../../text/writing.js";
  * @typedef {{line: number, words: string}} Behind an annotation at the end of a line
  *
  * @typedef {object} Writer
- * @property {string} language for the colours
+ * @property {string} language language of the syntax highlighting
  * @property {(text: string, at: number) => {from: number, found: Completion[]}} complete
  * @property {() => void} changed called after each change of the text
  */

@@ -16,7 +16,7 @@ import { showProblem } from "../shell/problem.js";
 const NOISY = 0.15;
 
 /**
- * @param {HTMLElement} root with the parts of templates/_measuring.html
+ * @param {HTMLElement} root element with the parts of templates/_measuring.html
  * @param {import("../../state/page.js").PageState} state
  */
 export function mountMeasuring(root, state) {
