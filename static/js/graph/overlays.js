@@ -136,7 +136,7 @@ function byError(shown, checked, less) {
 }
 
 /**
- * Colour by device: a node has the device of its kernels, or of several devices the one with most work.
+ * Colour by device: a node has the device of its kernels, or of several the device with most work.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {import("../wire.js").Placement | null} placement

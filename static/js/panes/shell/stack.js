@@ -18,7 +18,7 @@ import { showProblem } from "./problem.js";
  * @typedef {import("../../text/links.js").Linked} Linked
  */
 
-/** Maximum number of lines of each text; the panes of the levels show the rest. */
+/** Maximum number of lines of each text; the panes of the levels show all lines. */
 const MOST = 1500;
 /** Number of names shown per level. */
 const NAMED = 6;
