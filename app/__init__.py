@@ -1,7 +1,7 @@
 """The web side of Compilarium: a Flask application over the compiler.
 
-It imports `compiler`, never the reverse. Compiling happens in child processes: see jobs/. A part
-imports only earlier parts:
+It imports `compiler`, never the reverse. Child processes compile models: see jobs/. A module
+imports only modules before it in this list:
 
     paths -> textdiff -> grouping -> store -> rate -> security -> rounds -> wire -> samples
           -> config -> errors -> assets -> union -> uploads -> written_child -> written -> jobs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     """Create the application: settings, stores, routes, error answers.
 
-    `config` is Settings, or a mapping of the names that differ from the defaults.
+    `config` is Settings, or a mapping from names of settings to values other than the defaults.
     """
     from flask import Flask
 

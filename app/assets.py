@@ -1,4 +1,4 @@
-"""Routes of the page and its bundle; clients cache URLs with a digest without expiry."""
+"""Routes of the page and its bundle; clients cache files at URLs with a digest for ever."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
 
 @bp.get("/static/dist/<path:name>")
 def bundle(name: str) -> Response:
-    """Return a bundled file. Errors: E-REQUEST-UNKNOWN, also for a path outside the folder."""
+    """Return a bundled file. Errors: E-REQUEST-UNKNOWN, including paths outside the folder."""
     folder = site_folder("static") / "dist"
     response = send_from_directory(folder, name, conditional=True, etag=True)
     wanted = request.args.get("v", "")

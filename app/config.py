@@ -1,4 +1,4 @@
-"""The settings of the server: a dataclass whose names contain the units."""
+"""The settings of the server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def default_data_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an installation. Units: bytes, seconds, counts as named."""
+    """Settings of an installation. The name of each field contains its unit."""
 
     data_folder: Path = field(default_factory=default_data_folder)
 

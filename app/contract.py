@@ -31,7 +31,7 @@ _COLUMNS = 100
 
 
 class Shape(NamedTuple):
-    """A payload or a part of one, without the field `version` that all payloads share."""
+    """A payload or a part of a payload, without the field `version` that all payloads share."""
 
     name: str
     words: str
@@ -44,7 +44,7 @@ class Shape(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """The shapes of a module, and the named types that it declares first."""
+    """The shapes of a module, and the named types that no earlier module declares."""
 
     words: str
     named: Mapping[str, Any]
@@ -70,7 +70,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Whether a module's global is an anonymous type, such as a union or `Literal`."""
+    """Return whether a global of a module is an anonymous type, such as a union or `Literal`."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 
@@ -79,7 +79,7 @@ def _line(docstring: str | None) -> str:
 
 
 class Notation:
-    """Types in TypeScript notation; `primitives` maps Python's numbers and strings to it."""
+    """Types as text; `primitives` maps Python's numbers and strings to names in the notation."""
 
     def __init__(self, primitives: Mapping[type, str], found: Iterable[Topic]) -> None:
         self.primitives = {**primitives, Asked: "Asked", type(None): "null"}
@@ -135,7 +135,7 @@ def typescript() -> str:
 
 
 def _braced(head: str, fields: list[str]) -> Iterator[str]:
-    """Yield the fields in braces, on one line or with line breaks between fields."""
+    """Yield the lines of fields in braces: a single line if it fits, else several lines."""
     line = " ".join([head, *fields, "}"])
     if len(line) <= _COLUMNS:
         yield line
@@ -190,7 +190,7 @@ def _row(*cells: str) -> str:
 
 
 def page(old: str) -> str:
-    """Replace the tables at the end of the page."""
+    """Return the page with the current tables at its end."""
     return old.partition(MARKER)[0] + MARKER + "\n" + tables()
 
 

@@ -1,4 +1,4 @@
-"""Error answers: every failure of a request has the same JSON shape, produced only here."""
+"""Error answers: every failed request gets JSON of one shape, which only this module produces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.errors import CODES, CompileError
 
 log = logging.getLogger("compilarium.web")
 
-# Codes absent here are faults of the user's model or request: 400.
+# Errors with other codes are faults of the user's model or request, and have the status 400.
 STATUS = {
     "E-REQUEST-ORIGIN": 403,
     "E-REQUEST-UNKNOWN": 404,
@@ -62,7 +62,7 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, MethodNotAllowed):
         allowed = ", ".join(sorted(error.valid_methods or ()))
         return _compile_error(
-            CompileError("E-REQUEST-METHOD", f"this URL accepts {allowed or 'no method'}")
+            CompileError("E-REQUEST-METHOD", f"methods that this URL accepts: {allowed or 'none'}")
         )
     if isinstance(error, SecurityError):
         return _compile_error(
@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """Return the table of codes, which the page links to."""
+    """Return the table of error codes, to which the page links."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

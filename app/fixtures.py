@@ -1,7 +1,7 @@
 """A complete trace as JSON files, as fetched by the page: `python -m app.fixtures FOLDER`.
 
-Tests of the server and of the page share the files in tests/golden/wire. Fixed values replace those
-that vary from run to run: ids, dates, seconds, versions, the machine.
+Tests of the server and of the page share the files in tests/golden/wire. Fixed values replace the
+values that vary from run to run: ids, dates, seconds, versions, the machine.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the stages of the trace and their parts: all changed stages and one unchanged stage.
+    """Yield the stages of the trace with their parts: all changed stages, and one unchanged stage.
 
     The trace contains graphs as deltas, and the last graph also in full.
     """
@@ -148,7 +148,7 @@ def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, An
 
 
 def _targets(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """Yield the counts of the first kernel for all other targets, and its code for one of them."""
+    """Yield instruction counts of the first kernel for all targets, and its code for one target."""
     answer = client.post(f"/api/v1/jobs/{job}/targets", json={"kernel": 0})
     making = answer.get_json()["id"]
     client.get(f"/api/v1/jobs/{making}/events").get_data()

@@ -1,4 +1,4 @@
-"""Rate limits per address."""
+"""Rate limits for each address of a client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def count(self, address: str, now_s: float | None = None, amount: int = 1) -> None:
-        """Count a request of an address, unless refused. Errors: E-LIMIT-RATE."""
+        """Count a request from an address, unless it exceeds the rate. Errors: E-LIMIT-RATE."""
         now = time.monotonic() if now_s is None else now_s
         with self._lock:
             if len(self._times) >= _MANY:
@@ -39,12 +39,14 @@ class Rate:
             times.append((now, amount))
 
     def _says(self, had: int, amount: int) -> str:
-        limit = f"at most {self.n:,} {self.what or 'of these'} are accepted in {self.seconds:,g} s"
+        limit = (
+            f"at most {self.n:,} {self.what or 'such requests'} are accepted in {self.seconds:,g} s"
+        )
         if not self.what:
             return limit
-        return f"{limit} from one address, which has sent {had:,}; this one has {amount:,}"
+        return f"{limit} from one address, which has sent {had:,}; this request has {amount:,}"
 
     def _forget(self, now: float) -> None:
-        """Drop idle addresses, or all of them if none is idle."""
+        """Drop idle addresses, or all addresses if too few are idle."""
         recent = {a: t for a, t in self._times.items() if t and t[-1][0] > now - self.seconds}
         self._times = recent if len(recent) < _MANY else {}

@@ -1,4 +1,4 @@
-"""Whole runs and each kernel of a program, timed interleaved: noise affects both alike."""
+"""Timing of whole runs, interleaved with timing of each kernel, so noise affects both alike."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def timed_rounds(
     most_rounds: int,
     tell: Tell = lambda done, share: None,
 ) -> Rounds:
-    """Time a program for about the given duration. Errors: as `Program.run`."""
+    """Time a program for about the given duration. Errors: the errors of `Program.run`."""
     program.run(inputs)
     one = _timed(program, inputs)
     size = max(1, min(int(budget_seconds / BATCHES / 2 / max(one, 1e-7)), most_rounds // BATCHES))

@@ -1,7 +1,7 @@
-"""The sample models: our own trained ones, and the light ones of the onnx package.
+"""The sample models: our own trained models, and the light models of the onnx package.
 
 `samples/catalogue.json` lists them. Light models have no trained weights; the importer draws random
-ones with the seed in the catalogue.
+weights with the seed in the catalogue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Held-out images [n, ...] and the class of each, in 0 .. n_classes."""
+    """Held-out images [n, ...], and the class of each image, in 0 .. n_classes."""
 
     input: str
     images: Array
@@ -72,12 +72,12 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def n_nodes(path: Path) -> int:
-    """Return the number of nodes of a sample; only for files of the program or its packages."""
+    """Return the number of nodes of a sample; the file must be trusted, since it is parsed here."""
     return len(onnx.load(path, load_external_data=False).graph.node)
 
 
 def labelled(sample: Sample) -> Labelled | None:
-    """Return the held-out data of one of our own samples."""
+    """Return the held-out data of a sample; None if the sample has no such data."""
     if sample.test is None or not sample.test.is_file():
         return None
     with np.load(sample.test, allow_pickle=False) as data:

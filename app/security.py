@@ -56,7 +56,7 @@ def _add_headers(response: Response) -> Response:
 
 
 def _refuse_foreign_changes() -> None:
-    """Refuse changes from other sites. Browsers name the site; other clients send neither header.
+    """Refuse changes from other sites, which browsers name in headers; other clients send none.
 
     Errors: E-REQUEST-ORIGIN.
     """

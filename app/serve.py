@@ -1,8 +1,8 @@
 """The server that `compilarium serve` starts: one process, a thread per connection.
 
-Werkzeug's threaded server suffices. Each event stream holds a thread, which is cheap; compiling
-happens in child processes. A refused body is read to its end, so the browser receives the answer
-instead of a broken connection.
+Werkzeug's threaded server suffices: each event stream occupies a thread, which is cheap, and child
+processes compile. A refused body is read to its end, so the browser receives the answer instead of
+a broken connection.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Handler(WSGIRequestHandler):
         log.debug(format, *args)
 
     def version_string(self) -> str:
-        """Reveal no versions."""
+        """Return a name without versions."""
         return "compilarium"
 
 
@@ -60,8 +60,8 @@ def serve(
 ) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
-    `port` 0 selects a free one. Requests to a local server must use a name of this machine.
-    Errors: E-OPTION-VALUE when it cannot listen there.
+    `port` 0 selects a free port. Requests to a local server must use a name of this machine.
+    Errors: E-OPTION-VALUE if the server cannot listen at this address.
     """
     app = create_app(settings_for(host, data_folder))
     server = listen(app, host, port)
@@ -117,7 +117,7 @@ def listen(app: Flask, host: str, port: int) -> BaseWSGIServer:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is this machine and unreachable for others."""
+    """Return whether a server at this host is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,8 +1,9 @@
 """A line diff that is fast on graph texts, where nearly every line is unique.
 
-This is the patience diff of Bram Cohen: lines unique on both sides are anchors, the longest
-sequence of anchors in the same order stays, and ranges between anchors are compared recursively.
-Short ranges without anchors, as in repeated code, keep their longest common subsequence.
+This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors, the
+longest sequence of anchors in the same order is kept, and ranges between anchors are compared
+recursively. In short ranges without anchors, as in repeated code, the longest common subsequence
+is kept.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MOST_PAIRS_IN_ALL = 4_000_000
 
 
 def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
-    """Return every line of both sides once, in reading order: removed lines before added ones."""
+    """Return every line of both sides once, in reading order: removed before added lines."""
     rows: list[Row] = []
     at_old = at_new = 0
     for i, j in [*_pairs(old, new), (len(old), len(new))]:

@@ -1,8 +1,8 @@
 """One drawing for all stages: the union of their nodes, so a surviving node never moves.
 
 The drawing is nested: groups of nodes (`app/grouping`) can be closed to a single box. Each group
-has its own DOT text, so every layout covers a single level. The DOT contains keys and sizes only,
-no names of the model. See docs/graph-view.md.
+has its own DOT text, so every layout covers a single level. The DOT text contains only keys and
+sizes, but no names of the model. See docs/graph-view.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 7, 24
 _TERMINALS_AT_ROOT = 20
-"""Maximum inputs and results per row; further ones are drawn next to their reader or producer."""
+"""Maximum inputs or results per row; the others are drawn next to their reader or producer."""
 INTO, OUT_OF = "into", "out_of"
 """Names of a group's ports in its DOT text, for edges from and to nodes outside it."""
 
@@ -192,7 +192,7 @@ def _dot(boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str]
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"arrowhead": "none"},
     )
-    # Keys and numbers need no quoting: writing lines directly is much faster than the package.
+    # Keys and numbers need no quotes: writing lines directly is much faster than calling graphviz.
     dot.body.extend(_statements(boxes, edges))
     return dot.source
 
@@ -209,6 +209,6 @@ def _statements(
             yield f"\t{{rank={rank} {port} [shape=point width=0.01 height=0.01]}}\n"
     groups = {box["key"] for box in boxes if "kind" in box}
     for tail, head in edges:
-        # Edges meet a group at its middle, where they continue when it is open.
+        # Edges meet a closed group at its middle, where they continue in the open group.
         ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
         yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"

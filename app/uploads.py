@@ -28,7 +28,7 @@ _GRACE_S = 3600.0
 
 
 class Stream(Protocol):
-    """The source of the bytes."""
+    """The source of an upload's bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Read at most `size` bytes; empty at the end."""
@@ -69,9 +69,9 @@ class UploadStore:
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Store a stream.
 
-        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded,
-        E-LIMIT-SECONDS when it takes too long, E-MODEL-EMPTY for no bytes; OSError when the disk is
-        full. A failure leaves no file.
+        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded, E-LIMIT-SECONDS
+        if the upload takes too long, E-MODEL-EMPTY for no bytes; OSError if the disk is full. A
+        failure leaves no file.
         """
         called = printable_name(name)
         try:
@@ -129,19 +129,19 @@ class UploadStore:
             if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
-                    f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
+                    f"models of links may take {self.pinned_bytes:,} bytes on this server; "
                     f"{pinned:,} are used, and this link needs {wanted:,} more",
                 )
             for upload in new:
                 self._pin(upload.id).touch()
-                self.find(upload.id)  # it may have been evicted in the meantime
+                self.find(upload.id)  # the upload may have been evicted
 
     def is_pinned(self, upload_id: str) -> bool:
-        """Whether an upload is pinned."""
+        """Return whether an upload is pinned."""
         return self._pin(upload_id).is_file()
 
     def prune(self, keep: str = "") -> None:
-        """Evict the least recently used uploads until the rest fits, except pinned ones.
+        """Evict the least recently used uploads until the others fit; pinned uploads remain.
 
         Unfinished uploads of a dead server are removed too.
         """
@@ -191,15 +191,15 @@ class UploadStore:
         return digest.hexdigest(), n_bytes
 
     def too_large(self, n_bytes: int) -> CompileError:
-        """Return the error of a too large upload."""
+        """Return the error of an upload that exceeds the size limit."""
         limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
         return CompileError(
-            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"
+            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, this one has {n_bytes:,} or more"
         )
 
 
 def _id_of(digest: str, name: str) -> str:
-    """Return the id: the digest of a model file, or of a text and its language."""
+    """Return the id of an upload: the digest of a model file, or of a text and its language."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 

@@ -24,7 +24,7 @@ START_LIMIT_S = 30.0
 """Time limit for a new child to start."""
 
 WAITING_LIMIT_S = 10.0
-"""Time limit for a text to wait for others."""
+"""Maximum time that a text waits for earlier texts."""
 
 _N_TEXTS = 500
 """Number of texts per child, to bound leaks."""
@@ -51,7 +51,7 @@ class TextReader:
         return self.ask({"language": language, "text": text})
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Check a text with the further fields of its language. Errors: as `read`."""
+        """Check the text in a request with the fields of its language. Errors: as for `read`."""
         if not self.lock.acquire(timeout=WAITING_LIMIT_S):
             raise CompileError("E-LIMIT-QUEUE", "too many texts are waiting to be checked")
         try:
@@ -99,7 +99,7 @@ class TextReader:
             start_new_session=True,
             cwd=Path(__file__).resolve().parents[1],
         )
-        self._line(START_LIMIT_S)  # it reports that it is ready
+        self._line(START_LIMIT_S)  # the child reports that it is ready
 
     def _line(self, limit_s: float) -> bytes:
         """Read the next line from the child. Errors: E-LIMIT-SECONDS, E-LIMIT-CRASH."""

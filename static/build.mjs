@@ -1,8 +1,8 @@
 // Bundles the page: `npm run build`. Writes static/dist, which is not kept in git.
 //
-// main.js and main.css are what the first load needs, embed.js instead inside another page, report.js goes
-// into files that are saved; worker.js carries Graphviz (WebAssembly inside the package's own module) and is
-// fetched by the browser when the first graph is drawn, reader.js when the first large answer comes.
+// The first load of the page fetches main.js and main.css; an embedded view fetches embed.js instead, and
+// saved reports contain report.js. The browser fetches worker.js, with Graphviz as WebAssembly, for the
+// first graph, and reader.js for the first large answer.
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,7 @@ if (process.argv.includes("--watch")) {
   await checkFirstLoad();
 }
 
-/** Fails the build when the first load outgrows what a slow connection should carry. */
+/** Fails the build if the first load exceeds the limit for slow connections. */
 async function checkFirstLoad() {
   let total = 0;
   for (const name of FIRST_LOAD) total += gzipSync(await readFile(join(dist, name))).length;

@@ -1,4 +1,4 @@
-"""The API below /api/v1: a table of routes, the source of both Flask's routes and OpenAPI."""
+"""The API below /api/v1: a table of routes, from which Flask's routes and OpenAPI derive."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def links() -> LinkStore:
 
 
 def count_request(kind: str, amount: int = 1) -> None:
-    """Count a rate-limited request of an address. Errors: E-LIMIT-RATE."""
+    """Count a rate-limited request from the client's address. Errors: E-LIMIT-RATE."""
     rates = cast("dict[str, Rate]", current_app.extensions["rates"])
     rates[kind].count(request.remote_addr or "", amount=amount)
 
@@ -79,7 +79,7 @@ def json_answer(
 
 
 def packed_answer(data: bytes, *, final: bool) -> Response:
-    """Answer with a part as stored on disk, decompressed for clients without gzip."""
+    """Answer with a stored part of a result, decompressed for clients without gzip."""
     if _takes_gzip():
         return _response(data, 200, final, packed=True)
     return _response(decompress(data), 200, final, packed=False)

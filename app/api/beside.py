@@ -1,4 +1,4 @@
-"""Related jobs of a compilation: checks, placements, tuning and others about its result."""
+"""Related jobs of a compilation, such as checks, placements and tuning of its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/jobs/<job_id>/beside", Beside, fails=(404,))
 def jobs_beside(job_id: str) -> Response:
-    """Return the kept finished jobs about this job's result, newest first."""
+    """Return the finished jobs about this job's result that are still stored, newest first."""
     job = queue().find(job_id)
     found = queue().beside(job.id)
     parts = Parts(job.folder)

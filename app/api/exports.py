@@ -28,7 +28,7 @@ def new_export(job_id: str, stage: int) -> Response:
 
 
 def _file_name(model: str, stage: int, name: str) -> str:
-    """Return a portable name for the file."""
+    """Return a portable file name for an exported stage."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.removesuffix(".onnx")).strip("-.")
     return f"{plain[:80] or 'model'}-{stage}-{name}.onnx"
 

@@ -1,4 +1,4 @@
-"""Uploads."""
+"""Routes that store uploaded files and describe them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _save_body(store: UploadStore) -> Upload:
 
 @contextmanager
 def _deadline(seconds: float) -> Generator[None]:
-    """Limit the total time to read a body, against slow clients.
+    """Limit the total time to read a request's body, as a protection against slow clients.
 
     Errors: E-LIMIT-SECONDS.
     """

@@ -1,4 +1,4 @@
-"""Jobs: create, query, follow and cancel them."""
+"""Routes that create, query, follow and cancel jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MAX_NUMBER = 10**9
     shapes.Job,
     status=202,
     body=shapes.JobRequest,
-    query=[Query("reuse", "1: return an earlier job with the same request, if its result is kept")],
+    query=[Query("reuse", "1: return an earlier job with the same request and a stored result")],
     fails=(400, 404, 413, 503),
 )
 def new_job() -> Response:
@@ -92,7 +92,8 @@ def job_events(job_id: str) -> Response:
         return Response(status=204)  # tells the browser not to reconnect
     if not queue().streams.acquire(blocking=False):
         raise CompileError(
-            "E-LIMIT-QUEUE", f"event streams open: {settings().n_streams}; no more are allowed"
+            "E-LIMIT-QUEUE",
+            f"event streams open: {settings().n_streams}, which is the limit of this server",
         )
     response = Response(_stream(queue(), job, after, settings()), mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"

@@ -40,7 +40,7 @@ class Kept:
         return self.job.request.get("options", {})
 
     def require(self, name: str, what: str = "") -> None:
-        """Raise E-RESULT-ABSENT without this part; `what` describes it."""
+        """Raise E-RESULT-ABSENT if the job lacks this part; `what` describes the part."""
         if not self.parts.has(name):
             raise self.absent(what or name)
 
@@ -55,7 +55,7 @@ class Kept:
         return self.parts.payload(name, shape)
 
     def result(self) -> Result:
-        """Return the summary. Errors: E-RESULT-ABSENT."""
+        """Return the summary of the job. Errors: E-RESULT-ABSENT."""
         return self.payload("result", Result)
 
     def packed(self, name: str, what: str = "") -> Response:
@@ -70,7 +70,8 @@ class Kept:
     def absent(self, what: str) -> CompileError:
         """Return the error for a missing part."""
         state = self.job.state
-        hint = "" if self.final else "it may appear later: ask again when the job has finished"
+        later = "it may appear later: send the request again when the job has finished"
+        hint = "" if self.final else later
         return CompileError(
             "E-RESULT-ABSENT",
             f"the job has no {what}; it {_STATES[state]}",
@@ -81,7 +82,8 @@ class Kept:
     def kernel(self, kernel: int) -> Kernel:
         """Return the row of a kernel.
 
-        Errors: E-REQUEST-UNKNOWN if it will never exist, E-RESULT-ABSENT if it may appear later.
+        Errors: E-REQUEST-UNKNOWN if the kernel will never exist, E-RESULT-ABSENT if the row may
+        appear later.
         """
         rows = self.result()["kernels"]
         if kernel < len(rows):
@@ -93,9 +95,10 @@ class Kept:
         )
 
     def computed_kernel(self, kernel: int) -> int:
-        """Return the first kernel with the same function, generated from a computation.
+        """Return the number of the first kernel with the same function as this kernel.
 
-        Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN for a fallback.
+        Errors: E-RESULT-ABSENT; E-REQUEST-UNKNOWN for a kernel without a computation, such as a
+        fallback.
         """
         self.require("computations", "kernels yet")
         first = self.kernel(kernel)["text_kernel"]
@@ -108,9 +111,10 @@ class Kept:
         return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:
-        """Return the stage that stores this stage's graph.
+        """Return the number of the stage that stores this stage's graph.
 
-        Errors: E-REQUEST-UNKNOWN if it will never exist, E-RESULT-ABSENT if it may appear later.
+        Errors: E-REQUEST-UNKNOWN if this stage will never exist, E-RESULT-ABSENT if it may appear
+        later.
         """
         rows = self.stages()
         if stage < len(rows):

@@ -21,13 +21,13 @@ _ABSENT = (404, 409)
 
 @ROUTES.route("GET", f"{_KERNEL}/links", KernelLinks, fails=_ABSENT)
 def kernel_links(job_id: str, kernel: int) -> Response:
-    """Map each line of a kernel's LLVM text to its line of Loop IR, and of its assembly to LLVM."""
+    """Map each line of a kernel's LLVM IR to a line of Loop IR, and of its assembly to LLVM IR."""
     return _of_kernel(job_id, kernel, "links")
 
 
 @ROUTES.route("GET", f"{_KERNEL}/<part>", KernelText, fails=_ABSENT)
 def kernel_text(job_id: str, kernel: int, part: str) -> Response:
-    """Return a kernel at one level: computation, schedule, loops, llvm or asm."""
+    """Return the text of a kernel at one level: computation, schedule, loops, llvm or asm."""
     return _of_kernel(job_id, kernel, _checked_part(part))
 
 
@@ -43,7 +43,7 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     fails=(400, *_ABSENT),
 )
 def kernel_diff(job_id: str, kernel: int, part: str) -> Response:
-    """Compare one level of two kernels, of one job or of two, line by line."""
+    """Compare the texts of two kernels at one level, line by line; the jobs may differ."""
     level = _checked_part(part)
     kept = Kept(job_id)
     other = Kept(request.args.get("against", job_id))
@@ -68,11 +68,11 @@ def _checked_part(name: str) -> KernelPart:
         if part == name:
             return part
     parts = ", ".join(KERNEL_PARTS)
-    raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {name!r:.40}")
+    raise CompileError("E-REQUEST-UNKNOWN", f"the levels of a kernel are {parts}, not {name!r:.40}")
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
-    """Return a part of a kernel; kernels with the same function share it."""
+    """Return a part of a kernel; kernels with the same function share the part."""
     kept = Kept(job_id)
     first = kept.kernel(kernel)["text_kernel"]
     if first == kernel:

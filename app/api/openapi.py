@@ -33,7 +33,7 @@ _PRIMITIVE = {int: "integer", float: "number", str: "string", bool: "boolean", t
 
 @ROUTES.route("GET", "/openapi.json", dict[str, Any])
 def openapi() -> Response:
-    """Return this description."""
+    """Return the OpenAPI description of the API."""
     return json_answer(current_app.extensions["openapi"])
 
 
@@ -43,7 +43,7 @@ def describe(app: Flask, routes: Sequence[Route]) -> None:
 
 
 def description(routes: Sequence[Route]) -> dict[str, Any]:
-    """Return the whole description."""
+    """Return the OpenAPI description of the routes."""
     schemas = _Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for r in routes:
@@ -150,7 +150,7 @@ class _Schemas:
 
     def _named(self, name: str, words: str, fields: Mapping[str, Field]) -> dict[str, Any]:
         if name not in self.named:
-            self.named[name] = {}  # registered before its fields: shapes may be recursive
+            self.named[name] = {}  # registered before the fields: shapes may be recursive
             self.named[name] = {
                 "type": "object",
                 "description": words,
@@ -170,5 +170,5 @@ def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
 
 
 def _alternatives(t: Any) -> Sequence[Any]:
-    """Return the alternatives for a request about a result."""
+    """Return the classes of all requests about a result for `Asked`, else the shape itself."""
     return tuple(ABOUT_A_RESULT) if t is Asked else (t,)

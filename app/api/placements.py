@@ -48,7 +48,7 @@ def all_placements(job_id: str) -> Response:
 
 @ROUTES.route("GET", f"{_OF_JOB}/<scheduler>", Placement, fails=(404, 409))
 def placement(job_id: str, scheduler: str) -> Response:
-    """Return the whole schedule of one scheduler."""
+    """Return the complete schedule that one scheduler found."""
     kept = Kept(job_id)
     if scheduler not in SCHEDULERS:
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no scheduler {scheduler!r:.60}")

@@ -20,7 +20,7 @@ _OF_JOB = "/jobs/<job_id>/profile"
 
 @ROUTES.route("GET", _OF_JOB, Profile, fails=(404, 409))
 def profile(job_id: str) -> Response:
-    """Return the measurements of a compilation, or of a job that repeated them."""
+    """Return the measurements of a compilation, or of a job that repeated the measurements."""
     return Kept(job_id).packed("profile")
 
 
@@ -43,6 +43,6 @@ def profile_trace(job_id: str) -> Response:
 
 
 def _compilation(kept: Kept) -> Kept:
-    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN when it was evicted."""
+    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN if it was evicted."""
     request = kept.job.request
     return Kept(request["job"]) if request["kind"] == "profile" else kept

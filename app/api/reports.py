@@ -57,7 +57,7 @@ def report(job_id: str) -> Response:
 
 
 def _facts(job: Job) -> dict[str, Any]:
-    """Return facts missing from the result: job, seed, digest of the model."""
+    """Return facts that the result does not contain: job, seed, digest of the model."""
     model = job.request.get("model", {})
     digest = model.get("upload", "")
     if "sample" in model:

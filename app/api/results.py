@@ -53,7 +53,7 @@ def union(job_id: str) -> Response:
 
 @ROUTES.route("GET", f"{_JOB}/neighbours", Neighbours, fails=_ABSENT)
 def neighbours(job_id: str) -> Response:
-    """Return the fusion verdict of each edge of the model, with its reason."""
+    """Return the fusion verdict of each edge of the model, with the reason."""
     return Kept(job_id).packed("neighbours")
 
 

@@ -1,4 +1,4 @@
-"""Edited schedules: checked while the user types, and run against the original."""
+"""Routes that check schedules while the user edits them, and run them against the original."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_schedule(job_id: str, kernel: int) -> Response:
 
 @ROUTES.starts(_OF_JOB, ScheduleRequest)
 def new_schedule(job_id: str) -> Response:
-    """Start a job that runs a kernel with an edited schedule against the original."""
+    """Start a job that compares a kernel's edited schedule with the original by running both."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
     first = compiled.computed_kernel(wanted.kernel)
@@ -67,7 +67,7 @@ def new_schedule(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, EditedKernel, fails=(404, 409))
 def edited_kernel(job_id: str) -> Response:
-    """Return the kernel at each level with both schedules, and their comparison so far."""
+    """Return the kernel at each level with both schedules, and the comparison so far."""
     return Kept(job_id).packed("edited")
 
 

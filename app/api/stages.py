@@ -1,4 +1,4 @@
-"""The graphs after each pass: whole, as deltas, as text, and the steps of the passes."""
+"""The graph after each pass, as a whole, as a delta or as text, and the steps of the pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_STEPS = 5000
 
 @ROUTES.route("GET", f"{_STAGE}/delta", StageDelta, fails=_ABSENT)
 def stage_delta(job_id: str, stage: int) -> Response:
-    """Return the delta from the previous graph to a stage's graph, if its pass changed it."""
+    """Return the delta from the previous graph to a stage's graph, if the two graphs differ."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
     if own != stage:
@@ -52,7 +52,7 @@ def stage_graph(job_id: str, stage: int) -> Response:
     query=[
         Query("offset", "the number of steps to skip"),
         Query("limit", f"the number of steps to return, at most {_MAX_STEPS}"),
-        Query("outcome", "only the `applied` or the `declined` ones", str),
+        Query("outcome", "only the `applied` or the `declined` steps", str),
     ],
     fails=(400, *_ABSENT),
 )
@@ -90,7 +90,7 @@ def stage_text(job_id: str, stage: int) -> Response:
     f"{_STAGE}/diff",
     StageDiff,
     query=[
-        Query("against", "the stage to compare with; default: the previous one"),
+        Query("against", "the stage to compare with; default: the previous stage"),
         Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),

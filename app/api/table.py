@@ -43,7 +43,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """The handler's name: unique, and the operation id in the description."""
+        """The unique name of the handler, which is the operation id in the OpenAPI description."""
         return self.handler.__name__
 
     @property
@@ -53,7 +53,7 @@ class Route:
 
 
 class Table(list[Route]):
-    """Rows, added by a decorator on each handler."""
+    """The rows of the table of routes; decorators on the handlers add them."""
 
     def route(
         self,

@@ -16,7 +16,7 @@ from app.wire.shapes.tuning import Tuning
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/tuning"
 _LEFT_FOR_THE_REST_S = 15.0
-"""Part of a job's limit reserved for reading, compiling and the last measurements."""
+"""Time of a job reserved for reading, compiling and the last measurements."""
 
 
 @ROUTES.starts(_OF_JOB, TuneRequest)
@@ -53,7 +53,7 @@ def tuned_schedules(job_id: str) -> Response:
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
 def stop_tuning(job_id: str) -> Response:
-    """Stop a search after its next candidates; the best schedules are checked and kept."""
+    """Stop a search after its next candidates; the job then stores the best schedules."""
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")

@@ -1,4 +1,4 @@
-"""Models written in the page: checked while the user types."""
+"""Routes that check models while the user writes them in the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/texts", Writing)
 def writing() -> Response:
-    """Return examples of written models, and the functions available to them."""
+    """Return examples of written models, and the functions that written models may call."""
     return answer(_writing())
 
 

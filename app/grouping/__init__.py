@@ -1,7 +1,7 @@
 """Groups of nodes for the drawing of a large graph: a tree over the nodes of the model.
 
-`scopes` derives groups from names, `repeats` finds repeated blocks, `stretches` splits the rest,
-and `tree` combines them. The page computes layouts: see docs/graph-view.md.
+`scopes` derives groups from names, `repeats` finds repeated blocks, `stretches` splits the other
+nodes, and `tree` combines the groups. The page computes layouts: see docs/graph-view.md.
 """
 
 from app.grouping.tree import Group, Homes, Item, tree_of

@@ -1,7 +1,8 @@
 """Repeated blocks: isomorphic subgraphs that follow each other in a topological order.
 
-The search finds periodic stretches in a sequence of signs. It cuts each stretch into blocks where
-the fewest values cross, and keeps only blocks with equal signs *and* equal inner edges.
+A sign is a number that is equal for nodes of one operator, and for isomorphic groups. The search
+finds periodic stretches in the sequence of signs. It cuts each stretch into blocks at positions
+that the fewest values cross, and retains only blocks with equal signs *and* equal inner edges.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
-"""Minimum nodes per block, in general and for a repeat of two; smaller blocks stay ungrouped."""
+"""Minimum nodes per block, in general and in a run of two; smaller blocks stay ungrouped."""
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
-"""Number of searches; the second search finds repeats next to those of the first one."""
+"""Number of searches; the second search finds repeats next to the repeats of the first search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Run:
 
     @property
     def worth(self) -> float:
-        """The number of items hidden, reduced for large blocks, which may repeat inside."""
+        """The number of hidden items, reduced for large blocks, which may contain repeats."""
         return self.period * (self.times - 1) / self.period**_LARGE
 
     @property
@@ -46,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Items in topological order: sign, number of nodes, and operands of each."""
+    """Items in topological order, each with its sign, number of nodes and operands."""
 
     signs: Sequence[int]
     sizes: Sequence[int]
@@ -54,8 +55,8 @@ class Sequenced:
     """Positions of the operands, all before the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a block up to isomorphism: its signs, and the distances of each item to its
-        operands."""
+        """Return a key that is equal for isomorphic blocks: the signs of the items, and the
+        distances of each item to its operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
@@ -74,7 +75,7 @@ def runs(items: Sequenced) -> list[Run]:
 
 
 def _apart(candidates: Iterable[Run]) -> list[Run]:
-    """Take the best run, then every further run without overlaps."""
+    """Select the best run, then each further run that overlaps no selected run."""
     taken: list[Run] = []
     for run in sorted(candidates, key=lambda r: (-r.worth, r.period, r.start)):
         at = bisect(taken, run.start, key=lambda r: r.start)
@@ -129,7 +130,7 @@ def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[ran
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """Return how many values of the previous period cross the border before each item."""
+    """Return for each item the number of earlier values that cross the border before the item."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)

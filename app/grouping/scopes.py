@@ -1,4 +1,4 @@
-"""Scopes in names of nodes: /encoder/layer.0/attn/MatMul has three."""
+"""Scopes in names of nodes: /encoder/layer.0/attn/MatMul has three scopes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scopes_of(name: str) -> tuple[str, ...]:
 
 
 def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the scopes common to all of them."""
+    """Return the outermost scopes that all paths share."""
     if not paths:
         return ()
     low, high = min(paths), max(paths)

@@ -47,7 +47,7 @@ def _chains(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list
 def depth_first(ids: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
     """Return a depth-first topological order from the results, which keeps chains together.
 
-    The union of several stages may have cycles; the edge that closes one is ignored.
+    The union of several stages may have cycles; an edge that closes a cycle is ignored.
     """
     sources: dict[int, list[int]] = {i: [] for i in ids}
     for source, target in edges:

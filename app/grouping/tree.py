@@ -1,4 +1,4 @@
-"""The tree of groups over the imported model, and the groups of later nodes."""
+"""The tree of groups over the imported model, and the groups of nodes in later stages."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Item:
 
 @dataclass(slots=True)
 class Group:
-    """Children drawn as one box while closed; a repeat has `times` equal ones."""
+    """A group: its children are one box while it is closed; a repeat has `times` equal children."""
 
     kind: Kind
     label: str
     children: list[Group | str]
     times: int = 1
     key: str = ""
-    """Stable for a model: `g` and the path in the tree, outermost first; "" for the root."""
+    """A key, stable for a model: `g` and the path from the root; "" for the root itself."""
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
@@ -56,12 +56,12 @@ class Group:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Keys of the groups on the path to this one, outermost first, including its own."""
+        """The keys of the groups from the outermost group to this one."""
         return (*(self.parent.path if self.parent else ()), *([self.key] if self.key else ()))
 
 
 def tree_of(items: Sequence[Item], edges: Edges) -> Group:
-    """Build the tree from scopes of names, repeated blocks, and stretches of the rest."""
+    """Build the tree from scopes of names, repeated blocks, and stretches of the other nodes."""
     root = Group("scope", "", [i.id for i in items])
     if len(items) >= LEAST_GROUPED:
         builder = _Builder(items, edges)
@@ -80,7 +80,7 @@ def tree_of(items: Sequence[Item], edges: Edges) -> Group:
 
 @dataclass(slots=True)
 class Homes:
-    """Maps nodes of any stage to groups, by their ONNX nodes."""
+    """Maps nodes of any stage to groups, by the ONNX nodes from which they were created."""
 
     paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     """For each ONNX node, the number of its nodes in each group."""
@@ -99,8 +99,8 @@ class Homes:
         return found
 
     def find(self, origins: Sequence[str]) -> str:
-        """Return the key of the group with most of these ONNX nodes, level by level; ties go to
-        the first, "" is the root."""
+        """Return the key of the group with most of these ONNX nodes, level by level; "" is the
+        root. Of groups with equally many, the first is chosen."""
         key = tuple(origins)
         if key not in self.found:
             self.found[key] = self._find(key)
@@ -126,7 +126,7 @@ class Homes:
 
 
 class _Builder:
-    """State shared by all levels of a tree."""
+    """Builds a tree; all levels share its state."""
 
     def __init__(self, items: Sequence[Item], edges: Edges) -> None:
         self.ops = {i.id: i.op for i in items}
@@ -137,7 +137,7 @@ class _Builder:
         self.scopes = _scopes(items, edges)
 
     def in_order(self) -> list[str]:
-        """Return the model's order, with nodes without operands moved before their first reader."""
+        """Return the ids in model order; nodes without operands precede their first reader."""
         ids = list(self.ops)
         place = {i: at for at, i in enumerate(ids)}
         first: dict[str, int] = {}

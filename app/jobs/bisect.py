@@ -35,7 +35,7 @@ FILE = "model.onnx"
 """Name of the reduced model's file in the job's folder."""
 REDUCE_S = 20.0
 _SPARE_S = 5.0
-"""Part of the job's limit reserved after the reduction, for writing the model."""
+"""Time of a job reserved for writing the model after the reduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,7 @@ def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
 
 
 def _small(repro: Repro, folder: Path) -> ReducedModel:
-    """Return the reduced model: its text, whether the text is complete, and its ONNX file if
-    any."""
+    """Return the reduced model, with its text, and store its ONNX file if the export succeeds."""
     graph = repro.case.graph
     text = str(replace(graph, name="reduced"))
     draft = LANGUAGES["ir"](text, "", PAGE_LIMITS)

@@ -25,7 +25,7 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event
 
 MORE_S = 3.0
-"""Approximate time for further inputs, and again for rewrites in isolation."""
+"""Approximate time for further inputs, and also for rewrites in isolation."""
 
 WORDS = {
     "read": "reading the model",
@@ -36,7 +36,7 @@ WORDS = {
     "program": "generating and running the program",
     "rewrites": "checking rewrites in isolation",
 }
-# Steps of the check that begin a phase, by name.
+# The phase that begins with a step of the check, by the name of the step.
 _PHASES = {
     "passes": "passes",
     "onnx.reference": "yardstick",
@@ -54,7 +54,7 @@ class CheckRequest(Asked):
     kind = "check"
     sent = Sent(
         "CheckOptions",
-        "The seed of the random inputs; default: that of the compilation.",
+        "The seed of the random inputs; default: the seed of the compilation.",
     )
 
     seed: int = asked(whole(0, MOST_SEED), 0)
@@ -82,12 +82,12 @@ class _Job:
             self.phase(_PHASES.get(step, ""))
 
     def ready(self, part: str) -> None:
-        """Announce a new part."""
+        """Announce a new part of the result."""
         self.parts.write("numerics", self.summary)
         self.say("ready", {"part": part})
 
     def begin(self) -> Check:
-        """Read the model and run its passes. Errors: those of the model on random inputs."""
+        """Read the model and run the passes. Errors: the errors of the model on random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
         options = how["options"]
@@ -178,7 +178,7 @@ def check_compiled(
 
 
 def _second_opinion(model: Path | bytes) -> dict[str, Run]:
-    """Another runtime, if installed; used only if the two references disagree."""
+    """Return another runtime if installed; used only if the two references disagree."""
     name = "onnxruntime"
     if not installed(name):
         return {}
@@ -188,14 +188,14 @@ def _second_opinion(model: Path | bytes) -> dict[str, Run]:
 def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
     """Return the stage numbers of the import and of each pass in the compilation.
 
-    Errors: E-RESULT-ABSENT when other passes ran then.
+    Errors: E-RESULT-ABSENT if the compilation ran other passes.
     """
     first = len(rows) - len(events)
     names = [row["name"] for row in rows[first:]]
     if first not in (1, 2) or names != [e.name for e in events]:
         raise CompileError(
             "E-RESULT-ABSENT",
-            "this version runs other passes than those of this result",
+            "this version runs other passes than the version that compiled the model",
             hint="compile the model again",
         )
     return [0, *range(first, len(rows))]
@@ -204,7 +204,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
 def _with_specialised(
     stages: Sequence[int], findings: Iterator[Finding]
 ) -> Iterator[tuple[int, int, Finding]]:
-    """Yield findings with stage numbers; specialising open sizes changes no values."""
+    """Yield findings with their indices and stages; the stage "specialise" changes no values."""
     for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
         yield number, stage, found
         if number == 0 and stages[1:2] == [2]:
@@ -224,7 +224,7 @@ def refused(e: CompileError, name: str) -> CompileError:
         f"the model refuses random inputs: {e.message}",
         where=e.where,
         notes=list(e.notes),
-        hint=f"check it on meaningful inputs: {command}",
+        hint=f"check the model on meaningful inputs: {command}",
     )
 
 

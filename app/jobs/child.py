@@ -55,10 +55,10 @@ class Child:
         on_message: OnMessage,
         cancelled: threading.Event,
     ) -> None:
-        """Run the job in `folder` and forward the child's messages until it ends.
+        """Run the job in `folder` and forward the messages of the child until the child ends.
 
-        Errors: those that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
-        E-LIMIT-CRASH by its exit status. Returns early, without an error, when cancelled.
+        Errors: errors that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
+        E-LIMIT-CRASH by its exit status. Returns early, without an error, if the job is cancelled.
         """
         try:
             self._start(folder, limits)
@@ -77,10 +77,10 @@ class Child:
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # it has died already: the listener finds the reason
+            pass  # the child has died already: the listener finds the reason
 
     def last_words(self) -> str:
-        """Return the end of its log."""
+        """Return the last lines of the child's log."""
         with contextlib.suppress(OSError), self.log_file.open("rb") as log:
             log.seek(0, os.SEEK_END)
             log.seek(max(0, log.tell() - _TAIL_BYTES))
@@ -89,7 +89,7 @@ class Child:
 
 
 class _Listener:
-    """Reads a child's messages until it ends or exceeds a limit."""
+    """Reads the messages of a child until the child ends or exceeds a limit."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileE
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:
-    """Return the error of a job that exceeded its time limit; `doing` names its activity."""
+    """Return the error of a job that exceeded its time limit; `doing` is its last activity."""
     while_doing = f", while {doing}" if doing else ""
     return CompileError(
         "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"

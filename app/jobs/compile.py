@@ -51,7 +51,7 @@ WORDS = {
     "accuracy": "measuring the accuracy",
     "links": "linking the levels",
 }
-# Phases by name of the driver's step, if not "code".
+# The phase of each step of the driver; all other steps belong to the phase "code".
 _PHASES = {"import": "read", "specialise": "passes", "passes": "passes"}
 
 
@@ -92,7 +92,7 @@ class _Job:
             self.phase(_PHASES.get(name, "code"))
 
     def read(self) -> tuple[Model, Shapes]:
-        """Read the model, store its facts, and return the shapes to compile for."""
+        """Read the model, store its facts, and return it with the shapes for the compilation."""
         self.phase("read")
         start = perf_counter()
         model = read_model(self.request)
@@ -126,7 +126,7 @@ class _Job:
             first_run(program, model.graph, shapes, self.options["seed"])
         self.keep(program)
         self.examine(program, model)
-        self.summary["running"] = kernels.running_row(program)  # accuracy runs compile more
+        self.summary["running"] = kernels.running_row(program)  # accuracy compiles more code
         self.phase("")
         self.recorder.write_summary()
 
@@ -145,12 +145,12 @@ class _Job:
         self.ready("code")
 
     def ready(self, part: str) -> None:
-        """Announce a new part."""
+        """Announce a new part of the result."""
         self.recorder.write_summary()
         self.say("ready", {"part": part})
 
     def examine(self, program: Program, model: Model) -> None:
-        """Measure, disassemble, check and evaluate, as far as requested and possible."""
+        """Measure, disassemble, check and evaluate the program, as requested and if possible."""
         runs_here = self.options["target"] == "host"
         inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
         if runs_here and self.options["measure"]:
@@ -206,17 +206,17 @@ def compiled(
 
 
 def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None:
-    """Run once, to generate code specialised on run-time shapes and parameters."""
+    """Run the program once, to generate code for its run-time shapes and parameters."""
     inputs, _ = try_random_inputs(graph, shapes, seed)
     if inputs is not None:
-        with suppress(CompileError):  # the measurement reports that the model refused them
+        with suppress(CompileError):  # the measurement reports a refusal of the inputs
             program.run(inputs)
 
 
 def compile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a model and store every part. Errors: those of the model or the pipeline."""
+    """Compile a model and store every part. Errors: the errors of the model or the pipeline."""
     _Job(request, folder, task, say).compile()
 
 
@@ -259,7 +259,7 @@ def command(
 ) -> str:
     """Return the command line that reproduces a compilation.
 
-    Tuned schedules need a file; a comment gives its URL.
+    Tuned schedules need a file; a comment in the command line gives the URL of the file.
     """
     named = f"./{file_name}" if file_name.startswith("-") else file_name
     words = ["compilarium", "compile", named, "--pipeline", pipeline]

@@ -29,7 +29,7 @@ class ExportRequest(Asked):
     kind = "export"
     sent = Sent(
         "ExportOptions",
-        "How fusions are exported: each as a function of the model, or as its operators.",
+        "The form of exported fusions: functions of the model, or separate operators.",
     )
 
     stage: int
@@ -99,7 +99,7 @@ def with_way_out(
         except CompileError:
             continue
         shown = rows[stage]["graph_stage"]
-        hint = f"stage {shown} ({rows[shown]['name']}) can be exported: go there and save it"
+        hint = f"stage {shown} ({rows[shown]['name']}) can be exported: select and save that stage"
         return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)
     hint = "the imported model has this problem too: no earlier stage can be exported"
     return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)

@@ -1,6 +1,6 @@
-"""The server's side of the fork server, a process that has the compiler in memory and forks.
+"""The server's interface to the fork server, a process that has imported the compiler and forks.
 
-Importing the compiler takes most of a second, forking such a process a few milliseconds.
+Importing the compiler takes most of a second; forking such a process takes a few milliseconds.
 Requests and answers are JSON lines on a socket, a request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
 See fork_server_process.py for the process itself.
@@ -26,7 +26,7 @@ _LOOK_EVERY_S = 0.01
 
 
 class ForkServer:
-    """Forks of `python -m module`, which starts with the first fork or by `warm_up`."""
+    """Forks of the process `python -m module`, which the first fork or `warm_up` starts."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
         self.module, self.log_folder = module, log_folder
@@ -40,9 +40,9 @@ class ForkServer:
             self._living()
 
     def fork(self, log_file: Path) -> Forked:
-        """Fork a process that waits for its job; its other output goes to the log.
+        """Fork a process that waits for a job; output other than messages goes to the log.
 
-        Errors: E-SERVER-BUG when none can be started.
+        Errors: E-SERVER-BUG if no process can be started.
         """
         log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.lock, log_file.open("wb") as log:
@@ -50,7 +50,7 @@ class ForkServer:
                 try:
                     return Forked(self._living(), log)
                 except ConnectionError:
-                    self._end()  # it was killed in between: start a new one
+                    self._end()  # the process was killed: start a new one
                     return Forked(self._living(), log)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
@@ -101,7 +101,7 @@ class Door:
     def ask(self, what: str, pid: int = 0, files: tuple[int, ...] = ()) -> Any:
         """Send a request and return the answer.
 
-        Errors: ConnectionError when the process has ended, else OSError for its failure.
+        Errors: ConnectionError if the process has ended, OSError if it reports a failure.
         """
         request = json.dumps({"do": what, "pid": pid}).encode() + b"\n"
         with self.lock:
@@ -128,7 +128,7 @@ class Door:
 class Forked:
     """A forked process, leader of its own group, with pipes to and from it.
 
-    Its process id is not reused until it is released, even after it ends.
+    Its process id is not reused before `stop`, even if the process has ended.
     """
 
     def __init__(self, door: Door, log: BinaryIO) -> None:
@@ -147,9 +147,9 @@ class Forked:
         self.is_released = False
 
     def wait(self, timeout_s: float) -> int | None:
-        """Wait for its exit status, negative for a signal; None after a timeout.
+        """Return the exit status once the process has ended, negative for a signal.
 
-        Errors: E-LIMIT-CRASH when the status is unknown.
+        Returns None after a timeout. Errors: E-LIMIT-CRASH if the status is unknown.
         """
         end_s = time.monotonic() + timeout_s
         try:
@@ -160,7 +160,7 @@ class Forked:
         return code
 
     def stop(self) -> None:
-        """Kill it and its descendants, and release its resources."""
+        """Kill the process and its descendants, and release its resources."""
         if not self.is_released:
             self.is_released = True
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,6 +1,6 @@
-"""The fork server itself: a process with the compiler in memory, which forks on request.
+"""The fork server: a process that has imported the compiler, and forks on request.
 
-It imports everything before the first fork, so children start at once. It ends with the server.
+It imports all modules before the first fork, so children start at once. It ends with the server.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from app.jobs.worker import Work, work_once
 
 def serve(kinds: Mapping[str, Work]) -> NoReturn:
     """Fork a child for each request on the standard input, a socket."""
-    gc.freeze()  # otherwise a child's first collection would copy all pages
-    # Python warns of threads of BLAS, which BLAS itself ends before a fork.
+    gc.freeze()  # otherwise the first garbage collection of a child would copy all pages
+    # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
     while True:
@@ -37,7 +37,7 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
         try:
             door.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:
-            os._exit(0)  # the server has ended in between
+            os._exit(0)  # the server has ended
 
 
 def _answer(
@@ -58,7 +58,7 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
     pid = os.fork()
     if pid:
         with suppress(OSError):
-            os.setpgid(pid, pid)  # both processes do it, so neither depends on the other's timing
+            os.setpgid(pid, pid)  # parent and child both set it, so the order does not matter
         return pid
     try:
         os.setpgid(0, 0)

@@ -25,7 +25,7 @@ MEASURE_S = 1.0
 """Approximate time of a compilation's interleaved timing of runs and kernels."""
 _MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
-"""Maximum work for the reference, which is written for clarity and slow."""
+"""Maximum work for the reference, which is slow because it is written for clarity."""
 
 
 def measure(
@@ -74,7 +74,7 @@ def measure(
 
 
 def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> Check:
-    """Compare the program's outputs with the reference's on the same random inputs."""
+    """Compare outputs of the program and of the reference on the same random inputs."""
     found: Check = {"outputs": [], "seed": seed, "skipped": ""}
     flops = sum(k.flops for k in program.kernels)
     if inputs is None:
@@ -95,7 +95,7 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> 
 
 
 def why_not_run(e: CompileError) -> str:
-    """Return the reason for a missing measurement; the rest of the compilation remains valid.
+    """Return the reason for a missing measurement; the other results remain valid.
 
     Random inputs may be unsuitable, for example as indices. A lack of memory affects all inputs.
     """

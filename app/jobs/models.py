@@ -37,18 +37,19 @@ class Model:
 
 
 def asked_of(compilation: Path) -> dict[str, Any]:
-    """Return the request of an earlier job and the path of its model.
+    """Return the request of an earlier job, which contains the path of its model.
 
-    Errors: E-RESULT-ABSENT if that job was evicted.
+    Errors: E-RESULT-ABSENT if the earlier job was evicted.
     """
     try:
         return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise CompileError("E-RESULT-ABSENT", "the compilation is no longer kept") from None
+        message = "the server no longer keeps the compilation"
+        raise CompileError("E-RESULT-ABSENT", message) from None
 
 
 def read_model(request: Mapping[str, Any]) -> Model:
-    """Read the model of a request. Errors: E-REQUEST-UNKNOWN, and those of the importer."""
+    """Read the model of a request. Errors: E-REQUEST-UNKNOWN, and the errors of the importer."""
     choice = request["model"]
     if "sample" in choice:
         sample = find_sample(choice["sample"])
@@ -64,7 +65,7 @@ def read_model(request: Mapping[str, Any]) -> Model:
 def model_file(request: Mapping[str, Any]) -> Path | bytes:
     """Return the ONNX file of a request's model; a written model is exported.
 
-    Errors: E-REQUEST-UNKNOWN, and those of reading and exporting.
+    Errors: E-REQUEST-UNKNOWN, and the errors of reading and exporting.
     """
     choice = request["model"]
     if "sample" in choice:
@@ -112,7 +113,7 @@ def _keep(path: Path, data: bytes) -> bool:
         for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
             if old != path:  # drawn with the method of another version
                 old.unlink(missing_ok=True)
-    except OSError:  # a full disk, or a model above the limit on what a job may write
+    except OSError:  # a full disk, or a model above the limit of a job's output
         partial.unlink(missing_ok=True)
         return False
     return True
@@ -144,8 +145,8 @@ _SIDES = ((48, 192), (32, 128), (64, 256), (256, 256), (299, 299), (32, 32), (28
 def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
     """Choose shapes for inputs with open dimensions: the first guess that the model accepts.
 
-    Other image sizes are tried if the default ones do not fit.
-    Errors: those of the given shapes, or of the first guess, which the error names.
+    Other image sizes are tried if the default image sizes do not fit.
+    Errors: the errors for the given shapes, or for the first guess, which the error names.
     """
     first = assumed_shapes(graph, given)
     if not first:
@@ -174,7 +175,7 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
 def _resized(
     graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
 ) -> tuple[int, ...]:
-    """Return an image's shape with another height and width, if the model leaves them open."""
+    """Return an image's shape with another height and width, where the model leaves these open."""
     t = next(v.type for v in graph.inputs if v.name == name)
     if len(dims) != 4 or not isinstance(t, TensorType):
         return dims
@@ -199,7 +200,7 @@ def shape_rows(
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return seeded inputs, or the reason for their absence."""
+    """Return random inputs from the seed and "", or None and the reason for their absence."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

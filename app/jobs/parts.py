@@ -34,7 +34,7 @@ class Parts:
         if len(raw) > self.limit_bytes:
             raise CompileError(
                 "E-LIMIT-OUTPUT",
-                f"the part {name} has {len(raw):,} bytes, at most {self.limit_bytes:,} are kept",
+                f"the part {name} has {len(raw):,} bytes, the limit is {self.limit_bytes:,}",
             )
         self.folder.mkdir(exist_ok=True, mode=0o700)
         path = self._path(name)
@@ -43,7 +43,7 @@ class Parts:
         os.replace(partial, path)
 
     def has(self, name: str) -> bool:
-        """Whether the part has been written."""
+        """Return whether the part has been written."""
         return self._path(name).is_file()
 
     def read_compressed(self, name: str) -> bytes:
@@ -71,4 +71,4 @@ def decompress(data: bytes) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):
-        raise CompileError("E-RESULT-ABSENT", "the part is damaged") from None
+        raise CompileError("E-RESULT-ABSENT", "the stored part of the result is damaged") from None

@@ -1,4 +1,4 @@
-"""Payloads of jobs."""
+"""Payloads of jobs: states and summaries."""
 
 from __future__ import annotations
 

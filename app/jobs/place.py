@@ -40,7 +40,7 @@ class PlaceRequest(Asked):
         "prefetched, null for as early as possible.",
     )
 
-    # Never a path: the server reads only its own files.
+    # A name, never a path: the server reads only its own files.
     platform: str = asked(choice(shipped()))
     scheduler: str = asked(choice(SCHEDULERS), "iterated")
     ahead: int | None = asked(or_null(whole(0, 1_000_000)), None)
@@ -48,17 +48,17 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """Return the part of a compiled model that later placements need."""
+    """Return the part of a compilation's result that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 
 def place_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Place the tasks of a compiled model with the requested scheduler, then with all quick ones
-    for comparison. Each schedule is stored as soon as it is complete.
+    """Place the tasks of a compiled model with the requested scheduler, then with all quick
+    schedulers for comparison. Each schedule is stored as soon as it is complete.
 
-    Errors: E-RESULT-ABSENT when the tasks are gone.
+    Errors: E-RESULT-ABSENT if the tasks were evicted.
     """
     say("phase", {"phase": "place", "words": "placing the kernels"})
     tasks = parse_tasks(Parts(Path(request["compiled"])).read("tasks")["text"])

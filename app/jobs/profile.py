@@ -32,7 +32,7 @@ class ProfileRequest(Asked):
     kind = "profile"
     sent = Sent(
         "ProfileOptions",
-        "Approximate duration, and whether to measure the machine's speeds first.",
+        "Approximate duration in seconds; `machine`: measure the speeds of the machine first.",
     )
 
     seconds: float = asked(number(0.1, 20.0), 2.0)
@@ -42,10 +42,10 @@ class ProfileRequest(Asked):
 def profile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a finished compilation again, and time the program.
+    """Repeat a finished compilation, and time the program.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted or would give other kernels now; those of
-    the model or its inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted or would give other kernels now; the
+    errors of the model or its inputs.
     """
     earlier = Path(request["compiled"])
     wanted = asked_of(earlier)
@@ -63,7 +63,8 @@ def profile_model(
     _check_same(program, Parts(earlier).payload("result", Result))
     inputs, why_none = try_random_inputs(graph, shapes, options["seed"])
     if inputs is None:
-        raise CompileError("E-INPUT-NAME", f"there are no inputs to time it with: {why_none}")
+        message = f"there are no inputs to time the program with: {why_none}"
+        raise CompileError("E-INPUT-NAME", message)
     say("phase", {"phase": "measure", "words": "timing the kernels"})
     rounds = timed_rounds(program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say))
     payload = profiles.profile(program, rounds, options["threads"], options["seed"])
@@ -76,12 +77,12 @@ def _check_same(program: Program, result: Result) -> None:
         raise CompileError(
             "E-RESULT-ABSENT",
             "the model now gives other kernels than the compilation",
-            hint="compile it again",
+            hint="compile the model again",
         )
 
 
 def _counted(tell: Tell) -> Callable[[str], None]:
-    """Convert progress of measuring the machine to rounds out of the total."""
+    """Return a function that reports each measurement of the machine as a finished round."""
     done = -1  # the first message is about compiling the probes
 
     def told(what: str) -> None:

@@ -30,7 +30,7 @@ CANCEL_S = 5.0
 class JobQueue:
     """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
 
-    Threads start with the first job. One lock guards every job; waiting subscribers sleep on it.
+    Threads start with the first job. One lock guards all jobs; subscribers wait for its condition.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -47,19 +47,20 @@ class JobQueue:
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
 
-    # Called by requests.
+    # Methods that requests call.
 
     def submit(
         self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any] | None = None
     ) -> Job:
-        """Queue a job; only the child sees `private`.
+        """Queue a job; only the child process receives `private`.
 
         Errors: E-LIMIT-QUEUE when too many jobs wait.
         """
         with self.changed:
             if len(self.waiting) >= self.settings.queue_limit:
                 raise CompileError(
-                    "E-LIMIT-QUEUE", f"jobs waiting: {len(self.waiting)}; no more are accepted"
+                    "E-LIMIT-QUEUE",
+                    f"jobs waiting: {len(self.waiting)}, which is the limit of this server",
                 )
             job = self._make(request, model_name, private or {})
             self.jobs[job.id] = job
@@ -88,33 +89,33 @@ class JobQueue:
             return job
 
     def find_done(self, request: Mapping[str, Any]) -> Job | None:
-        """Find a finished job with the same request and a kept result."""
+        """Find a finished job with the same request and a stored result."""
         with self.changed:
             done = (j for j in self.jobs.values() if j.state == "succeeded")
             return next((j for j in done if j.request == request), None)
 
     def beside(self, job_id: str) -> list[Job]:
-        """Return the kept finished jobs about this job's result, newest first.
+        """Return the finished jobs about this job's result that are still stored, newest first.
 
         Jobs with equal requests have equal results.
         """
         with self.changed:
             asked = {i: job.request for i, job in self.jobs.items()}
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        for folder in folders:  # jobs of an earlier server, or of another one
+        for folder in folders:  # jobs of earlier or other servers
             if is_id(folder.name) and folder.name not in asked:
                 asked[folder.name] = request_in(folder)
         same = {i for i, request in asked.items() if i == job_id or request == asked.get(job_id)}
         about: list[Job] = []
         for i, request in asked.items():
             if request.get("job") in same:
-                with contextlib.suppress(CompileError):  # another process may have removed it
+                with contextlib.suppress(CompileError):  # another process may have removed the job
                     about.append(self.find(i))
         done = [job for job in about if job.state == "succeeded"]
         return sorted(done, key=lambda job: job.created_s, reverse=True)
 
     def cancel(self, job_id: str) -> Job:
-        """Cancel a queued or running job; a finished one stays. Errors: E-REQUEST-UNKNOWN."""
+        """Cancel a job unless it has finished. Errors: E-REQUEST-UNKNOWN."""
         job = self.find(job_id)
         with self.changed:
             if job.state == "queued" and job_id in self.waiting:
@@ -127,7 +128,7 @@ class JobQueue:
             return job
 
     def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:
-        """Return the events after `number`; wait for the first one unless the job is over."""
+        """Return the events after `number`; wait for such an event unless the job is over."""
         with self.changed:
             self.changed.wait_for(
                 lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
@@ -135,11 +136,11 @@ class JobQueue:
             return tuple(job.events[number:])
 
     def warm_up(self) -> None:
-        """Import everything in advance, so that the first job starts at once."""
+        """Import the compiler in advance, so that the first job starts at once."""
         self.fork_server.warm_up()
 
     def stop(self) -> None:
-        """Cancel all jobs and end the children, at the end of the server or of a test."""
+        """Cancel all jobs and end the child processes, when the server or a test ends."""
         with self.changed:
             self.is_stopping = True
             self.waiting.clear()
@@ -150,7 +151,7 @@ class JobQueue:
             thread.join(timeout=10.0)
         self.fork_server.stop()
 
-    # Background work.
+    # Methods that the threads of the queue call.
 
     def _make(self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any]) -> Job:
         job_id = new_id()
@@ -218,7 +219,7 @@ class JobQueue:
                 self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
 
     def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
-        """End a job, even if a full disk prevents storing it."""
+        """End a job, even if a full disk prevents its storage."""
         try:
             job.end(state, error)
         except OSError:

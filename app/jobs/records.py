@@ -28,13 +28,13 @@ def new_id() -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of a job's id and is safe as a folder's name."""
+    """Return whether a text has the form of a job's id, and so is safe as a folder's name."""
     return bool(_ID.fullmatch(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a job. `number` counts from 1; subscribers continue from it."""
+    """An event of a job. `number` counts from 1; a subscriber resumes after the last number."""
 
     number: int
     name: str
@@ -43,9 +43,9 @@ class Event:
 
 @dataclass(slots=True)
 class Job:
-    """A job: its request, state and events. Times are in Unix seconds.
+    """A job with its request, state and events. Times are in Unix seconds.
 
-    The queue's lock guards changes.
+    The lock of the queue guards changes.
     """
 
     id: str
@@ -126,7 +126,7 @@ def load(folder: Path) -> Job | None:
 
 
 def request_in(folder: Path) -> Mapping[str, Any]:
-    """Read the request of the job in a folder; None if unreadable."""
+    """Read the request of the job in a folder; empty if the file is unreadable."""
     try:
         request = json.loads((folder / "job.json").read_text(encoding="utf-8"))["request"]
     except (OSError, ValueError, TypeError, KeyError):
@@ -146,7 +146,7 @@ def _load_events(path: Path) -> list[Event]:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether another server with this process id is running; this server knows its own jobs."""
+    """Return whether another server process with this id is running, which may own the job."""
     if pid == os.getpid():
         return False
     try:

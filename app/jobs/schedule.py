@@ -80,11 +80,11 @@ def run_schedule(
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
     """Return the reason why a kernel is only compiled; "" if it can run on random operands."""
     if options.target.name != "host":
-        return f"it is code for {options.target.name}, which does not run here"
+        return f"the code is for {options.target.name}, which does not run here"
     if edited.kernel.sizes:
-        return "its sizes are known only at run time"
+        return "the sizes of the kernel are known only at run time"
     if reads_computed_places(computation):
-        return "its operands are indices, and random ones would be out of bounds"
+        return "the operands are indices, and random indices would be out of bounds"
     return ""
 
 

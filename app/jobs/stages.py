@@ -24,8 +24,8 @@ from compiler.trace import Event
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
     """Return the graphs of stages 0 to `stage` of the compilation in this folder.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; those of reading the
-    model.
+    Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; the errors of
+    reading the model.
     """
     asked = asked_of(compiled)
     imported = read_model(asked).graph
@@ -66,7 +66,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
-    """Raise E-RESULT-ABSENT if a graph differs from the one shown."""
+    """Raise E-RESULT-ABSENT if a graph differs from the stored graph of its stage."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
         now = stage_text(stage, stage, made[stage])
@@ -74,6 +74,6 @@ def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
             return
     raise CompileError(
         "E-RESULT-ABSENT",
-        "this version runs other passes than those of this result",
+        "this version runs other passes than the version that compiled the model",
         hint="compile the model again",
     )

@@ -34,7 +34,7 @@ class TargetsRequest(Asked):
 
 
 def computations_part(program: Program, precision: str) -> dict[str, Any]:
-    """Return the part of a compiled model that later scheduling of its kernels needs."""
+    """Return the part of a compilation's result that later scheduling of kernels needs."""
     found = {
         str(number): {"text": str(k.computation), "constants": sorted(k.constants), "name": k.name}
         for number, k in first_kernels(program)

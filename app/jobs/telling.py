@@ -11,7 +11,7 @@ _EVERY_S = 0.05
 
 
 def sparsely(say: Say) -> Tell:
-    """Report finished rounds as events at the page's refresh rate, and always the last."""
+    """Return a function that reports rounds as events: at most every 50 ms, and the last round."""
     last = 0.0
 
     def tell(done: int, share: float) -> None:

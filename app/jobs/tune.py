@@ -1,6 +1,6 @@
 """The job that searches for faster schedules of a compiled model's kernels.
 
-Its folder stores the schedules found; no other result on the server changes.
+The folder of the job stores the schedules found; no other result on the server changes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class _Telling:
         numbers = {name: i for i, name in enumerate(self.request["kernels"])}
         self.tuning["kernels"] = [wire.kernel_row(t, numbers) for t in tasks]
         if not tasks:
-            raise CompileError("E-TUNE-MODEL", "no schedule here can be tuned")
+            raise CompileError(
+                "E-TUNE-MODEL", "no kernel of this model has a schedule that can be tuned"
+            )
         self.tell()
 
     def tried(self, trials: Sequence[Trial]) -> None:
@@ -95,7 +97,7 @@ class _Telling:
 def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
     """Tune the kernels of a compiled model for the requested duration.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted, those of compiling the model,
+    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of compiling the model,
     E-TUNE-MODEL.
     """
     say("phase", {"phase": "read", "words": "reading the model"})

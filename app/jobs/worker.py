@@ -1,4 +1,4 @@
-"""The child's side: runs one job under limits and reports progress. It ends with the server."""
+"""The child's side: a process that runs one job under limits, and ends with the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     _limit(task)
     folder = Path(task["folder"])
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    # The parent kills a job beyond its limits; the compiler refuses such work in advance.
+    # The parent kills jobs that exceed limits; the compiler refuses such work in advance.
     limits = Limits(seconds=task["seconds"], bytes=int(task["memory_bytes"]))
     try:
         with limited(limits):
@@ -83,7 +83,7 @@ def _die_with_parent() -> None:
 
 
 def _limit(task: Mapping[str, Any]) -> None:
-    """Let the operating system enforce the limits too."""
+    """Set the limits of the job in the operating system too."""
     n_cpus = os.cpu_count() or 1
     _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
     # SIGXCPU identifies the soft limit, so the hard limit must come later.

@@ -1,6 +1,6 @@
 """The contents of a report: answers of the API by URL.
 
-The most important answers come first; those beyond the limits are omitted and listed.
+The most important answers come first; answers beyond the limits are omitted and listed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ begins with "/"; None without an answer."""
 
 @dataclass(slots=True)
 class Contents:
-    """Answers by path, and descriptions of the omitted ones."""
+    """Answers by path, and descriptions of the omitted answers."""
 
     answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     n_bytes: int = 0
@@ -64,7 +64,7 @@ _BESIDE = "findings of related jobs"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
-    """Add the findings of related jobs, each complete or not at all."""
+    """Add the findings of related jobs; the findings of one job are never added in part."""
     known = ask("beside") or {"jobs": []}
     jobs: list[Mapping[str, Any]] = []
     for job in known["jobs"]:
@@ -109,7 +109,7 @@ def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _add(held: Contents, ask: Ask, path: str, limit_bytes: int) -> bool:
-    """Add the answer at a path, if there is one; return whether it fitted."""
+    """Add the answer at a path if it exists; return False if it would exceed the limit."""
     if path in held.answers:
         return True
     answer = ask(path)

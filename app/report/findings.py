@@ -38,7 +38,7 @@ class Finding:
         if asked is None:
             raise CompileError(
                 "E-OPTION-VALUE",
-                f"reports do not include the kind {kind!r:.40}",
+                f"reports do not include jobs of the kind {kind!r:.40}",
                 hint=f"choose one of {', '.join(_ASKED)}",
             )
         pairs = (each.partition("=") for each in rest.split(",") if each)
@@ -76,9 +76,9 @@ def _value(said: str) -> Any:
 
 
 def report_command(compiles: str, requests: Iterable[Mapping[str, Any]]) -> str:
-    """Turn the command that compiles a model into the one that writes its report.
+    """Turn the command that compiles a model into the command that writes the report.
 
-    `requests` are those of related jobs, oldest first. Returns "" for a result with tuned
+    `requests` are the requests of related jobs, oldest first. Returns "" for a result with tuned
     schedules, which reports do not support.
     """
     program, _, *words = shlex.split(compiles, comments=True)

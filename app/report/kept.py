@@ -1,6 +1,6 @@
 """Cache of packed report contents, since packing takes seconds.
 
-The folder of each job holds the contents of its last report, and is deleted with the job.
+The folder of each job contains the contents of the last report, and is deleted with the job.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _one_at_a_time = threading.Lock()
 
 
 def packed_once(folder: Path, beside: Sequence[str], make: Callable[[], Packed]) -> Packed:
-    """Return the packed contents of a job's report, from the cache if they are the same.
+    """Return the packed contents of a job's report, from the cache if it includes the same jobs.
 
-    `beside` are the ids of the included related jobs. Errors: those of `make`.
+    `beside` are the ids of the included related jobs. Errors: the errors of `make`.
     """
     key = hashlib.sha256("\0".join((compiler.__version__, *beside)).encode()).hexdigest()[:20]
     path = folder / f"{_PREFIX}{key}.json"

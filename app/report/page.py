@@ -38,7 +38,9 @@ class Packed:
 
 
 def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]) -> str:
-    """Render the file. `name` is the model's, `fragment` the initial view, `facts` the job's.
+    """Render the HTML file of a report.
+
+    `name` is the name of the model, `fragment` the initial view, `facts` are facts about the job.
 
     Errors: E-RESULT-ABSENT when the page is not bundled.
     """

@@ -1,4 +1,4 @@
-"""The database: SQLite in the data folder, or the one named by an SQLAlchemy URL.
+"""The database: SQLite in the data folder, or the database named by an SQLAlchemy URL.
 
 It opens at the first use, so a server without links has no file and no startup cost.
 """
@@ -101,7 +101,7 @@ def _migrations(connection: Connection) -> Config:
 
 
 def _engine(url: str) -> Engine:
-    """Create the engine. SQLite: a connection per use and a write-ahead log; others: a pool."""
+    """Create the engine: SQLite has a connection per use and a write-ahead log, others a pool."""
     if make_url(url).get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True)
     path = make_url(url).database

@@ -55,7 +55,7 @@ class Shared:
 
     @property
     def n_bytes(self) -> int:
-        """The stored size: both texts, which are ASCII."""
+        """The stored size: the sum of the lengths of both texts, which are ASCII."""
         return len(self.fragment) + len(self.other_text)
 
 
@@ -77,7 +77,7 @@ class LinkStore:
         self.limit_bytes = limit_bytes
 
     def require_room(self, shared: Shared) -> bool:
-        """Check that a state may be stored; False if it already is. Errors: E-LINK-FULL."""
+        """Raise E-LINK-FULL if there is no capacity for a state; return False if it is stored."""
         if self._of_digest(shared.digest) is not None:
             return False
         with self.database.session() as session:
@@ -115,7 +115,7 @@ class LinkStore:
             return _link(row) if row is not None else None
 
     def _count(self, session: Session, more_bytes: int) -> None:
-        """Check the limits on links and their bytes. Errors: E-LINK-FULL."""
+        """Check the limits on the number of links and on their bytes. Errors: E-LINK-FULL."""
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(
@@ -126,8 +126,8 @@ class LinkStore:
         if n_bytes + more_bytes > self.limit_bytes:
             raise CompileError(
                 "E-LINK-FULL",
-                f"the server's limit for links is {self.limit_bytes:,} bytes; it has {n_bytes:,}, "
-                f"and this link needs {more_bytes:,}",
+                f"links may take {self.limit_bytes:,} bytes on this server; {n_bytes:,} are used, "
+                f"and this link needs {more_bytes:,} more",
             )
 
     def _insert(self, shared: Shared) -> Link:

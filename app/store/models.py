@@ -1,4 +1,4 @@
-"""The tables. A change here needs a migration in migrations/versions; a test compares the two."""
+"""The tables of the database; each change needs a migration, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Base(DeclarativeBase):
-    """The base of all tables, with their metadata."""
+    """The base class of all tables, with their metadata."""
 
 
 class LinkRow(Base):
     """An immutable short link. Units: Unix seconds.
 
     `digest` identifies the state (`links.Shared.digest`); `other` is JSON or "". `n_bytes` is the
-    size of both texts; each new link sums this column, from the index alone.
+    size of both texts; for each new link, the column is summed, which reads only the index.
     """
 
     __tablename__ = "links"

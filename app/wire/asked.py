@@ -11,7 +11,7 @@ from app.wire.shapes import Field
 
 
 class Sent(NamedTuple):
-    """The name and description of a request body in the API description."""
+    """The name and description of a request body in the OpenAPI description."""
 
     name: str
     words: str
@@ -42,7 +42,7 @@ class Asked:
         """Parse the body of a request about a job.
 
         `given` has the values of fields from the URL, and defaults for fields that the body omits.
-        `stricter` has checks that replace the declared ones. Errors: E-REQUEST-BODY.
+        `stricter` has checks that replace the declared checks. Errors: E-REQUEST-BODY.
         """
         values = dict(given or {})
         checks = {**cls.checks(), **stricter}
@@ -66,7 +66,7 @@ class Asked:
 
     @classmethod
     def shape(cls, *, sent: bool = False) -> dict[str, Field]:
-        """Return the fields of the whole request, or with `sent` those of the body only."""
+        """Return the fields of the whole request, or with `sent` only the fields of the body."""
         hints, checks, optional = get_type_hints(cls), cls.checks(), cls.optional()
         if sent:
             return {name: Field(hints[name], name not in optional) for name in checks}

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shapes.StageDelta:
-    """Return the delta from the previous graph to a stage's graph; without one, from nothing."""
+    """Return the delta from the previous graph, or from the empty graph, to a stage's graph."""
     nodes, edges, constants = _parts(before)
     return {
         **_facts(after),
@@ -72,7 +72,7 @@ def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
 def spliced(
     old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable]
 ) -> list[tuple[int, int, list[T]]]:
-    """Return the pieces that turn the old items into the new ones; both have unique keys."""
+    """Return the pieces that turn the old items into the new items; keys are unique in both."""
     places = {key(item): place for place, item in enumerate(old)}
     pieces: list[tuple[int, int, list[T]]] = [(0, 0, [])]
     for item in new:

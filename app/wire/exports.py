@@ -12,7 +12,7 @@ from app.wire.shapes.exports import ExportedModel
 
 
 def facts(request: Mapping[str, Any], data: bytes, objection: str) -> ExportedModel:
-    """Return the facts about the file; `objection` is the message of onnx's checker."""
+    """Return the facts about an exported file; `objection` is the message of onnx's checker."""
     model = onnx.load_model_from_string(data)
     return {
         "version": VERSION,

@@ -1,4 +1,4 @@
-"""Checks of the fields of requests: every error is a CompileError that names the field."""
+"""Checks of request fields: every error is a CompileError that names the field."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def number(low: float, high: float) -> Check:
 
 
 def choice(known: Collection[str]) -> Check:
-    """Check for one of these names."""
+    """Check for one of the known names."""
     words = f"one of {', '.join(known)}"
     return Check(words, lambda value: isinstance(value, str) and value in known)
 
@@ -74,7 +74,7 @@ def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[st
 
 
 def whole_number(text: str | None, name: str, default: int, low: int, high: int) -> int:
-    """Return an integer of a URL. Errors: E-REQUEST-BODY."""
+    """Parse an integer in a URL. Errors: E-REQUEST-BODY."""
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):

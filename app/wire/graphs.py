@@ -23,7 +23,7 @@ _LITERAL_CHARACTERS = 200
 
 
 def result_prefix(graph: Graph) -> str:
-    """Return the prefix of the ids of results: more arrows than any value's name begins with.
+    """Return the prefix of the ids of results: arrows with which no value's name begins.
 
     Passes create new names, but none with additional arrows at the beginning.
     """
@@ -240,7 +240,7 @@ def drawn_name(node: Node) -> str:
 
 
 def drawn_type(t: Type) -> str:
-    """Return the second line of a drawn node: `1×64×55×55 c16`, after an element type but f32."""
+    """Return the second line of a drawn node: `i8 1×64×55×55 c16`, without the type if f32."""
     if not isinstance(t, TensorType) or t.shape is None:
         return str(t)
     words = [

@@ -17,7 +17,7 @@ KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
 def kernel_rows(program: Program) -> list[Kernel]:
-    """Return every launch and fallback in order, then the kernels inside launches; not measured."""
+    """Return rows without times: launches and fallbacks in order, then kernels inside launches."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
@@ -60,7 +60,7 @@ def kernel_rows(program: Program) -> list[Kernel]:
 
 
 def _launched(k: KernelInfo, kernels: Sequence[KernelInfo], numbers: dict[str, int]) -> KernelInfo:
-    """Return the launch of a kernel, or the launch that contains it."""
+    """Return the launch of a kernel, or the launch that contains the kernel."""
     while k.inside:
         k = kernels[numbers[k.inside]]
     return k
@@ -98,7 +98,7 @@ def _parts(k: KernelInfo) -> list[KernelPart]:
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
-    """Return for each kernel the first kernel with the same function, usually itself."""
+    """Return for each kernel the first kernel with the same function, usually the kernel itself."""
     first: dict[str, int] = {}
     return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
 

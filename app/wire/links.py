@@ -1,4 +1,4 @@
-"""Links from each line of a kernel's text to its line at the level above (Loop IR, LLVM)."""
+"""Links from each line of a kernel's LLVM IR or assembly to a line at the level above."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from compiler.targets.options import CodeOptions
 
 
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
-    """Return for each line of a kernel's LLVM text its line of Loop IR, -1 for none.
+    """Return for each line of a kernel's LLVM IR the line of Loop IR that it implements, else -1.
 
-    Empty if generating the text again gives another text.
+    The list is empty if a second code generation gives another text.
     """
     if k.loops is None:
         return []
@@ -54,9 +54,9 @@ def kernel_links(
 
 
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
-    """Return by function, for each line of its assembly, the line of its LLVM text; -1 for none.
+    """Return by function, for each line of assembly, the line of LLVM IR it implements, else -1.
 
-    Empty for functions whose assembly differs with debug locations, to avoid wrong links.
+    A list is empty if debug locations change the assembly of the function, to avoid wrong links.
     """
     functions = {k.symbol for k in program.kernels if k.symbol}
     located = jit.assembly(with_locations(llvm, functions), program.target)

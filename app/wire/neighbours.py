@@ -1,4 +1,4 @@
-"""The fusion verdict of each edge of the model: one kernel or two, with the reason."""
+"""The fusion verdict of each edge of the model: one kernel or two kernels, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.trace import Trace
 
 EDGES_KEPT = 20_000
 CHAPTERS_KEPT = 12
-"""Only the last steps of an edge are stored: those of earlier passes explain less."""
+"""Only the last steps of an edge are stored: steps of earlier passes explain less."""
 
 
 def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:

@@ -17,11 +17,11 @@ from compiler.ir.graph import Graph
 from compiler.trace import Event
 
 NAMES_KEPT = 20
-"""Maximum number of listed nodes without an f64 form; the payload also has their total."""
+"""Maximum number of listed nodes that cannot be computed in f64; `n_narrow` counts all."""
 
 
 def part_of(stage: int) -> str:
-    """Return the name of the part with the values of a stage."""
+    """Return the name of the stored part with the values of a stage."""
     return f"numerics-{stage}"
 
 
@@ -69,7 +69,7 @@ def with_stages(
 
 
 def run(found: Finding, check: Check) -> shapes.CheckedRun:
-    """Return the errors of a computation of the model against the yardstick and against f64."""
+    """Return the errors of a computation of the model against the reference and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
         "mark": found.mark(check.wanted.tolerance, check.allowed),
@@ -109,7 +109,7 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """Return the values of a stage whose names occur in the model, in order of computation."""
+    """Return those values of a stage whose names occur in the model, in order of computation."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,
@@ -135,7 +135,7 @@ def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
 def rewrites(
     n_applied: int, judged: Sequence[Judged], events: Sequence[Event], stages: Sequence[int]
 ) -> shapes.CheckedRewrites:
-    """Return the number of rewrites checked in isolation, and the wrong ones."""
+    """Return the number of rewrites checked in isolation, and the wrong rewrites."""
     return {
         "n_applied": n_applied,
         "n_judged": len(judged),

@@ -71,7 +71,7 @@ def _scheduler(s: Scheduler) -> shapes.Scheduler:
 
 
 def part_of(scheduler: str) -> str:
-    """Return the name of the part with the placement by a scheduler."""
+    """Return the name of the stored part with the placement by a scheduler."""
     return f"placement-{scheduler.replace('_', '-')}"
 
 

@@ -10,7 +10,7 @@ from compiler.errors import CompileError
 
 
 def problem(error: CompileError) -> Problem:
-    """Return an error: the expected and the actual form, the position, and a hint."""
+    """Return the payload of an error: expected and actual form, position, and hint."""
     return cast(Problem, error.to_json())
 
 

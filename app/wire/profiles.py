@@ -88,7 +88,7 @@ def _whole(times: Sequence[float]) -> RunTimes:
 
 
 def _has_fewer_products(node: Node) -> bool:
-    """Whether the kernel contains a Winograd convolution."""
+    """Return whether the kernel contains a Winograd convolution."""
     inside = [n for region in node.regions.values() for n in region.nodes]
     names = (str(n.attrs.get("algorithm", "")) for n in (node, *inside))
     return any(name.startswith("winograd") for name in names)

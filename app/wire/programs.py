@@ -36,7 +36,7 @@ def typed(values: Iterable[Value]) -> list[TypedName]:
 
 
 def texts(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of all texts except the assembly; a shared function's texts once."""
+    """Yield names and payloads of all texts except assembly; texts of shared functions once."""
     yield _download("graph", str(program.emit("graph")))
     if not program.kernels:
         return
@@ -60,7 +60,7 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
 
 
 def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of the assembly, total and by kernel: the most expensive text."""
+    """Yield names and payloads of the assembly, in total and by kernel, which takes most time."""
     if not program.kernels:
         return
     text = str(program.emit("asm"))
@@ -103,8 +103,8 @@ def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
 
 
 def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
-    """Return for each line of a kernel's schedule the effect of its move, and the loops after
-    it."""
+    """Return the effect of the move in each line of a kernel's schedule, and the loops after the
+    move."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
     try:
@@ -138,7 +138,7 @@ def split_assembly(text: str) -> dict[str, str]:
 
 
 def memory_row(program: Program) -> Memory:
-    """Return the plan of the arena."""
+    """Return the memory plan of the arena."""
     plan: Plan = program.memory
     return {
         "planner": planner_row(plan),

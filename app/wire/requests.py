@@ -35,7 +35,7 @@ class Options:
 
     @staticmethod
     def from_json(value: Any) -> Options:
-        """Errors: E-REQUEST-BODY."""
+        """Parse the options of a request. Errors: E-REQUEST-BODY."""
         checks = {f.name: f.metadata["check"] for f in fields(Options)}
         given = fields_of(value, "options", checks.keys())
         return Options(**{k: checks[k].of(f"options.{k}", v) for k, v in given.items()})
@@ -55,7 +55,7 @@ class JobRequest:
 
     @staticmethod
     def from_json(body: Any) -> JobRequest:
-        """Errors: E-REQUEST-BODY."""
+        """Parse the body of a request. Errors: E-REQUEST-BODY."""
         given = fields_of(body, "the request", {f.name for f in fields(JobRequest)})
         kind = given.get("kind")
         if kind not in ("compile", "inspect"):

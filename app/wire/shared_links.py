@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Enough for the two texts of a place, each of the maximum length in static/js/text/writing.js."""
+"""Maximum length; fits the two texts of a state, each limited by static/js/text/writing.js."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -34,7 +34,7 @@ LINKED = "link"
 class SharedPlace:
     """The content of a fragment: `text` is its normal form without jobs; absent keys give "".
 
-    `has_text`: it contains the text of a written model.
+    `has_text` is true if the fragment contains the text of a written model.
     """
 
     text: str
@@ -52,7 +52,7 @@ def shared_place(body: Any) -> SharedPlace:
     if len(fragment) > FRAGMENT_CHARACTERS:
         raise CompileError(
             "E-REQUEST-SIZE",
-            f"a link may have {FRAGMENT_CHARACTERS:,} characters, this one has {len(fragment):,}",
+            f"a link may have {FRAGMENT_CHARACTERS:,} characters, this link has {len(fragment):,}",
             hint="select fewer nodes, open fewer groups, or shorten the text in the link",
         )
     return _place(_pairs(fragment))
@@ -77,10 +77,10 @@ def _pairs(fragment: str) -> list[tuple[str, str]]:
 
 
 def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
-    found = dict(reversed(pairs))  # of equal keys the first one counts, as in the page
+    found = dict(reversed(pairs))  # of equal keys, the first counts, as in the page
     if not _VERSION.fullmatch(found.get("v", "")):
         raise CompileError(
-            "E-REQUEST-BODY", "fragment: needed the key v, the version of its format"
+            "E-REQUEST-BODY", "fragment: needed the key v, the version of the format"
         )
     if not found.get("model"):
         raise CompileError("E-REQUEST-BODY", "fragment: needed the key model, for a link to open")
@@ -90,7 +90,7 @@ def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
 
 
 def link_payload(link: Link, program: str) -> SharedLink:
-    """Return a link, with the current version of the program."""
+    """Return the payload of a link, with the current version of the program."""
     return {
         "version": VERSION,
         "id": link.id,

@@ -14,7 +14,7 @@ from compiler.targets.target import Target
 
 
 def part_of(target: str) -> str:
-    """Return the name of the part with the code for a target."""
+    """Return the name of the stored part with the code for a target."""
     return f"target-{target}"
 
 

@@ -25,7 +25,7 @@ const layouter = createLayouter(
 let stop = () => {};
 let isWalking = false;
 
-// Findings of other jobs are shown while the server keeps them.
+// Findings of other jobs are shown if the server still keeps them.
 /** @type {import("./server/api.js").Parts | null} */
 let asked = null;
 let isKnown = false;
@@ -54,5 +54,5 @@ api.operators().then(
   ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
   () => {}, // descriptions of operators are optional here
 );
-// The only job started here is the linked compilation, when its result was evicted.
+// An embedded view starts only one job: the linked compilation, if its result was evicted.
 if (link) void createCompiler(state, work.submit).restore();

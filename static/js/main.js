@@ -1,4 +1,4 @@
-// Entry point of the page: derives the state from the URL, synchronises both, and mounts screens.
+// Entry point of the page: reads the state from the URL, synchronises the two, and mounts screens.
 import { api } from "./server/api.js";
 import { checkerOf } from "./jobs/checking.js";
 import { asProblem, createCompiler, submitLinked } from "./jobs/compile.js";
@@ -28,7 +28,7 @@ import { work } from "./server/work.js";
 const WRITE_AFTER_MS = 120;
 
 startTheme();
-// A link gives the initial state; after navigation, a reload keeps the later state.
+// A link defines the initial state; a reload after navigation restores the later state.
 const { link, problem: noLink } = openedLink(document);
 const place = fromFragment(location.hash || !link ? location.hash : link.fragment);
 /** @type {import("./state/page.js").Page} */
@@ -55,7 +55,7 @@ let actions = general;
 let stopScreen = () => {};
 let screen = "";
 
-// A graph will follow the start screen soon: start its workers when the page is idle.
+// A graph follows the start screen soon: start the workers for graphs when the page is idle.
 addEventListener("load", () => {
   whenIdle(() => {
     layouter.warm(state.get().screen === "start");
@@ -103,7 +103,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
   if (page.model.startsWith("upload:")) title.textContent = name;
   says.textContent = headline(page.result);
-  // CSS may truncate both.
+  // CSS may truncate both texts, so the title has them in full.
   title.title = title.textContent ?? "";
   says.title = says.textContent;
   place.append(title, says);
@@ -114,7 +114,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   place.append(busy);
 });
 
-// A problem during the walk is shown over it.
+// A problem during the walk is shown over the walk.
 state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {
   document.getElementById("walk-problem")?.remove();
   if (!problem || at !== "walk" || !result) return;
@@ -216,7 +216,7 @@ listen(part(document, "share"), { click: () => openShare(sharing, state) });
 function learn(answer, take) {
   answer.then(take, (problem) => state.set({ problem: asProblem(problem) }));
 }
-/** Restore the state of the link or URL; B is requested again, since jobs are evicted. */
+/** Restore the state of the link or URL; B is requested again, since the server evicts old jobs. */
 async function restore() {
   if (link && isOfAnotherVersion(link)) noteVersion(link);
   if (link?.other && !state.get().other)

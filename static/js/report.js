@@ -21,7 +21,7 @@ import { word } from "./text/words.js";
 
 const JOB = "report";
 
-/** @param {string} id of the element that holds packed text */
+/** @param {string} id id of the element with the compressed text */
 async function unpacked(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id)?.textContent ?? ""), (c) =>
     c.charCodeAt(0),
@@ -43,7 +43,7 @@ open().catch((problem) => {
   main.replaceChildren(box);
 });
 
-/** Mount the walk over the file's answers. Errors: those of reading the file. */
+/** Mount the walk over the answers in the file. Errors: the errors of reading the file. */
 async function open() {
   const about = JSON.parse(document.getElementById("report")?.textContent ?? "{}");
   const [answers, engine] = await Promise.all([unpacked("answers").then(JSON.parse), unpacked("engine")]);
@@ -57,7 +57,7 @@ async function open() {
   const page = {
     ...EMPTY,
     ...place,
-    // A report holds the findings of other jobs at that time, under their original ids.
+    // A report contains the findings of the other jobs that existed then, under their original ids.
     measured: place.measured && LINKED,
     check: beside.some(({ kind }) => kind === "check") ? LINKED : "",
     beside,

@@ -127,7 +127,7 @@ def test_the_nearest_stage_that_can_be_written_is_named():
         {"stage": 2, "name": "narrow", "graph_stage": 2},
     ]
     told = with_way_out(caught.value, [good, good, bad], rows, False)
-    assert told.hint == "stage 0 (imported) can be exported: go there and save it"
+    assert told.hint == "stage 0 (imported) can be exported: select and save that stage"
     assert told.where.node == "y"
     told = with_way_out(caught.value, [bad], rows, False)
     assert told.hint == "the imported model has this problem too: no earlier stage can be exported"

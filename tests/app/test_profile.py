@@ -113,7 +113,7 @@ def test_other_kernels_than_before_are_not_timed_in_their_name(real, compiled):
     kept_error = wait(real, again["id"])["error"]
     kept.write("result", result)
     assert kept_error["code"] == "E-RESULT-ABSENT"
-    assert kept_error["hint"] == "compile it again"
+    assert kept_error["hint"] == "compile the model again"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_the_shown_stage_is_saved_as_a_model_with_equal_numbers(page: Page, tmp_
     saved.value.save_as(path)
     said = playground.part("saving")
     expect(said).to_have_attribute("data-saving", "written")
-    expect(said).to_contain_text("The checker of onnx accepts it.")
+    expect(said).to_contain_text("onnx.checker accepts the file.")
     expect_clean(playground)
     model = onnx.load(path)
     assert model.functions

@@ -156,7 +156,7 @@ def test_an_embedded_view_starts_nothing_with_any_pane(
     answer = page.request.post("/api/v1/links", data={"fragment": other})
     page.goto(f"/embed{answer.json()['path']}")
     expect(page.locator("#pane .pane-empty")).to_contain_text(
-        "no longer kept on the server", timeout=COMPILE_MS
+        "no longer keeps the result", timeout=COMPILE_MS
     )
     # The view asks for its own compilation, which the server has already.
     assert {(r.method, r.url.split("/api/v1")[1]) for r in asked} == {("POST", "/jobs?reuse=1")}

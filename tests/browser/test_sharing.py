@@ -244,7 +244,8 @@ def test_a_link_of_another_version_says_so_and_opens_all_the_same(page: Page) ->
     page.route(f"**{answer['path']}", of_an_older_one)
     page.goto(answer["path"])
     note = page.locator(".link-note")
-    expect(note).to_contain_text(f"made with Compilarium 0.0.1; this is {answer['program']}")
+    versions = f"made with Compilarium 0.0.1; this is Compilarium {answer['program']}"
+    expect(note).to_contain_text(versions)
     Playground(page).wait_for_walk()
     note.get_by_role("button", name="Close").click()
     expect(note).to_have_count(0)

@@ -84,7 +84,7 @@ def test_schedules_that_are_gone_are_said_and_done_without(page: Page, watch: Wa
     watch.expect("404")
     gone = f"20260101-{'0' * 20}"
     Playground(page).walk(f"digits_mlp&tuned={gone}")
-    expect(page.locator(".link-note")).to_contain_text("no longer kept")
+    expect(page.locator(".link-note")).to_contain_text("no longer keeps")
     expect(page).not_to_have_url(re.compile("tuned="))
 
 

@@ -27,7 +27,7 @@ class Field(NamedTuple):
 
 
 def fields_of_shape(shape: type) -> dict[str, Field]:
-    """Return the fields of a typed dictionary, also if its annotations are strings."""
+    """Return the fields of a typed dictionary, whose annotations may be strings."""
     hints = get_type_hints(shape, include_extras=True)
     total: bool = getattr(shape, "__total__", True)
     return {k: Field(t, total and get_origin(t) is not NotRequired) for k, t in hints.items()}

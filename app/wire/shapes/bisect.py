@@ -8,8 +8,8 @@ from app.wire.shapes import Payload
 
 
 class BisectedRewrite(TypedDict):
-    """A rewrite of the set, at this `stage` and `step` of the compilation; -1 if not applied
-    there."""
+    """A rewrite of the minimal set, with its `stage` and `step` in the compilation; -1 if the
+    compilation did not apply the rewrite."""
 
     pass_name: str
     rule: str
@@ -22,7 +22,8 @@ class BisectedRewrite(TypedDict):
 class ReducedModel(TypedDict):
     """A small model with the same fault; `opens` is true if its text is the complete model.
 
-    `onnx_bytes` is 0 if ONNX cannot represent it; `n_cut` counts the omitted lines of `text`.
+    `onnx_bytes` is 0 if ONNX cannot represent the model; `n_cut` counts the omitted lines of
+    `text`.
     """
 
     n_nodes: int
@@ -34,7 +35,7 @@ class ReducedModel(TypedDict):
 
 
 class Bisection(Payload):
-    """The findings so far; `kind` is "" if nothing is wrong or changed.
+    """The findings so far; `kind` is "" if no result is wrong or changed.
 
     `first` is the first responsible rewrite in pipeline order. `passes` are the passes that cause
     the fault without any rewrite. `n_nodes` is the size of the model before its reduction.

@@ -51,7 +51,7 @@ class PassEvent(Payload):
 
 
 class ReadyEvent(Payload):
-    """A part of the result is available; the job may continue for long.
+    """A part of the result is available, although the job may continue for long.
 
     Parts of a compilation: `code` (kernels, memory, provenance, all texts but assembly), `measure`
     (seconds of kernels and `run`), `listing` (assembly), `check`, `accuracy`, `links` (links of

@@ -8,7 +8,7 @@ from app.wire.shapes import Payload
 class ExportedModel(Payload):
     """An exported file; `objection` is the message of onnx's checker, "" if it accepts the file.
 
-    `file` is its name. `n_functions` counts the fusions that are exported as functions.
+    `file` is the name of the file. `n_functions` counts the fusions exported as functions.
     """
 
     job: str

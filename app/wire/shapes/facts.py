@@ -37,7 +37,7 @@ class Failure(Payload):
 
 
 class Limits(TypedDict):
-    """The limits relevant to users. The names contain the units."""
+    """The limits relevant to users. The field names contain the units."""
 
     upload_limit_bytes: int
     job_limit_s: float
@@ -173,7 +173,7 @@ class PipelineText(TypedDict):
 
 
 class CheckedPass(TypedDict):
-    """A pass with all its options."""
+    """A pass with the values of all its options."""
 
     name: str
     options: dict[str, str | int | float]

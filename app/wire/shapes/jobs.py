@@ -73,9 +73,9 @@ class Job(Payload):
 
 
 class Beside(Payload):
-    """The kept finished jobs about another job's result, newest first.
+    """The finished jobs about another job's result that are still stored, newest first.
 
-    `report` is the command line that writes a report with all findings, "" if reports exclude them.
+    `report` is the command line that writes a report with all findings, "" if none can be written.
     """
 
     jobs: list[Job]
@@ -111,7 +111,7 @@ class TypedName(TypedDict):
 
 
 class Shape(TypedDict):
-    """The shape of an input for compilation; `assumed` if neither model nor user gives it."""
+    """The compiled shape of an input; `assumed` if neither model nor user defines the shape."""
 
     dims: list[int | str]
     assumed: bool
@@ -143,7 +143,7 @@ class Stage(TypedDict):
 
 
 class Kernel(TypedDict):
-    """A kernel of the program; six figures are null if it was not measured.
+    """A kernel of the program; the measured figures are null if it was not measured.
 
     `low_s` to `high_s` is the 95 % interval of `median_s`. `predicted_s` is the lower bound of its
     time by the measured or estimated speeds of the machine, and `bound` the limiting resource:
@@ -191,8 +191,8 @@ class Running(TypedDict):
     """The division of a run into generated code and fallbacks to the reference.
 
     `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
-    `n_crossings` the switches between generated code and the reference. Foreign operators count no
-    `flops`.
+    `n_crossings` the switches between generated code and the reference. `flops`
+    excludes foreign operators.
     """
 
     n_native: int
@@ -237,9 +237,9 @@ class Method(TypedDict):
 class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
-    Fields with `given_` describe the order of the passes. `method` found the other order, with the
-    methods in `found_by`; it is taken if its arena is smaller. `is_lowest`: no order has a lower
-    peak.
+    Fields with `given_` describe the order of the passes. `method` found another order, with the
+    methods in `found_by`; the program uses that order if its arena is smaller (`is_taken`).
+    `is_lowest`: no order has a lower peak.
     """
 
     method: Method
@@ -256,9 +256,9 @@ class LaunchOrder(TypedDict):
 
 
 class Memory(TypedDict):
-    """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` have a figure per step.
+    """The memory plan of the arena. Units: bytes; `live_bytes` and `used_bytes` are given by step.
 
-    `used_bytes` is the end of the highest live buffer. `fullest_step` has the most live bytes. The
+    `used_bytes` is the end of the highest live buffer. `fullest_step` is the peak step. The
     size of the arena is `peak_bytes`; no plan is below the lower bound, and without sharing the
     size would be `unshared_bytes`. Both include the alignment gaps between buffers. `order` is null
     if sizes are open.
@@ -319,7 +319,7 @@ class Accuracy(TypedDict):
 
 
 class Result(Payload):
-    """The summary of a job; parts that it did not reach are null or empty."""
+    """The summary of a job; parts that the job did not reach are null or empty."""
 
     job: str
     state: JobState

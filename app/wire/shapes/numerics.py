@@ -9,7 +9,7 @@ from compiler.check.findings import Mark
 
 
 class CheckedOutput(TypedDict):
-    """Errors of an output against the yardstick; `wide_error` and `ulps`: against the f64 model.
+    """Errors of an output against the reference; `wide_error` and `ulps`: against the f64 model.
 
     Errors are relative to the largest magnitude of the output; null for NaN and infinities.
     """
@@ -38,9 +38,9 @@ class CheckedRun(TypedDict):
 class CheckedStage(CheckedRun):
     """A stage, computed by the reference.
 
-    `moved` is its distance from the previous stage. `has_moved` tells whether `moved` is known.
-    `n_moved` counts values that differ from the imported model's value of the same name.
-    `values_stage` is the stage of these values, null without stored values.
+    `moved` is the difference between outputs of this and the previous stage; `has_moved` is true
+    if `moved` is known. `n_moved` counts values that differ from the imported model's value of the
+    same name. `values_stage` is the stage of the stored values, null without stored values.
     """
 
     stage: int
@@ -66,7 +66,7 @@ class WrongRewrite(TypedDict):
 
 
 class CheckedRewrites(TypedDict):
-    """Rewrites checked in isolation, equal ones only once, within the time limit."""
+    """Rewrites checked in isolation within the time limit; equal rewrites are checked once."""
 
     n_applied: int
     n_judged: int
@@ -76,7 +76,8 @@ class CheckedRewrites(TypedDict):
 class Numerics(Payload):
     """The findings of a check so far.
 
-    `kinds` are the kinds of inputs, `narrow` the nodes without an f64 form (`n_narrow` in all).
+    `yardstick` names the reference. `kinds` are the kinds of inputs, `narrow` the nodes that cannot
+    be computed in f64 (`n_narrow` in total).
     """
 
     job: str
@@ -101,7 +102,7 @@ class Numerics(Payload):
 
 
 class CheckedValue(TypedDict):
-    """Errors of a value against its f64 form; `moved`: differs from the imported model's value.
+    """Errors of a value against f64; `moved` if it differs from the imported model's value.
 
     `node` is the id of its producer. `counts` is a histogram of elements by error in ULP: `places`
     are the upper ends of its bins, and the last bin is unbounded.

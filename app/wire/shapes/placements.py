@@ -39,7 +39,7 @@ class PlatformLink(TypedDict):
 
 
 class Platform(TypedDict):
-    """Devices, memories and links; inputs begin and results end in the memory `home`."""
+    """Devices, memories and links; the memory `home` holds inputs at first, results at the end."""
 
     name: str
     words: str
@@ -66,7 +66,7 @@ class Platforms(Payload):
 
 
 class PlacementRow(TypedDict):
-    """The result of one scheduler; after a refusal its figures are null, with a problem.
+    """The result of one scheduler; after a refusal, the figures are null and `problem` is set.
 
     `seconds` is the time of scheduling and simulation.
     """
@@ -106,7 +106,7 @@ class PlacedTask(TypedDict):
 
 
 class PlacedMove(TypedDict):
-    """A transfer; `task` is the producer of the value, else its first reader. Units: seconds."""
+    """A transfer; `task` produces the value, or is its first reader. Units: seconds."""
 
     datum: str
     link: str
@@ -120,8 +120,10 @@ class PlacedMove(TypedDict):
 
 
 class Placement(Payload):
-    """A simulated run. `held_bytes` has by memory pairs of a start time and the bytes from then
-    on."""
+    """A simulated run.
+
+    `held_bytes` maps each memory to pairs of a start time and the bytes in use from then on.
+    """
 
     scheduler: str
     platform: str

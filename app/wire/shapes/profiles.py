@@ -10,7 +10,7 @@ from compiler.machine.roofline import Bound, Unit
 
 
 class Peak(TypedDict):
-    """Peak of one core by multiplying unit; `is_used`: kernels of this run use the unit."""
+    """Peak speed of one core with a multiplication unit, which this run uses if `is_used`."""
 
     unit: Unit
     flops_per_second: float
@@ -51,7 +51,7 @@ class Times(TypedDict):
 
 
 class RunTimes(Times):
-    """Times of whole runs. One run in ten took longer than `slow_s`."""
+    """Times of whole runs. A tenth of the runs took longer than `slow_s`."""
 
     slow_s: float
     repeats: int
@@ -64,7 +64,7 @@ class KernelTimes(Times):
     launch. `bytes` is the total read and written, `fits` the smallest memory level that holds them,
     and `traffic` the bytes by the level that is expected to supply or receive them. `shares`
     divides the time among ONNX nodes by their predicted operations and bytes. `fewer_products`:
-    Winograd computes it with fewer products than `flops` counts.
+    Winograd computes the kernel with fewer products than `flops` counts.
     """
 
     kernel: int

@@ -11,7 +11,7 @@ from compiler.schedule.language.move import Level as MoveLevel
 
 
 class MoveParameter(TypedDict):
-    """A parameter of a move: its kind, with a description; `is_rest` takes any number of
+    """A parameter of a move: its kind, with a description; if `is_rest`, it takes any number of
     arguments."""
 
     name: str
@@ -21,7 +21,7 @@ class MoveParameter(TypedDict):
 
 
 class Move(TypedDict):
-    """A move of the schedule language; `level` is its object: loops or stages."""
+    """A move of the schedule language; `level`: whether it transforms loops or stages."""
 
     name: str
     signature: str
@@ -46,8 +46,8 @@ class ScheduleToCheck(TypedDict):
 
 
 class NestAt(TypedDict):
-    """The loops of a nest after a line (0: initially), outermost first, and the tensors it
-    reads."""
+    """The loops of a nest after a line (0: initially), outermost first, and the tensors that the
+    nest reads."""
 
     nest: str
     line: int
@@ -65,7 +65,7 @@ class CheckedSchedule(Payload):
 
 
 class ScheduledCode(KernelLevels):
-    """A kernel at each level; `cut` counts omitted lines; the counts are those of the listing."""
+    """A kernel at each level; `cut` counts omitted lines, the other counts are of the listing."""
 
     n_instructions: int
     n_spills: int | None
@@ -92,8 +92,8 @@ class CallTime(TypedDict):
 class SchedulesInTurns(TypedDict):
     """Interleaved times of both kernels on one thread; `ratio` is edited over original time.
 
-    `low` to `high` is its interval. The addresses of code and data change a ratio by up to about
-    `noise` from run to run.
+    `low` to `high` is the interval of the ratio. The addresses of code and data change a ratio by
+    up to about `noise` from run to run.
     """
 
     rounds: int
@@ -113,7 +113,7 @@ class ScheduleVerdict(TypedDict):
 
 
 class EditedKernel(Payload, ScheduleVerdict):
-    """A kernel with the edited and the original schedule; `because`: why it was not run."""
+    """A kernel with the edited and the original schedule; `because` if the kernel was not run."""
 
     job: str
     kernel: int

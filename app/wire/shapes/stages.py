@@ -87,7 +87,7 @@ class StageDelta(StageFacts):
 
 
 class Saved(TypedDict):
-    """The savings of a rewrite by declared costs; the roofline estimates `seconds`."""
+    """The savings of a rewrite by the declared costs; `seconds` is an estimate by the roofline."""
 
     flops: int
     bytes: int
@@ -97,7 +97,8 @@ class Saved(TypedDict):
 class Step(TypedDict):
     """An applied or declined rewrite.
 
-    `error` bounds the change of results, relative to their scale; `seconds` is its compile time.
+    `error` bounds the change of results, relative to their scale; `seconds` is the compile time of
+    the step.
     """
 
     rule: str
@@ -140,7 +141,7 @@ class StageText(Payload, CutText):
 
 
 class TextDiff(TypedDict):
-    """Two texts; a row is [mark, old line, new line, text], lines from 0.
+    """Two texts; a row is [mark, old line, new line, text], with lines counted from 0.
 
     A row ["…", n, null, ""] stands for n equal lines.
     """
@@ -152,7 +153,7 @@ class TextDiff(TypedDict):
 
 
 class StageDiff(Payload, TextDiff):
-    """The diff of the texts of two stages; `against` is the old one."""
+    """The diff of the texts of two stages; `against` is the stage of the old text."""
 
     stage: int
     against: int
@@ -196,7 +197,7 @@ class Union(Payload):
 
 
 class ScheduleStep(TypedDict):
-    """The effect of the move of one line of a schedule, and the loops of its nest after it."""
+    """The effect of the move in a line of a schedule, and the loops of the nest after the move."""
 
     words: str
     outline: str
@@ -218,7 +219,7 @@ class KernelOfJob(TypedDict):
 
 
 class KernelDiff(Payload, TextDiff):
-    """The diff of two kernels at one level; `against` is the old one."""
+    """The diff of two kernels at one level; `against` is the kernel of the old text."""
 
     part: KernelPart
     kernel: int
@@ -249,7 +250,7 @@ class Chapter(TypedDict):
 
 
 class Neighbour(TypedDict):
-    """A node and its reader in the model, with the fusion verdict and its reason."""
+    """A node and its reader in the model, with the fusion verdict and the reason."""
 
     maker: str
     reader: str
@@ -265,7 +266,7 @@ class Neighbours(Payload):
 
 
 class OnnxNode(TypedDict):
-    """An ONNX node and its descendants; `nodes` and `constants` have their ids by stage."""
+    """An ONNX node; `nodes` and `constants` list the ids of its descendants by stage."""
 
     name: str
     op: str

@@ -46,7 +46,7 @@ class Targets(Payload):
 
 
 class TargetLinks(TypedDict):
-    """For each line its line at the level above, counted from 0; -1 for none."""
+    """For each line, the number (from 0) of its source line at the level above; -1 for none."""
 
     llvm: list[int]
     asm: list[int]

@@ -13,7 +13,8 @@ SearchName = Literal["annealing", "genetic", "random"]
 class TunedKernel(TypedDict):
     """A searched computation: its kernels, the policy's schedule, and the best schedule found.
 
-    Seconds are per call, timed interleaved, null before that. `because`: why it is not kept.
+    Seconds are per call, timed interleaved, and null before this timing. `because` is the reason
+    if the best schedule is not kept.
     """
 
     name: str
@@ -29,7 +30,10 @@ class TunedKernel(TypedDict):
 
 
 class TuneTrial(TypedDict):
-    """A candidate. `kernel` is a row of `kernels`; `ratio` is its time over the policy's."""
+    """A candidate schedule. `kernel` is an index into `kernels`.
+
+    `ratio` is the time of the candidate divided by the time of the policy's schedule.
+    """
 
     kernel: int
     number: int

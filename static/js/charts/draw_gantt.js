@@ -1,4 +1,4 @@
-// Paints the chart of a schedule: rows of bars, the critical path through them, memories below.
+// Paints the Gantt chart of a schedule: rows of bars, the critical path, and below them the memories.
 import { formatBytes, formatSeconds } from "../text/format.js";
 
 /**
@@ -71,7 +71,7 @@ function drawRows(context, { plot, rows }, colors) {
 }
 
 /**
- * The critical path, from bar to bar.
+ * Paint the critical path as lines from bar to bar.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./gantt_map.js").GanttMap} map
  * @param {import("../elements/theme.js").Colors} colors
@@ -86,7 +86,7 @@ function drawPath(context, { path }, colors) {
 }
 
 /**
- * A task in the colour of its family, a transfer striped; on the critical path with a thick edge.
+ * Paint a bar: tasks in the colour of their family, transfers striped; thick edges mark the critical path.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./gantt_map.js").Bar} bar
  * @param {import("../elements/theme.js").Colors} colors
@@ -96,7 +96,7 @@ function drawBar(context, { activity, x, y, w, h }, colors, { selected, focus, f
   const chosen = selected.has(activity.task);
   const move = activity.kind === "move";
   const family = colors.family[familyOf(activity.task)] ?? colors.family.opaque;
-  context.fillStyle = colors.surface; // dimmed bars must stay opaque
+  context.fillStyle = colors.surface; // dimmed bars remain opaque
   context.fillRect(x, y, w, h);
   context.globalAlpha = selected.size > 0 && !chosen ? 0.6 : 1;
   context.fillStyle = chosen ? colors.accent : move ? colors.surface : family.fill;
@@ -142,7 +142,7 @@ function stripes(context, x, y, w, h, color) {
 }
 
 /**
- * The use of a memory over time as an area, its peak as text.
+ * Paint the use of a memory over time as an area, and the peak as text.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./gantt_map.js").GanttMap["stores"][number]} store
  * @param {import("../elements/theme.js").Colors} colors

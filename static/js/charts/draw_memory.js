@@ -1,7 +1,7 @@
-// Paints the memory plan of the arena, and the curves of its bytes below.
+// Paints the memory plan of the arena, and below it the curves of live and occupied bytes.
 import { formatBytes } from "../text/format.js";
 
-/** With more edges, only those of the buffer in focus are drawn. */
+/** Maximum number of edges drawn; if there are more, only edges of the buffer in focus are drawn. */
 const MOST_EDGES = 250;
 const ARROW = 3;
 
@@ -34,7 +34,7 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
     context.globalAlpha = dim && !chosen ? 0.6 : 1;
     context.fillStyle = chosen ? colors.accent : family.fill;
     context.fillRect(x, y, w, h);
-    // A gap of half a pixel keeps neighbours apart however small they are.
+    // A gap of half a pixel separates neighbours of any size.
     context.strokeStyle = chosen ? colors.ink : family.stroke;
     context.lineWidth = buffer.buffer === focus ? 2.5 : 1;
     if (w > 2 && h > 2) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
@@ -49,14 +49,14 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
       drawEdge(context, each, colors.lineStrong, 0.75);
   }
   limit(context, plot, map.peakY, colors.ink, words.peak, [], true);
-  // Labels of two lines that are close would overlap.
+  // If two lines are close, their labels would overlap.
   const apart = map.boundY - map.peakY;
   if (apart > 1.5)
     limit(context, plot, map.boundY, colors.status.changed, words.bound, [5, 4], apart > 30);
 }
 
 /**
- * The live bytes of each step as an area, the occupied bytes as a line above, and the peak step.
+ * Paint the live bytes of each step as an area, the occupied bytes as a line, and mark the peak step.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").MemoryMap} map
  * @param {import("../elements/theme.js").Colors} colors
@@ -111,7 +111,7 @@ function trace(context, points) {
 }
 
 /**
- * An arrow from the end of a buffer to the start of its successor; only the head where they touch.
+ * Paint an arrow from the end of a buffer to the start of its successor; only its head if they touch.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").Edge} edge
  * @param {string} color

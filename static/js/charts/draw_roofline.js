@@ -1,4 +1,4 @@
-// Paints kernels below the ceilings of a machine.
+// Paints the roofline plot: kernels below the ceilings of a machine.
 import { formatRate } from "../text/format.js";
 
 /**
@@ -84,7 +84,7 @@ function drawCeiling(context, { ceiling, x1, y1, x2, y2 }, colors) {
 }
 
 /**
- * Names of peaks at their right ends, names of memories along their slopes, without overlaps.
+ * Label the ceilings without overlaps: peaks at their right ends, memories along their slopes.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./roofline_map.js").RooflineMap} map
  * @param {import("../elements/theme.js").Colors} colors
@@ -116,7 +116,7 @@ function drawNames(context, { lines, plot }, colors, nameOf) {
 }
 
 /**
- * A kernel with the interval of its speed; hollow when launch overhead dominates.
+ * Paint a kernel with the interval of its speed; the point is hollow if launch overhead dominates.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./roofline_map.js").Point} point
  * @param {import("../elements/theme.js").Colors} colors

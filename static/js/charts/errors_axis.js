@@ -1,4 +1,4 @@
-// Errors on a logarithmic axis, and their text. Pure.
+// Positions of errors on a logarithmic axis, and errors as text. Pure functions.
 
 /**
  * @typedef {import("../wire.js").CheckedStage} CheckedStage
@@ -6,14 +6,14 @@
  *
  * @typedef {object} Axis
  * @property {number} least power of ten at which the axis begins
- * @property {number} most power of ten at which it ends
+ * @property {number} most power of ten at which the axis ends
  */
 
 /** Width reserved before the axis for an error of 0. */
 const BEFORE = 0.07;
 
 /**
- * The powers of ten around all errors and the tolerance.
+ * Return the powers of ten around all errors and the tolerance.
  * @param {Numerics} found
  * @returns {Axis}
  */
@@ -26,7 +26,7 @@ export function axisOf({ rows, program, allowed }) {
 }
 
 /**
- * The position of an error, between 0 and 1; NaN at the end.
+ * Return the position of an error on the axis, between 0 and 1; NaN is at the end.
  * @param {Axis} axis
  * @param {number | null} error
  */
@@ -38,7 +38,7 @@ export function shareOf({ least, most }, error) {
 }
 
 /**
- * Powers of ten to label on the axis, at most `most`.
+ * Return the powers of ten that are labelled on the axis, at most `most`.
  * @param {Axis} axis
  * @param {number} most
  */
@@ -48,7 +48,7 @@ export function ticksOf({ least, most: end }, most = 6) {
 }
 
 /**
- * The stages to plot: those whose pass changed the graph, and the current one.
+ * Return the stages to plot: the current stage, and stages whose pass changed the graph.
  * @param {CheckedStage[]} rows
  * @param {number} stage
  */
@@ -59,7 +59,7 @@ export function shownStages(rows, stage) {
 /**
  * Format an error: "2.1e-7".
  * @param {number | null} error
- * @param {number} digits after the point
+ * @param {number} digits number of digits after the point
  */
 export function formatError(error, digits = 1) {
   if (error === null) return "∞";
@@ -80,7 +80,7 @@ export function atMost(error) {
 }
 
 /**
- * Sort values by decreasing error, NaN first.
+ * Sort values by decreasing error; NaN comes first.
  * @param {import("../wire.js").CheckedValue[]} values
  */
 export function worstFirst(values) {
@@ -95,7 +95,7 @@ const FLOPS_AT_ONCE = 2e7;
 const NODES_AT_ONCE = 100;
 
 /**
- * Whether a check takes about 1 s, short enough to start without a click.
+ * Return whether a check takes about 1 s, short enough to start without a click.
  * @param {import("../wire.js").Result} result
  */
 export function isQuick({ complete, kernels, model }) {

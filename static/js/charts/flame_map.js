@@ -1,5 +1,5 @@
-// Layout of a flame chart: the whole run on top, below it name scopes or operators, ONNX nodes and
-// kernels, each as wide as its measured time.
+// Layout of a flame chart: the whole run on top; below it name scopes or operators, ONNX nodes and
+// kernels. The width of each box is proportional to its measured time.
 
 /**
  * @typedef {import("../wire.js").Profile} Profile
@@ -8,16 +8,16 @@
  * @typedef {"run" | "scope" | "operator" | "node" | "kernel"} Kind
  *
  * @typedef {object} Flame a part of the run
- * @property {string} key unique, and stable while the names are
+ * @property {string} key unique, and stable while the names are stable
  * @property {string} name
  * @property {Kind} kind
  * @property {number} seconds
- * @property {number} share of the kernel's time, for a kernel: 1 when it belongs to a single parent
- * @property {number} kernel its number, -1 for other kinds
- * @property {string} family of the longest kernel in it
+ * @property {number} share for a kernel: share of its time in this box; 1 if it has a single parent
+ * @property {number} kernel number of the kernel, -1 for other kinds
+ * @property {string} family family of the longest kernel in this part
  * @property {string[]} origins
  * @property {Flame | null} parent
- * @property {Flame[]} children in the order they first run
+ * @property {Flame[]} children in the order of their first launch
  *
  * @typedef {{flame: Flame, x: number, y: number, w: number, h: number, above: boolean}} FlameBox
  */
@@ -30,7 +30,7 @@ const LEAST_PIXELS = 0.75;
 const JOIN = "\t";
 
 /**
- * Group by name scopes when most ONNX nodes have one, else by operators.
+ * Group by name scopes if most ONNX nodes have a scope, else by operators.
  * @param {Profile} profile
  * @returns {Grouping}
  */
@@ -46,7 +46,7 @@ function pieces(name) {
 }
 
 /**
- * The run as a tree. A fused kernel appears below each of its ONNX nodes, with that node's share.
+ * Return the run as a tree. A fused kernel appears below each of its ONNX nodes, with the share of the node.
  * @param {Profile} profile
  * @param {Kernel[]} kernels
  * @param {object} options
@@ -108,7 +108,7 @@ function child(parent, kind, name) {
   return made;
 }
 
-/** Times, families and origins from the leaves up. @param {Flame} at */
+/** Compute times, families and origins from the leaves up. @param {Flame} at */
 function sum(at) {
   if (at.children.length === 0) return;
   at.children.forEach(sum);
@@ -117,13 +117,13 @@ function sum(at) {
   if (at.kind !== "node") at.origins = [...new Set(at.children.flatMap((each) => each.origins))];
 }
 
-/** @param {Flame} at @returns {Flame[]} itself and all below */
+/** @param {Flame} at @returns {Flame[]} the part and all its descendants */
 export function allOf(at) {
   return [at, ...at.children.flatMap(allOf)];
 }
 
 /**
- * The part with this key, or the whole run if absent.
+ * Return the part with this key, or the whole run if no part has the key.
  * @param {Flame} root
  * @param {string} key
  */
@@ -131,12 +131,12 @@ export function find(root, key) {
   return allOf(root).find((each) => each.key === key) ?? root;
 }
 
-/** @param {Flame} at @returns {Flame[]} from the whole run down to it */
+/** @param {Flame} at @returns {Flame[]} the path from the whole run to the part */
 export function pathTo(at) {
   return at.parent ? [...pathTo(at.parent), at] : [at];
 }
 
-/** The number of rows drawn when zoomed into a part. @param {Flame} within */
+/** Return the number of rows drawn when zoomed into a part. @param {Flame} within */
 export function rowsOf(within) {
   return pathTo(within).length - 1 + depth(within);
 }
@@ -147,7 +147,7 @@ function depth(at) {
 }
 
 /**
- * The visible boxes: the ancestors of `within` at full width, and all its descendants.
+ * Return the visible boxes: the ancestors of `within` at full width, and all descendants of `within`.
  * @param {Flame} within
  * @param {{width: number}} size
  * @returns {FlameBox[]}
@@ -183,7 +183,7 @@ export function flameAt(boxes, { x, y }) {
 }
 
 /**
- * The target of an arrow key: a sibling, the parent, or the longest child; the same part if there
+ * Return the target of an arrow key: a sibling, the parent, or the longest child; the same part if there
  * is none.
  * @param {Flame} at
  * @param {"left" | "right" | "up" | "down"} direction
@@ -198,8 +198,8 @@ export function nextFlame(at, direction) {
 }
 
 /**
- * The next kernel in decreasing order of total time, represented by its largest part; the slowest
- * one when none is in focus.
+ * Return the next kernel in decreasing order of total time, represented by its largest part; the slowest
+ * kernel if no kernel is in focus.
  * @param {Flame} within
  * @param {Flame | null} at
  * @param {1 | -1} by
@@ -219,7 +219,7 @@ export function nextSlowest(within, at, by) {
 }
 
 /**
- * The largest part of a kernel; null when the kernel was not measured.
+ * Return the largest part of a kernel; null if the kernel was not measured.
  * @param {Flame} root
  * @param {number} kernel
  * @returns {Flame | null}
@@ -230,8 +230,8 @@ export function largestOf(root, kernel) {
 }
 
 /**
- * Totals over the measured kernels, in seconds; `worth` sums each kernel's time above its
- * lower bound.
+ * Return totals over the measured kernels, in seconds; `worth` is the sum of times above the lower
+ * bounds.
  * @param {Profile} profile
  */
 export function together({ kernels, run }) {
@@ -246,7 +246,7 @@ export function together({ kernels, run }) {
   };
 }
 
-/** Seconds of a kernel above its lower bound; 0 when the bound is unknown. @param {import("../wire.js").KernelTimes} times */
+/** Return the time of a kernel above its lower bound, in seconds; 0 if the bound is unknown. @param {import("../wire.js").KernelTimes} times */
 export function worthOf({ median_s, predicted_s }) {
   return predicted_s === null ? 0 : Math.max(0, median_s - predicted_s);
 }

@@ -4,18 +4,18 @@
 /**
  * @typedef {import("../wire.js").Placement} Placement
  * @typedef {import("../wire.js").Platform} Platform
- * @typedef {[from: number, to: number]} Span shares of the whole time that are in view
+ * @typedef {[from: number, to: number]} Span start and end of the visible time, as shares of the run
  *
  * @typedef {object} Activity a kernel on a device or a transfer over a link
- * @property {number} number its place among all, tasks first
+ * @property {number} number index among all activities; tasks come first
  * @property {"task" | "move"} kind
  * @property {string} name
- * @property {string} task id of the node it belongs to
+ * @property {string} task id of the node of the kernel or of the transferred value
  * @property {string} on the device or link
- * @property {string} way "ram → vram", for transfers
- * @property {number} nbytes of a transfer
+ * @property {string} way for transfers: source and target memory, "ram → vram"
+ * @property {number} nbytes size of a transfer in bytes
  * @property {string[]} origins
- * @property {number} start in seconds
+ * @property {number} start start time in seconds
  * @property {number} end
  * @property {boolean} critical
  *
@@ -28,8 +28,8 @@
  *
  * @typedef {object} GanttMap
  * @property {Box} plot
- * @property {{row: Row, y: number}[]} rows with the middle of each
- * @property {Bar[]} bars those in view
+ * @property {{row: Row, y: number}[]} rows each with the position of its middle
+ * @property {Bar[]} bars visible bars
  * @property {{x: number, y: number}[]} path corners of the critical path
  * @property {{store: Store, box: Box, corners: {x: number, y: number}[]}[]} stores
  * @property {{x: number, seconds: number}[]} ticks
@@ -44,11 +44,11 @@ const APART = 12;
 
 /** @type {Span} */
 export const WHOLE = [0, 1];
-/** The smallest share of the time that a view may show. */
+/** The minimum share of the run that a view shows. */
 const LEAST = 0.002;
 
 /**
- * A schedule as rows of activities.
+ * Return a schedule as rows of activities.
  * @param {Platform} platform
  * @param {Placement} placement
  * @returns {Chart}
@@ -117,7 +117,7 @@ export function chartOf(platform, placement) {
 
 /**
  * Assign the transfers of a link to channels without overlaps.
- * @param {Activity[]} moves by their start
+ * @param {Activity[]} moves sorted by start
  * @returns {Activity[][]}
  */
 function lanes(moves) {
@@ -131,7 +131,7 @@ function lanes(moves) {
   return found;
 }
 
-/** The height of a chart, in pixels. @param {Chart} chart */
+/** Return the height of a chart, in pixels. @param {Chart} chart */
 export function heightOf({ rows, stores }) {
   return MARGIN.top + rows.length * ROW + stores.length * (STORE + APART) + MARGIN.bottom;
 }
@@ -189,7 +189,7 @@ export function layoutGantt(chart, [from, to], size) {
 }
 
 /**
- * At most `most` tick times between two: multiples of 1, 2 or 5 times a power of ten.
+ * Return at most `most` tick times between two times: multiples of 1, 2 or 5 times a power of ten.
  * @param {number} from
  * @param {number} to
  * @param {number} most
@@ -205,7 +205,7 @@ function roundTimes(from, to, most) {
 }
 
 /**
- * The use of a memory as corners of a step curve.
+ * Return the use of a memory as corners of a step curve.
  * @param {Store} store
  * @param {Box} box
  * @param {number} whole
@@ -221,7 +221,7 @@ function cornersOf({ course, peak }, box, whole, x) {
 }
 
 /**
- * The narrowest activity at a point, with a tolerance of 1 or 2 pixels for narrow bars.
+ * Return the narrowest activity at a point, with a tolerance of 1 or 2 pixels for narrow bars.
  * @param {GanttMap} map
  * @param {{x: number, y: number}} point
  * @returns {Activity | null}
@@ -238,7 +238,7 @@ export function activityAt({ bars }, point) {
 }
 
 /**
- * The target of an arrow key: left and right along the row, up and down to the nearest activity in time.
+ * Return the target of an arrow key: left and right along the row, up and down to the nearest activity in time.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {"left" | "right" | "up" | "down"} direction
@@ -266,7 +266,7 @@ function nearest(activities, seconds) {
 }
 
 /**
- * The next or previous activity on the critical path; from off the path, the nearest on it.
+ * Return the next or previous activity on the critical path; from other activities, the nearest on the path.
  * @param {Chart} chart
  * @param {Activity | null} here
  * @param {1 | -1} by
@@ -283,8 +283,8 @@ export function nextCritical({ path }, here, by) {
 /**
  * Zoom a time span around a point in it.
  * @param {Span} span
- * @param {number} factor below 1 shows less
- * @param {number} at share of the view that stays where it is
+ * @param {number} factor below 1 to zoom in
+ * @param {number} at position of the fixed point, as a share of the view
  * @returns {Span}
  */
 export function zoomed([from, to], factor, at = 0.5) {

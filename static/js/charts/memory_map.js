@@ -1,4 +1,4 @@
-// Layout of the memory plan: steps to the right, offsets upwards; below, the live bytes of each step.
+// Layout of the memory plan: steps to the right, offsets upwards; below the plan, live bytes by step.
 
 /**
  * @typedef {import("../wire.js").Memory} Memory
@@ -15,7 +15,7 @@
  * @property {Box} plot
  * @property {Box} below area of the curves
  * @property {Point[]} live corners of the curve of live bytes
- * @property {Point[]} used corners of the curve of bytes occupied
+ * @property {Point[]} used corners of the curve of occupied bytes
  * @property {{x: number, y: number}} fullest the middle of the step with most live bytes
  * @property {number} peakY
  * @property {number} boundY
@@ -24,7 +24,7 @@
  */
 
 const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
-/** Share of the height for the curves, and their distance from the map in pixels. */
+/** Share of the height for the curves, and distance of the curves from the map in pixels. */
 const CURVES = { share: 0.24, apart: 16 };
 
 /**
@@ -80,7 +80,7 @@ export function layoutMemory(memory, size) {
 }
 
 /**
- * The middle byte of the overlap of two buffers.
+ * Return the middle byte of the overlap of two buffers.
  * @param {Buffer} a
  * @param {Buffer} b
  * @returns {number}
@@ -90,8 +90,8 @@ function sharedMiddle(a, b) {
 }
 
 /**
- * The corners of a step curve.
- * @param {number[]} bytes by step
+ * Return the corners of a step curve.
+ * @param {number[]} bytes number of bytes at each step
  * @param {(step: number) => number} x
  * @param {(bytes: number) => number} y
  * @returns {Point[]}
@@ -127,7 +127,7 @@ export function niceTicks(limit, n, base) {
 }
 
 /**
- * The smallest rectangle at a point; zero-sized buffers are never hit.
+ * Return the smallest rectangle at a point; buffers of size 0 are never hit.
  * @param {Rect[]} rects
  * @param {{x: number, y: number}} point
  * @returns {Rect | null}
@@ -146,7 +146,7 @@ export function rectAt(rects, point) {
 }
 
 /**
- * The target of an arrow key: left and right in time, up and down among live buffers.
+ * Return the target of an arrow key: left and right in time, up and down among live buffers.
  * @param {Memory} memory
  * @param {number} from index of a buffer, -1 for none
  * @param {"left" | "right" | "up" | "down"} direction
@@ -167,7 +167,7 @@ export function nextBuffer({ buffers }, from, direction) {
 }
 
 /**
- * The live buffers of the peak step, largest first.
+ * Return the live buffers of the peak step, largest first.
  * @param {Memory} memory
  * @returns {Buffer[]}
  */
@@ -178,7 +178,7 @@ export function atFullest({ buffers, fullest_step }) {
 }
 
 /**
- * The peak of live bytes.
+ * Return the peak of live bytes.
  * @param {Memory} memory
  * @returns {number}
  */
@@ -187,7 +187,7 @@ export function liveBytes({ live_bytes, fullest_step }) {
 }
 
 /**
- * The share of occupied bytes that are not live, over all steps: holes below the highest buffer.
+ * Return the share of occupied bytes that are not live, over all steps; they are holes below the highest buffer.
  * @param {Memory} memory
  * @returns {number}
  */

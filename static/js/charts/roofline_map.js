@@ -13,17 +13,17 @@
  * @property {Kernel} kernel
  * @property {KernelTimes} times
  * @property {number} intensity operations per byte
- * @property {number} rate operations per second, of the median
+ * @property {number} rate operations per second at the median time
  * @property {number} low
- * @property {number} high of the interval of the median
+ * @property {number} high upper end of the interval of the rate
  * @property {number | null} ceiling attainable operations per second
  * @property {number | null} reached fraction of the ceiling
- * @property {boolean} tiny launch overhead exceeds its work
+ * @property {boolean} tiny whether launch overhead exceeds the kernel's work
  *
  * @typedef {object} Ceiling
  * @property {string} name "f32", "L1", ...
  * @property {"compute" | "memory"} kind
- * @property {number} speed per second: operations, or bytes
+ * @property {number} speed operations or bytes per second
  * @property {number} n_cores number of cores
  *
  * @typedef {{from: number, to: number}} Range
@@ -33,7 +33,7 @@
  *
  * @typedef {object} RooflineMap
  * @property {Box} plot
- * @property {Point[]} points longest first, so that small ones are drawn on top
+ * @property {Point[]} points longest kernel first, so that small points are drawn on top
  * @property {Line[]} lines
  * @property {{x: number, value: number}[]} xTicks
  * @property {{y: number, value: number}[]} yTicks
@@ -46,7 +46,7 @@ const TINY_S = 1e-6;
 const NEAR = 6;
 
 /**
- * Kernels with operations to count, in launch order.
+ * Return kernels with operations to count, in launch order.
  * @param {Profile} profile
  * @param {Kernel[]} kernels
  * @returns {Spot[]}
@@ -68,8 +68,8 @@ export function spotsOf(profile, kernels) {
 }
 
 /**
- * The ceilings of this run. Threads multiply the arithmetic units and the private caches; shared
- * levels keep the value measured for one core.
+ * Return the ceilings of this run. Threads multiply the arithmetic units and the private caches; shared
+ * memory levels retain the speed measured for one core.
  * @param {Profile} profile
  * @returns {Ceiling[]}
  */
@@ -128,7 +128,7 @@ export function layoutRoofline(spots, ceilings, size) {
 }
 
 /**
- * The ranges of the axes: all kernels, and all ridge points at the highest peak.
+ * Return the ranges of the axes: all kernels, and all ridge points at the highest peak.
  * @param {Spot[]} spots
  * @param {Ceiling[]} ceilings
  * @returns {[Range, Range]}
@@ -156,8 +156,8 @@ function scale({ from, to }, a, b) {
 }
 
 /**
- * The line of a ceiling: flat for a peak, from its ridge point with the fastest memory; a slope for a
- * memory, up to the highest peak.
+ * Return the line of a ceiling. A peak is flat and starts at its ridge point with the fastest memory; a memory
+ * is a slope up to the highest peak.
  * @param {Ceiling} ceiling
  * @param {number} peak
  * @param {Range} xs
@@ -179,7 +179,7 @@ function decades({ from, to }) {
 }
 
 /**
- * The point under the pointer: the smallest one there, else the nearest one close by.
+ * Return the point under the pointer: the smallest point at this position, else the nearest point close by.
  * @param {RooflineMap} map
  * @param {{x: number, y: number}} at
  * @returns {Spot | null}
@@ -192,7 +192,7 @@ export function spotAt({ points }, at) {
 }
 
 /**
- * The target of an arrow key: the next point in that direction, or the same if there is none.
+ * Return the target of an arrow key: the next point in that direction, or the same point if there is none.
  * @param {Spot[]} spots
  * @param {Spot | null} at
  * @param {"left" | "right" | "up" | "down"} direction
@@ -207,7 +207,7 @@ export function nextSpot(spots, at, direction) {
 }
 
 /**
- * The next point in decreasing order of time.
+ * Return the next point in decreasing order of time.
  * @param {Spot[]} spots
  * @param {Spot | null} at
  * @param {1 | -1} by

@@ -6,8 +6,8 @@
  */
 
 /**
- * Makes an element. `class`, `data-*`, `aria-*`, `role`, `for` become attributes, `onx` listeners,
- * everything else a property.
+ * Create an element. `class`, `data-*`, `aria-*`, `role` and `for` become attributes, `onNAME` becomes
+ * a listener, and any other key becomes a property.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Properties} [properties]
@@ -42,7 +42,7 @@ export function append(parent, children) {
 }
 
 /**
- * A copy of the content of the template with this id.
+ * Copy the content of the template with this id.
  * @param {string} id
  * @returns {DocumentFragment}
  */
@@ -53,7 +53,7 @@ export function clone(id) {
 }
 
 /**
- * The element marked `data-part="name"` below root.
+ * Find the element below `root` with `data-part="name"`.
  * @param {ParentNode} root
  * @param {string} name
  * @returns {HTMLElement}
@@ -65,7 +65,7 @@ export function part(root, name) {
 }
 
 /**
- * The part, as an element of a class: `partOf(root, "file", HTMLInputElement)`.
+ * Find a part that is an element of a class: `partOf(root, "file", HTMLInputElement)`.
  * @template {HTMLElement} T
  * @param {ParentNode} root
  * @param {string} name
@@ -79,8 +79,8 @@ export function partOf(root, name, type) {
 }
 
 /**
- * Replace the children of an element. A common prefix stays in place and keeps its layout and
- * focus.
+ * Replace the children of an element. Children of a common prefix are not moved, so they keep layout
+ * and focus.
  * @param {Element} parent
  * @param {Element[]} children
  */
@@ -92,8 +92,8 @@ export function putChildren(parent, children) {
 }
 
 /**
- * Scroll an element into view with the next frame, which lays out the page anyway; doing it now would
- * force a second layout.
+ * Scroll an element into view with the next frame, which lays out the page anyway; scrolling at once
+ * would force a second layout.
  * @param {Element | null | undefined} element
  */
 export function revealSoon(element) {
@@ -101,7 +101,7 @@ export function revealSoon(element) {
 }
 
 /**
- * The closest ancestor of an event's target that matches, as an HTML element.
+ * Return the closest element at or above an event's target that matches a selector.
  * @param {Event} event
  * @param {string} selector
  * @returns {HTMLElement | null}

@@ -17,7 +17,7 @@ export const FAMILIES = /** @type {const} */ ([
 /** @typedef {typeof FAMILIES[number]} Family */
 
 /**
- * The family named by the server; unknown ones are drawn as "opaque".
+ * Return the family named by the server; unknown families are drawn as "opaque".
  * @param {string} name
  * @returns {Family}
  */
@@ -26,7 +26,7 @@ export function asFamily(name) {
 }
 
 /**
- * The family that colours a kernel; "opaque" when the reference runs it.
+ * Return the family that colours a kernel; "opaque" if the reference runs the kernel.
  * @param {{native: boolean, words: string}} kernel
  * @returns {Family}
  */

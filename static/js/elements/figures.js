@@ -1,9 +1,9 @@
-// Large figures with labels, and bars for shares.
+// Elements: large figures with labels, and bars for shares.
 import { el } from "./dom.js";
 import { word } from "../text/words.js";
 
 /**
- * @param {string} key of the words
+ * @param {string} key key of the label in templates/words
  * @param {string} text
  */
 export function figure(key, text) {

@@ -1,7 +1,7 @@
-// The keyboard: one table for the bindings and for the list behind `?`.
+// The keyboard: one table defines the bindings and the list that `?` opens.
 //
-// What a key does is described in templates/words/keys.html under `key.ID`. Single-letter keys can be
-// switched off in the list (WCAG 2.1.4); then only keys with a modifier and the named ones work.
+// templates/words/keys.html describes each key under `key.ID`. The list has a switch that disables
+// single-letter keys (WCAG 2.1.4); then only named keys and keys with a modifier work.
 
 const STORED = "compilarium.single-keys";
 
@@ -55,7 +55,7 @@ export const KEYS = [
 ];
 
 /**
- * The chord of an event as in the table. A printed character already includes Shift.
+ * Return the key of an event with its modifiers, as in the table. A printed character already includes Shift.
  * @param {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean}} event
  * @returns {string}
  */
@@ -71,7 +71,7 @@ export function chord(event) {
 }
 
 /**
- * Look up a chord; the drawing's own rows take precedence.
+ * Look up a chord; the rows of the drawing take precedence.
  * @param {string} pressed
  * @param {{where: string, inGraph: boolean, single: boolean}} context
  * @returns {Key | undefined}
@@ -101,7 +101,7 @@ export function setSingleKeys(on) {
 }
 
 /**
- * Binds the table. An action that returns false leaves the key to the browser.
+ * Bind the keys of the table to actions. If an action returns false, the browser handles the key.
  * @param {() => string} where "start" or "walk"
  * @param {Record<string, () => boolean | void>} actions by id
  * @returns {() => void}
@@ -123,7 +123,7 @@ export function bindKeys(where, actions) {
 }
 
 /**
- * Whether the focused element needs this key itself.
+ * Return whether the focused element handles this key itself.
  * @param {HTMLElement} target
  * @param {string} pressed
  */
@@ -136,7 +136,7 @@ function ownsKey(target, pressed) {
   ) {
     return pressed !== "Escape" || target.closest("dialog, select") !== null;
   }
-  // Scrollable regions scroll with the arrows; lists of tabs walk with them.
+  // Arrow keys scroll scrollable regions, and walk lists of tabs.
   if (target.closest("[data-keys='arrows']")) return /Arrow|Home|End/.test(pressed);
   return (
     (pressed === "Enter" || pressed === " ") &&

@@ -2,7 +2,7 @@
 import { el } from "./dom.js";
 
 /**
- * The paragraphs of a docstring.
+ * Return the paragraphs of a docstring.
  * @param {string} words
  * @returns {string[]}
  */
@@ -14,13 +14,13 @@ export function paragraphs(words) {
 }
 
 /**
- * A paragraph as an element.
+ * Return a paragraph as an element.
  * @param {string} text
  * @param {string} [className]
  * @returns {HTMLParagraphElement}
  */
 export function prose(text, className = "") {
-  // Odd pieces were between backticks.
+  // Pieces with an odd index were between backticks.
   return el(
     "p",
     { class: className },

@@ -1,11 +1,11 @@
 // Cooperative scheduling: a generator runs for one time slice, then the page handles events, then it
 // continues. Generators yield about once a millisecond and read no clock.
 
-/** Half of a frame; the rest is for other work. */
+/** Duration of a time slice in milliseconds: half of a frame, since other work needs the rest. */
 const TIME_SLICE_MS = 8;
 
 /**
- * Wait for a new task of the event loop, behind those already queued.
+ * Wait for a new task of the event loop, after the tasks already queued.
  * @returns {Promise<void>}
  */
 export function nextTask() {
@@ -14,7 +14,7 @@ export function nextTask() {
   );
   if (scheduler?.yield) return scheduler.yield();
   return new Promise((resolve) => {
-    // Each timeout would wait at least 4 ms.
+    // A timeout would wait at least 4 ms.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();
@@ -30,7 +30,7 @@ export function nextTask() {
  * @param {Generator<void, T>} work
  * @param {() => boolean} isWanted checked after every time slice
  * @param {() => Promise<void>} [pause] between two time slices
- * @returns {Promise<T | undefined>} its return value; undefined if no longer wanted
+ * @returns {Promise<T | undefined>} the generator's return value; undefined if no longer wanted
  */
 export async function inTimeSlices(work, isWanted, pause = nextTask) {
   for (;;) {
@@ -57,14 +57,14 @@ export function synchronously(work) {
   }
 }
 
-/** A browser without `requestIdleCallback` (Safari) counts as idle after this. */
+/** Time after which a browser without `requestIdleCallback` (Safari) counts as idle. */
 const IDLE_AFTER_MS = 500;
 
 /**
  * Run a function when the page is idle.
  * @param {() => void} work
  * @param {number} [withinMs] maximum wait; unlimited if absent
- * @returns {() => void} cancels it
+ * @returns {() => void} function that cancels the wait
  */
 export function whenIdle(work, withinMs) {
   if (!("requestIdleCallback" in globalThis)) {
@@ -85,7 +85,7 @@ export function idleTask() {
 
 /**
  * Run a function in a new task, unless it is cancelled before.
- * @param {() => () => void} start returns the function that ends it
+ * @param {() => () => void} start runs in the new task, and returns the function that ends its work
  * @returns {() => void}
  */
 export function inOwnTask(start) {

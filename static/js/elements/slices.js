@@ -6,8 +6,8 @@ export const SLICE = 100;
 const SECOND_WITHIN_MS = 200;
 
 /**
- * Make items 0 to n: the first slice now, the second when the page is idle, each later one in its own
- * task.
+ * Create items 0 to n: the first slice now, the second when the page is idle, each later slice in a
+ * separate task.
  * @param {number} n
  * @param {(start: number, end: number) => void} make
  * @param {{first?: number, size?: number}} [slices] size of the first slice and of the others

@@ -1,4 +1,4 @@
-// The theme: light, dark, or that of the system; and its colours for canvases.
+// The theme (light, dark, or the theme of the system) and its colours for canvases.
 import { FAMILIES } from "./families.js";
 
 const STORED = "compilarium.theme";
@@ -49,24 +49,24 @@ export function startTheme() {
  * @property {{stroke: string, fill: string}} fallback
  * @property {Record<string, {stroke: string, fill: string}>} family
  * @property {import("../graph/draw.js").Paint[]} heat from high to low
- * @property {import("../graph/draw.js").Paint[]} hue a colour per kind
+ * @property {import("../graph/draw.js").Paint[]} hue one colour for each kind
  * @property {string} sans
  */
 
-/** Share of the heat colour in each class, in percent. */
+/** Share of the heat colour in the colour of each class, in percent. */
 export const HEAT = [72, 46, 28, 15, 6];
 
 /** @type {{theme: Theme, colors: Colors} | null} */
 let known = null;
 
 /**
- * The colours of the theme in force, resolved by the browser.
+ * Return the colours of the theme in force, resolved by the browser.
  * @returns {Colors}
  */
 export function colors() {
   const theme = currentTheme();
   if (known?.theme === theme) return known.colors;
-  // Insert all probes, then read all: the browser recomputes the styles once, not per colour.
+  // Insert all probes before reading any: the browser then recomputes the styles only once.
   /** @type {Map<string, HTMLElement>} */
   const probes = new Map();
   const box = document.createElement("i");
@@ -85,7 +85,7 @@ export function colors() {
 }
 
 /**
- * @param {(css: string) => string} color resolves one
+ * @param {(css: string) => string} color resolves a CSS colour
  * @returns {Colors}
  */
 function namedColors(color) {

@@ -1,6 +1,6 @@
-// Bitmaps of a large drawing seen from far away. During panning and zooming, a bitmap is moved and
-// scaled and nothing is painted. At rest, a sharp bitmap is painted in steps, a few per frame. Outside
-// the area of that bitmap, one of the whole drawing is shown.
+// Bitmaps of a large drawing at a small zoom. Panning and zooming move and scale a bitmap and paint
+// nothing. At rest, a sharp bitmap is painted in steps, a few per frame. Outside the area of the sharp
+// bitmap, a bitmap of the whole drawing is shown.
 import { farSteps } from "./draw.js";
 import { inView } from "./hit.js";
 
@@ -13,7 +13,7 @@ import { inView } from "./hit.js";
  * @property {OffscreenCanvas} canvas
  * @property {Camera} camera
  * @property {Size} size in CSS pixels
- * @property {string} of key of its content
+ * @property {string} of key of the painted content
  * @property {Generator<void> | null} steps remaining paint steps
  *
  * @typedef {(context: CanvasRenderingContext2D, camera: Camera, size: Size) => Generator<void>} Paint
@@ -26,11 +26,11 @@ import { inView } from "./hit.js";
 
 /** Size of a sharp picture relative to the view. */
 const MARGIN = 1.3;
-/** Limits of a picture of the whole: device pixels in total and along a side. */
+/** Limits of a picture of the whole drawing: device pixels in total, and along a side. */
 const [WHOLE_PIXELS, WHOLE_SIDE] = [3e6, 4096];
-/** Up to this number, nodes and edges are painted directly, without a picture. */
+/** Maximum number of nodes and edges that are painted directly, without a picture. */
 export const PAINTED_AT_ONCE = 3000;
-/** Frame time above which fewer steps are taken per frame, and below which more. */
+/** After frames longer than LONG_MS, fewer steps run per frame; after frames shorter than SHORT_MS, more. */
 const [LONG_MS, SHORT_MS] = [24, 18];
 
 export function createBitmapCache() {
@@ -85,7 +85,7 @@ export function createBitmapCache() {
         made = null;
       }
     }
-    // Without a better picture, show the unfinished one; even one of another pass beats none.
+    // Without a better picture, show the unfinished picture; even a picture of another pass beats none.
     best ??= [sharp, whole].find((each) => each?.of === of) ?? made ?? sharp;
     if (best) put(context, best, camera, size);
     return false;
@@ -131,7 +131,7 @@ function sameLook(a, b) {
 }
 
 /**
- * Whether a picture covers the visible part of the drawing.
+ * Return whether a picture covers the visible part of the drawing.
  * @param {Picture} picture
  * @param {Camera} camera
  * @param {Size} size

@@ -1,4 +1,4 @@
-// Highlights from other panes: previewed nodes, and the match of the opened rewrite.
+// Highlights from other panes: previewed nodes, and the nodes of the opened rewrite.
 import { toScreen } from "./camera.js";
 
 /**
@@ -10,7 +10,7 @@ import { toScreen } from "./camera.js";
 const MARGIN_PX = 9;
 
 /**
- * The keys of the nodes highlighted by other panes.
+ * Return the keys of the nodes highlighted by other panes.
  * @param {import("./scene.js").Scene | null} scene
  * @param {import("../state/page.js").Page} page
  * @returns {Pointed}
@@ -31,7 +31,7 @@ export function pointedAt(scene, { graph, before, preview, boxed }) {
 }
 
 /**
- * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {CanvasRenderingContext2D} context context with CSS pixels as units
  * @param {import("./scene.js").Scene} scene
  * @param {import("./camera.js").Camera} camera
  * @param {import("./camera.js").Size} size

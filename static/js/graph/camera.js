@@ -1,4 +1,4 @@
-// The camera: the drawing's point at the centre of the canvas, and pixels per unit.
+// The camera: the point of the drawing at the centre of the canvas, and pixels per drawing unit.
 
 /**
  * @typedef {import("../state/url.js").Camera} Camera
@@ -18,7 +18,7 @@ function clampZoom(zoom) {
 }
 
 /**
- * The camera that shows a whole box, never larger than its natural size.
+ * Return the camera that shows a whole box, at most at its natural size.
  * @param {Box} box
  * @param {Size} size
  * @returns {Camera}
@@ -33,7 +33,7 @@ export function fit(box, size) {
 }
 
 /**
- * The camera after zooming by a factor with one screen point held in place.
+ * Return the camera after zooming by a factor around a fixed screen point.
  * @param {Camera} camera
  * @param {Size} size
  * @param {{x: number, y: number}} screen

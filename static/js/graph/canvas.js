@@ -1,8 +1,8 @@
-// A canvas that knows its size in CSS pixels and is painted at most once per frame.
+// A canvas that measures its size in CSS pixels, and is painted at most once per frame.
 
 /**
  * @typedef {object} Painter
- * @property {() => void} repaint soon
+ * @property {() => void} repaint paints the canvas in the next frame
  * @property {() => import("./camera.js").Size} size
  * @property {() => void} stop
  */

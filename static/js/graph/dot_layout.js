@@ -1,6 +1,6 @@
-// Reads Graphviz's layout as plain numbers: y downwards, origin at the top left, in points.
+// Reads Graphviz's layout as numbers in points: the origin is at the top left, y points downwards.
 //
-// Runs in the worker and in the tests; independent of models.
+// This module runs in the worker and in the tests.
 
 /**
  * @typedef {object} PlacedNode
@@ -26,7 +26,7 @@
 const POINTS_PER_INCH = 72;
 
 /**
- * Reads Graphviz's `json0` output.
+ * Read Graphviz's `json0` output.
  * @param {string} json
  * @returns {Layout}
  */
@@ -67,7 +67,7 @@ export function readLayout(json) {
 }
 
 /**
- * Reads "e,1,2 3,4 5,6 ...": end point, then the control points. Only the first of several splines.
+ * Read "e,1,2 3,4 5,6 ...": the end point, then the control points. Only the first spline is read.
  * @param {string} pos
  * @param {(value: number) => number} x
  * @param {(value: number) => number} y

@@ -16,9 +16,9 @@ import { SIGNS, clip, outline } from "./pen.js";
  *
  * @typedef {object} Emphasis
  * @property {Set<string>} selected keys of nodes
- * @property {Set<string>} near their neighbours
- * @property {Set<string>} found hits of the search
- * @property {Set<string>} fallbacks nodes that the reference runs
+ * @property {Set<string>} near keys of the neighbours of selected nodes
+ * @property {Set<string>} found keys of the nodes that the search found
+ * @property {Set<string>} fallbacks keys of the nodes that the reference runs
  * @property {Set<string>} through keys of the segments of edges at selected nodes
  * @property {Set<string>} chosen keys of the segments of the chosen edge
  * @property {Set<string>} hovered keys of the segments of edges at the hovered node
@@ -28,13 +28,13 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @property {string} hover
  * @property {Map<string, Paint> | null} paints colours of nodes by key; null: by family
  *
- * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: for a plain coloured box
+ * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: colour of a box without text
  */
 
-/** Heights in pixels below which a node loses its second line, then its text. */
+/** Heights in pixels below which a node is drawn without its second line, and without text. */
 const TWO_LINES_PX = 27;
 const TEXT_PX = 11;
-/** Height in pixels below which a node is a plain coloured box. */
+/** Height in pixels below which a node is drawn as a coloured box without details. */
 const FAR_PX = 6;
 const NODE_HEIGHT = 40;
 const FADED = 0.28;
@@ -71,7 +71,7 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
 }
 
 /**
- * Whether nodes are too small for text.
+ * Return whether nodes are too small for text.
  * @param {Camera} camera
  */
 export function isFar(camera) {
@@ -111,7 +111,7 @@ export function* farSteps(context, { nodes, frames, edges }, camera, size, color
 }
 
 /**
- * Paint the highlights of the far view, in full detail over the rest.
+ * Paint the highlights of the far view in full detail, over the other nodes and edges.
  * @param {CanvasRenderingContext2D} context
  * @param {Scene} scene
  * @param {Camera} camera
@@ -143,7 +143,7 @@ function toDrawingUnits(context, camera, size) {
 }
 
 /**
- * Whether a search dims this node.
+ * Return whether a search dims this node.
  * @param {SceneNode} node
  * @param {Emphasis} emphasis
  */
@@ -218,7 +218,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.fillRect(left, top, 5, h);
     context.restore();
   }
-  // Muted text is illegible on the darker classes of an overlay.
+  // Muted text is illegible on the dark colours of an overlay.
   const subColor = emphasis.paints?.has(node.key) ? colors.ink : colors.muted;
   if (heightPx >= TEXT_PX) {
     const sub = node.node ? node.sub : (emphasis.sums.get(node.key) ?? node.sub);
@@ -236,7 +236,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
 }
 
 /**
- * Hatching from the lower left to the upper right: it marks a fallback independently of colour.
+ * Paint hatching from the lower left to the upper right, which marks a fallback without colour.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneNode} node
  * @param {number} left
@@ -266,7 +266,7 @@ function drawHatching(context, { w, h, round }, left, top, color) {
  * @param {SceneNode} node
  * @param {number} heightPx
  * @param {Colors} colors
- * @param {string} subColor of the second line
+ * @param {string} subColor colour of the second line
  */
 function drawText(context, node, heightPx, colors, subColor) {
   const two = heightPx >= TWO_LINES_PX && node.sub !== "" && node.h > 26;

@@ -1,4 +1,4 @@
-// Paints edges with curves and arrows: those of one style in few strokes, the chosen ones on top.
+// Paints edges with curves and arrows: edges of one style in few strokes, the chosen edges on top.
 import { overlaps } from "./grid.js";
 import { viewBox } from "./hit.js";
 
@@ -10,15 +10,15 @@ import { viewBox } from "./hit.js";
  * @typedef {{color: string, alpha: number, width: number, dash: number[], arrow: number}} Look
  */
 
-/** A path of many curves is expensive to stroke in software. */
+/** Maximum number of edges per path: long paths are expensive to stroke in software. */
 const EDGES_PER_PATH = 64;
-/** Below this zoom arrows are too small to be seen. */
+/** Zoom below which arrows are too small to be seen. */
 const ARROWS_ZOOM = 0.16;
 /** Half the angle of an arrow's tip, in radians. */
 const ARROW_ANGLE = 0.42;
 
 /**
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneEdge[]} edges in view
  * @param {number} zoom
  * @param {Colors} colors
@@ -35,7 +35,7 @@ export function drawEdges(context, edges, zoom, colors) {
 
 /**
  * Paint the edges highlighted by the selection, the pointer and the chosen edge.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {Scene} scene
  * @param {import("./camera.js").Camera} camera
  * @param {import("./camera.js").Size} size

@@ -1,5 +1,5 @@
-// Paints the far view, where nodes have no text: many of one colour per stroke, in steps that fit
-// into a frame.
+// Paints the far view, where nodes have no text. A stroke paints many nodes of one colour, and each
+// step fits into a frame.
 
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
@@ -7,7 +7,7 @@
  * @typedef {import("../elements/theme.js").Colors} Colors
  */
 
-/** A marked node is never smaller than this, in pixels. */
+/** Minimum size of a marked node, in pixels. */
 const MARKED_PX = 4;
 const PLAIN_PX = 1.2;
 /** Edges per path and per step; long paths are expensive to stroke in software. */
@@ -15,8 +15,8 @@ const EDGES_PER_STEP = 256;
 const NODES_PER_STEP = 1024;
 
 /**
- * Edges as straight lines between the ends of their segments, in one colour.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * Paint edges in one colour as straight lines between the ends of their segments.
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneEdge[]} edges
  * @param {number} zoom
  * @param {{color: string, alpha: number, width: number, dash: number[]}} pen
@@ -43,8 +43,8 @@ export function* strokeFar(context, edges, zoom, { color, alpha, width, dash }) 
 }
 
 /**
- * Nodes as filled boxes, colour by colour; marked nodes come last and have a minimum size.
- * @param {CanvasRenderingContext2D} context in drawing units
+ * Paint nodes as filled boxes, colour by colour; marked nodes come last and have a minimum size.
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneNode[]} nodes
  * @param {number} zoom
  * @param {Colors} colors
@@ -87,7 +87,7 @@ export function* fillFar(context, nodes, zoom, colors, colorOf, alphaOf) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {SceneNode} node
- * @param {number} least width and height
+ * @param {number} least minimum width and height
  */
 function box(context, node, least) {
   const w = Math.max(node.w, least);

@@ -1,4 +1,4 @@
-// Paints groups: the frame of an open group, and the counts of marked nodes in it.
+// Paints groups: the frame of an open group, and the counts of marked nodes in the group.
 import { HEADER } from "./nesting.js";
 import { SIGNS, clip, outline } from "./pen.js";
 
@@ -12,7 +12,7 @@ const TEXT_PX = 9;
 const ROUND = 10;
 
 /**
- * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {CanvasRenderingContext2D} context context with drawing units
  * @param {SceneNode} frame
  * @param {number} zoom
  * @param {Colors} colors
@@ -23,7 +23,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
   const [left, top] = [x - w / 2, y - h / 2];
   const isMeant = emphasis.hover === key || emphasis.focus === key;
   outline(context, left, top, w, h, ROUND);
-  // Every second depth is tinted, to show the nesting.
+  // Groups at every second depth are tinted, to show the nesting.
   context.globalAlpha = frame.around.length % 2 ? 1 : 0.55;
   context.fillStyle = frame.around.length % 2 ? colors.paper : colors.surface;
   context.fill();
@@ -50,7 +50,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
 }
 
 /**
- * Counts of added, removed and changed nodes of a group, in its upper right corner.
+ * Paint the counts of added, removed and changed nodes of a group in its upper right corner.
  * @param {CanvasRenderingContext2D} context
  * @param {number} right
  * @param {number} top

@@ -1,10 +1,10 @@
 // Finds the edge at a point; curves are approximated by short straight lines.
 
-/** Lines per Bézier curve: a few pixels each between two rows of nodes. */
+/** Lines per Bézier curve; between two rows of nodes, each line has a few pixels. */
 const STROKES = 12;
 
 /**
- * The shown segment nearest to a point; null if none is within `slack`.
+ * Return the visible segment nearest to a point; null if no segment is within `slack`.
  * @param {import("./scene.js").SceneEdge[]} edges
  * @param {{x: number, y: number}} point
  * @param {number} slack drawing units
@@ -24,7 +24,7 @@ export function edgeAt(edges, { x, y }, slack) {
 }
 
 /**
- * The distance of a point from a path of Bézier curves.
+ * Return the distance of a point from a path of Bézier curves.
  * @param {number[]} path x and y of the start, then of three points per curve
  * @param {number} x
  * @param {number} y

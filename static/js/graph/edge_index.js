@@ -17,7 +17,7 @@ const EDGES_PER_STEP = 512;
 const NONE = [];
 
 /**
- * The edges of a graph that begin or end at a node, in the order of the graph.
+ * Return the edges of a graph that begin or end at a node, in the order of the graph.
  * @param {StageGraph} graph
  * @param {string} id
  * @returns {readonly Edge[]}

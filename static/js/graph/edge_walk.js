@@ -1,4 +1,4 @@
-// Walks the edges of the model: those at a node, the next one, and their text form.
+// Walks the edges of the model: the edges at a node, the next edge, and the text form of an edge.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey } from "./nesting.js";
 import { piecesBetween } from "./pieces.js";
@@ -11,7 +11,7 @@ import { piecesBetween } from "./pieces.js";
 
 const BETWEEN = "\t";
 
-/** @param {Ends} edge @returns {string} text in the state and in the URL */
+/** @param {Ends} edge @returns {string} text form of the edge, as in the state and in the URL */
 export function edgeText({ from, to }) {
   return `${from}${BETWEEN}${to}`;
 }
@@ -23,7 +23,7 @@ export function edgeOf(text) {
 }
 
 /**
- * The edges at a node: its operands in order, then its readers.
+ * Return the edges at a node: its operands in order, then its readers.
  * @param {Pass} pass
  * @param {string} id
  * @returns {Ends[]} without duplicates
@@ -38,11 +38,11 @@ export function edgesAt({ before, after }, id) {
 }
 
 /**
- * The next edge, cyclically.
+ * Return the next edge, cyclically.
  * @param {Ends[]} edges
- * @param {string} edge as text, "" for none
+ * @param {string} edge text form of the current edge, "" for none
  * @param {1 | -1} by
- * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null where there are none
+ * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null if the node has no edges
  */
 export function nextEdge(edges, edge, by) {
   if (edges.length === 0) return null;
@@ -53,9 +53,9 @@ export function nextEdge(edges, edge, by) {
 }
 
 /**
- * The segments of a drawn edge; empty if the pass has no such edge.
+ * Return the segments of a drawn edge; empty if the pass has no such edge.
  * @param {Scene | null} scene
- * @param {string} text of the edge
+ * @param {string} text text form of the edge
  * @returns {Set<string>} keys of segments
  */
 export function piecesOfEdge(scene, text) {

@@ -84,7 +84,7 @@ function shorten(text, width) {
   return `${text.slice(0, head)}…${text.slice(text.length - (most - head) + 1)}`;
 }
 
-/** Characters that XML forbids, though names in a model may contain them. */
+/** Characters that XML forbids and that names in a model may contain. */
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu;
 
 /** @param {string} text */
@@ -100,7 +100,7 @@ function attribute(text) {
 }
 
 /**
- * The shown graph for Graphviz: names, operators and types; Graphviz chooses the places.
+ * Return the visible graph as DOT text: names, operators and types; Graphviz computes the positions.
  * @param {Scene} scene
  * @returns {string}
  */

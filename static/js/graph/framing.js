@@ -1,4 +1,4 @@
-// Chooses the camera: for the initial view, for a few nodes, for changes. Pure; in drawing units.
+// Chooses the camera: for the initial view, for nodes, for changes. Pure functions, in drawing units.
 import { fit, reveal, toScreen } from "./camera.js";
 
 /**
@@ -15,7 +15,7 @@ const NAMED_ZOOM = 0.8;
 const BORDER = 36;
 
 /**
- * The nodes that the pass changed, from the top down.
+ * Return the nodes that the pass changed, from top to bottom.
  * @param {Scene} scene
  * @returns {SceneNode[]}
  */
@@ -31,7 +31,7 @@ function wholeOf(scene) {
 }
 
 /**
- * The camera that shows the whole drawing.
+ * Return the camera that shows the whole drawing.
  * @param {Scene} scene
  * @param {Size} size
  * @returns {Camera}
@@ -41,7 +41,7 @@ export function wholeLook(scene, size) {
 }
 
 /**
- * The initial camera: the whole drawing if legible, else these nodes, the changes, or the top.
+ * Return the initial camera, for the whole drawing if legible, else for these nodes, the changes, or the top.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Set<string>} keys
@@ -71,7 +71,7 @@ export function firstLook(scene, size, keys) {
 }
 
 /**
- * Whether the centre of any of these nodes is in view.
+ * Return whether the centre of any of these nodes is in view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -88,11 +88,11 @@ export function seesAny(scene, camera, size, keys) {
 }
 
 /**
- * The anchor of the view: the first drawn node of these, else the node nearest to the centre.
+ * Return the anchor of the view: the first of these nodes that is drawn, else the node nearest to the centre.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Iterable<string>} keys
- * @returns {{id: string, x: number, y: number} | null} by id, because keys differ between drawings
+ * @returns {{id: string, x: number, y: number} | null} identified by id, because keys differ between drawings
  */
 export function anchorOf(scene, camera, keys) {
   for (const key of keys) {
@@ -107,7 +107,7 @@ export function anchorOf(scene, camera, keys) {
 }
 
 /**
- * The minimal camera move that brings nodes into view.
+ * Return the camera after the minimal move that brings nodes into view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -122,7 +122,7 @@ export function lookAtNodes(scene, camera, size, keys) {
 }
 
 /**
- * The camera that centres nodes; null if there are none.
+ * Return the camera that centres nodes; null without nodes.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Iterable<string>} keys
@@ -135,7 +135,7 @@ export function centeredLook(scene, size, keys) {
 }
 
 /**
- * The box around some nodes, null for none.
+ * Return the bounding box of some nodes; null without nodes.
  * @param {Scene} scene
  * @param {Iterable<string>} keys
  * @returns {import("./camera.js").Box | null}

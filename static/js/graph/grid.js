@@ -1,11 +1,11 @@
-// A uniform grid over boxes, to find those in view or under the pointer without a linear scan.
+// A uniform grid over boxes, which finds the boxes in view or under the pointer without a linear scan.
 import { synchronously } from "../elements/scheduling.js";
 
 /** @typedef {readonly [left: number, top: number, right: number, bottom: number]} Bounds */
 
 /** Average number of boxes per cell. */
 const PER_CELL = 4;
-/** Boxes in more cells than this are tested at every query. */
+/** Maximum number of cells of a box; larger boxes are tested at every query. */
 const MOST_CELLS = 48;
 /** Boxes inserted per step. */
 const PER_STEP = 512;
@@ -31,7 +31,7 @@ export function* gridSteps(boxes) {
   const [columns, rows] = [right - left, bottom - top].map((length) => Math.floor(Math.max(0, length) / side) + 1);
   const at = (/** @type {number} */ x, /** @type {number} */ from, /** @type {number} */ n) =>
     Math.min(n - 1, Math.max(0, Math.floor((x - from) / side)));
-  /** @param {Bounds} bounds @returns {[number, number, number, number]} first and last column, then row */
+  /** @param {Bounds} bounds @returns {[number, number, number, number]} first and last column, first and last row */
   const cellsOf = ([l, t, r, b]) => [at(l, left, columns), at(r, left, columns), at(t, top, rows), at(b, top, rows)];
   const all = boxes.map((_, i) => i);
 

@@ -13,7 +13,7 @@ import { HEADER } from "./nesting.js";
  */
 
 /**
- * The shown parts of a scene that are in view.
+ * Return the visible items of a scene that are in view.
  * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
@@ -62,7 +62,7 @@ function sees(view, { x, y, w, h }) {
 }
 
 /**
- * The topmost item at a point: a node, a closed group, or the header of an open group.
+ * Return the topmost item at a point: a node, a closed group, or the header of an open group.
  * @param {Scene} scene
  * @param {{x: number, y: number}} point
  * @param {number} slack tolerance around a node, in drawing units
@@ -75,7 +75,7 @@ export function nodeAt({ nodes, frames, places }, point, slack = 0) {
 }
 
 /**
- * The header of an open group.
+ * Return the header of an open group.
  * @param {SceneNode} frame
  */
 export function headerOf({ x, y, w, h }) {

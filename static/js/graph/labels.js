@@ -6,7 +6,7 @@
  */
 
 /**
- * The operators of a closed group, most frequent first.
+ * Return the operators of a closed group, most frequent first.
  * @param {string[]} ids
  * @param {NodeStates} states
  * @returns {string}

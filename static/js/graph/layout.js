@@ -1,10 +1,10 @@
-// Requests layouts from the worker, one drawing at a time; each can be cancelled.
+// Requests layouts from the worker, one drawing at a time; each request can be cancelled.
 
 /**
  * @typedef {import("./dot_layout.js").Layout} Layout
  * @typedef {import("../wire.js").Union} Union
  * @typedef {{layouts: Map<string, Layout>, seconds: number}} Placed
- *   `layouts` by key of the group, "" for the whole
+ *   `layouts` by key of the group, "" for the whole drawing
  *
  * @typedef {object} Asked a request to the worker
  * @property {import("./nesting.js").Levels} union
@@ -19,14 +19,14 @@ const KEPT_LEVELS = 3000;
 
 /**
  * @typedef {object} Layouter
- * @property {(isEarly: boolean) => void} warm loads the engine, and warms it up when called early
+ * @property {(isEarly: boolean) => void} warm loads the engine; an early call also warms it up
  * @property {(union: Union, open: Set<string>) => Promise<Placed>} layout
  * @property {() => void} stop cancels the pending layout
  */
 
 /**
  * @param {string} workerUrl
- * @param {WorkerType} [type] "classic" where the worker is text in a file: such pages have no origin
+ * @param {WorkerType} [type] "classic" if the page is a file that contains the worker as text: such pages have no origin
  * @returns {Layouter}
  */
 export function createLayouter(workerUrl, type = "module") {

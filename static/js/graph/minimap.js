@@ -1,4 +1,4 @@
-// The minimap: the whole drawing in a corner, with the view and the changes.
+// The minimap: the whole drawing in a corner, with frames around the view and marks for changes.
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -8,7 +8,7 @@
 
 const PAD = 5;
 
-/** Maximum stretch of the map across a long and narrow drawing. */
+/** Maximum factor by which the map stretches the short side of a long and narrow drawing. */
 const STRETCH = 5;
 
 /**
@@ -32,7 +32,7 @@ function placement(scene, size) {
 }
 
 /**
- * Create a map that caches a picture of its nodes; panning repaints only the frame of the view.
+ * Create a map that caches a picture of the nodes; panning repaints only the frame of the view.
  */
 export function createMap() {
   const picture = new OffscreenCanvas(1, 1);
@@ -110,7 +110,7 @@ function drawView(context, scene, size, camera, viewSize, colors) {
 }
 
 /**
- * The drawing's point under a point of the map.
+ * Return the point of the drawing at a point of the map.
  * @param {Scene} scene
  * @param {Size} size
  * @param {{x: number, y: number}} point

@@ -1,6 +1,6 @@
-// Animates the step from one pass to the next: removed nodes fade, new nodes grow in place. Two
-// pictures are blended, before and after: the cost is independent of the number of nodes, and common
-// parts stay identical to the pixel.
+// Animates the transition from one pass to the next: removed nodes fade, new nodes grow in place. The
+// pictures before and after are blended, so the cost is independent of the number of nodes, and
+// pixels that both pictures share stay unchanged.
 import { toScreen } from "./camera.js";
 
 /**
@@ -8,26 +8,26 @@ import { toScreen } from "./camera.js";
  * @typedef {import("./camera.js").Size} Size
  * @typedef {import("./scene.js").Scene} Scene
  *
- * @typedef {object} Blend of two pictures; all in device pixels
+ * @typedef {object} Blend a blend of two pictures, in device pixels
  * @property {OffscreenCanvas} old
  * @property {OffscreenCanvas} next
- * @property {OffscreenCanvas} rest the second one without its growing nodes
+ * @property {OffscreenCanvas} rest the next picture without its growing nodes
  * @property {import("./camera.js").Box[]} grows
- * @property {number} started milliseconds
+ * @property {number} started time of the start in milliseconds
  */
 
 export const MOTION_MS = 220;
-/** A step that follows another within this time, in milliseconds, is not animated. */
+/** Minimum time between two transitions, in milliseconds; an earlier transition is not animated. */
 const HURRY_MS = 400;
-/** Above this number, new nodes only fade in. */
+/** Maximum number of growing nodes; if there are more, new nodes only fade in. */
 const MOST_GROWING = 200;
-/** Overhang of the signs of a node: drawing units, and minimum pixels. */
+/** Overhang of the marks of a node, in drawing units, and its minimum in pixels. */
 const MARGIN = 8;
 const MARGIN_PX = 6;
 const SMALLEST = 0.6;
 
 /**
- * The visible boxes of nodes that are new in a scene.
+ * Return the visible boxes of nodes that are new in a scene.
  * @param {Scene} old
  * @param {Scene} next
  * @param {Camera} camera
@@ -65,14 +65,14 @@ export function createMotion(tell) {
   }
 
   /**
-   * Paint a scene, or a frame of the animation to it.
+   * Paint a scene, or a frame of the animation toward the scene.
    * @param {CanvasRenderingContext2D} context
    * @param {Scene} scene
    * @param {Camera} camera
    * @param {Size} size
-   * @param {boolean} isWhole whether `draw` paints all of it at once
+   * @param {boolean} isWhole whether one call of `draw` paints the whole scene
    * @param {() => void} draw
-   * @returns {boolean} whether to call again
+   * @returns {boolean} whether another frame is needed
    */
   function paint(context, scene, camera, size, isWhole, draw) {
     const { canvas } = context;
@@ -110,14 +110,14 @@ export function createMotion(tell) {
   return { paint, stop: end };
 }
 
-/** @param {number} share fast at first, slow at the end */
+/** Ease out: fast at first, slow at the end. @param {number} share */
 function eased(share) {
   return 1 - (1 - share) ** 3;
 }
 
 /**
  * @param {OffscreenCanvas} old
- * @param {HTMLCanvasElement} canvas with the second picture
+ * @param {HTMLCanvasElement} canvas canvas with the second picture
  * @param {import("./camera.js").Box[]} boxes in CSS pixels
  * @param {number} started
  * @param {CanvasRenderingContext2D} context
@@ -127,7 +127,7 @@ function begin(old, canvas, boxes, started, context) {
   const ratio = context.getTransform().a;
   const grows = boxes.map(({ x, y, w, h }) => ({ x: x * ratio, y: y * ratio, w: w * ratio, h: h * ratio }));
   const next = copyOf(canvas);
-  // Without growing nodes the two are the same: copying a picture takes milliseconds.
+  // Without growing nodes both pictures are equal, and copying a picture takes milliseconds.
   const rest = grows.length ? copyOf(canvas) : next;
   const own = /** @type {any} */ (rest.getContext("2d"));
   for (const { x, y, w, h } of grows) own.clearRect(x - w / 2, y - h / 2, w, h);
@@ -144,7 +144,7 @@ function copyOf(canvas) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {Blend} blend
- * @param {number} share of the second picture
+ * @param {number} share weight of the second picture
  */
 function put(context, { old, next, rest, grows }, share) {
   const { width, height } = context.canvas;

@@ -1,5 +1,5 @@
-// Open groups of the drawing, and their layouts nested into each other. Each layout covers a single
-// level: an opened group is a box of the size of its own layout.
+// Open groups of the drawing, and their nested layouts. Each layout covers a single level: an open
+// group is a box with the size of its own layout.
 // See docs/graph-view.md.
 
 /**
@@ -24,8 +24,8 @@ const POINTS_PER_INCH = 72;
 const [INTO, OUT_OF] = ["into", "out_of"];
 
 /**
- * The visible open groups: the union's default, changed by the toggled ones ("g3" opened, "-g4"
- * closed).
+ * Return the visible open groups: the default of the union, changed by the toggles ("g3" opens g3, "-g4"
+ * closes g4).
  * @param {Union} union
  * @param {string[]} toggled
  * @returns {Set<string>}
@@ -42,7 +42,7 @@ export function openGroups({ groups }, toggled) {
 }
 
 /**
- * The toggles that open or close these groups and leave all others unchanged.
+ * Return the toggles that open or close these groups and leave all others unchanged.
  * @param {Union} union
  * @param {string[]} toggled
  * @param {Iterable<string>} keys
@@ -58,9 +58,9 @@ export function toggle({ groups }, toggled, keys, open) {
 }
 
 /**
- * The path of groups to each group, outermost first, including itself.
+ * Return the groups on the path to each group, outermost first, including the group itself.
  * @param {{groups: Pick<UnionGroup, "key" | "group">[]}} union
- * @returns {Map<string, string[]>} by key of the group; "" has none
+ * @returns {Map<string, string[]>} by key of the group; the path of "" is empty
  */
 export function pathsOf({ groups }) {
   const paths = new Map([["", /** @type {string[]} */ ([])]]);
@@ -69,7 +69,7 @@ export function pathsOf({ groups }) {
 }
 
 /**
- * The number of boxes drawn.
+ * Return the number of boxes drawn.
  * @param {Union} union
  * @param {Set<string>} open
  */
@@ -83,7 +83,7 @@ export function countBoxes({ nodes, groups }, open) {
  * @param {Levels} union
  * @param {Set<string>} open
  * @param {(dots: string[]) => Promise<Layout[]>} layout
- * @returns {Promise<Map<string, Layout>>} by key of the group, "" for the whole
+ * @returns {Promise<Map<string, Layout>>} by key of the group, "" for the whole drawing
  */
 export async function layoutNested({ dot, groups }, open, layout) {
   /** @type {Map<string, Layout>} */
@@ -101,7 +101,7 @@ export async function layoutNested({ dot, groups }, open, layout) {
 }
 
 /**
- * The DOT with opened groups in the size of their content.
+ * Return the DOT text with open groups in the size of their content.
  * @param {string} dot
  * @param {Levels["groups"]} opened
  * @param {Map<string, Layout>} layouts
@@ -134,7 +134,7 @@ const PER_STEP = 256;
  * Place all drawn items, in short steps.
  * @param {Union} union
  * @param {Set<string>} open
- * @param {Map<string, Layout>} layouts of the open groups and of the whole
+ * @param {Map<string, Layout>} layouts of the open groups and of the whole drawing
  * @returns {Generator<void, Nested>}
  */
 export function* nest(union, open, layouts) {
@@ -176,7 +176,7 @@ export function* nest(union, open, layouts) {
     }
     for (const edge of layout.edges) {
       const path = edge.path.map((each, i) => each + (i % 2 ? dy : dx));
-      // At an open group the edge continues at the port of the inner layout.
+      // At an open group, an edge continues at the port of the inner layout.
       const n = path.length;
       const [out, into] = [shiftOut.get(edge.from) ?? 0, shiftIn.get(edge.to) ?? 0];
       path[0] += out;
@@ -201,7 +201,7 @@ export function* nest(union, open, layouts) {
 }
 
 /**
- * Drawable items by key: nodes, and groups with all their nodes.
+ * Yield drawable items by key: nodes, and groups with all their nodes.
  * @param {Union} union
  * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
  */
@@ -259,7 +259,7 @@ export function pieceKey(from, to) {
 }
 
 /**
- * The drawn segments of an edge of the model, as [from, to] of drawn keys.
+ * Return the drawn segments of an edge of the model, as pairs [from, to] of keys of drawn boxes.
  * @param {{key: string, around: string[]}} source
  * @param {{key: string, around: string[]}} target
  * @returns {[string, string][]} empty when both ends are in the same box

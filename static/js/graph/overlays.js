@@ -1,5 +1,5 @@
-// Colour overlays of nodes, instead of their family: cost of their kernels, or type, layout, error or
-// device. Pure; the theme defines the colours of classes.
+// Colour overlays, which colour nodes by a property other than the family: cost of their kernels, type,
+// layout, error or device. Pure functions; the theme defines the colours of classes.
 import { formatError } from "../charts/errors_axis.js";
 import { formatBytes, formatFlops, formatSeconds } from "../text/format.js";
 
@@ -9,9 +9,9 @@ import { formatBytes, formatFlops, formatSeconds } from "../text/format.js";
  * @typedef {import("./scene.js").SceneNode} SceneNode
  *
  * @typedef {object} Overlay
- * @property {"heat" | "hue"} scale of the colours: from high to low, or a hue for each kind
+ * @property {"heat" | "hue"} scale scale of the colours: from high to low, or a hue for each kind
  * @property {{label: string, n: number}[]} classes in the order of the scale
- * @property {Map<string, number>} classOf by key of a drawn node; nodes without data are absent
+ * @property {Map<string, number>} classOf class by key of a drawn node; nodes without data are absent
  * @property {Map<string, string>} says the value of a drawn node, in words
  */
 
@@ -29,7 +29,7 @@ export const OVERLAYS = /** @type {const} */ ([
 
 /** Lower ends of the classes, as shares of the largest value. */
 const SHARES = [0.5, 0.2, 0.05, 0.01, 0];
-/** Further kinds beyond this number share the last colour. */
+/** Maximum number of kinds with separate colours; further kinds share the last colour. */
 export const MOST_KINDS = 7;
 
 /** @type {Record<string, {of: (kernel: Kernel) => number, format: (value: number) => string}>} */
@@ -40,7 +40,7 @@ const COSTS = {
 };
 
 /**
- * The overlay of the shown nodes.
+ * Return the overlay of the shown nodes.
  * @param {OverlayName} name
  * @param {SceneNode[]} shown open groups have a sum but no colour
  * @param {Map<string, GraphNode>} nodes by id, of both graphs
@@ -48,7 +48,7 @@ const COSTS = {
  * @param {{less: string, other: string, plain: string}} words
  * @param {import("../wire.js").CheckedValues | null} [checked] of the stage
  * @param {import("../wire.js").Placement | null} [placement] devices of the kernels
- * @returns {Overlay | null} null: by family
+ * @returns {Overlay | null} null if nodes are coloured by family
  */
 export function overlayOf(name, shown, nodes, kernels, words, checked = null, placement = null) {
   if (name === "family") return null;
@@ -63,8 +63,8 @@ export function overlayOf(name, shown, nodes, kernels, words, checked = null, pl
 }
 
 /**
- * A node has the cost of all kernels from its ONNX nodes, a closed group that of all its nodes; each
- * kernel counts once.
+ * Colour by cost: a node has the cost of all kernels from its ONNX nodes; a closed group has the cost of
+ * all kernels of its nodes. Each kernel counts once.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {Kernel[]} kernels
@@ -100,11 +100,11 @@ function byCost(shown, nodes, kernels, cost, less) {
   return overlay;
 }
 
-/** Lower ends of the classes, as shares of the tolerance; errors beyond it have the warmest colour. */
+/** Lower ends of the classes, as shares of the tolerance; errors beyond the tolerance have the warmest colour. */
 const ERROR_SHARES = [1, 0.1, 0.01, 0.001, 0];
 
 /**
- * A node has the error of its worst value, a closed group that of its worst node.
+ * Colour by error: a node has the error of its worst value; a closed group has the error of its worst node.
  * @param {SceneNode[]} shown
  * @param {import("../wire.js").CheckedValues | null} checked
  * @param {string} less
@@ -136,7 +136,7 @@ function byError(shown, checked, less) {
 }
 
 /**
- * A node has the device of its kernels; with several devices, the one with most of the work.
+ * Colour by device: a node has the device of its kernels, or of several the device with most work.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {import("../wire.js").Placement | null} placement
@@ -155,7 +155,7 @@ function byDevice(shown, nodes, placement, other) {
 }
 
 /**
- * The kernels of a node: exactly its own if any, else all kernels that contain its ONNX nodes.
+ * Return the kernels generated for a node, or, without such kernels, all kernels that contain its ONNX nodes.
  * @template {{node: string, origins: string[]}} K
  * @param {K[]} kernels
  * @returns {(node: GraphNode | undefined) => K[]}

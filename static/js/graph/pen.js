@@ -1,4 +1,4 @@
-// Drawing primitives shared by all parts of the drawing.
+// Drawing primitives shared by all modules of the drawing.
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -19,7 +19,7 @@ const MOST_CLIPPED = 20_000;
 const clipped = new Map();
 
 /**
- * Shorten a text in its middle until it fits, because names differ most at their ends.
+ * Omit the middle of a text until the text fits, because names differ most at their ends.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room
@@ -48,17 +48,17 @@ function shortened(context, text, room) {
   if (width <= room) return text;
   const withKept = (/** @type {number} */ n) =>
     `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
-  // Letters differ in width: the estimate may be too short or too long.
+  // Letters differ in width, so the estimate may be too short or too long.
   let keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
   while (keep > 2 && widthOf(withKept(keep)) > room) keep -= 1;
   return withKept(keep);
 }
 
-/** Signs of the states, legible without colour. */
+/** Marks of the states of nodes, legible without colour. */
 export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
 
 /**
- * Load the fonts of a drawing and its signs in advance; in the first frame, loading them costs
+ * Load the fonts of a drawing and of its marks in advance; loading them in the first frame takes
  * 10 ms.
  * @param {string} family
  */

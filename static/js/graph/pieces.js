@@ -1,4 +1,4 @@
-// Maps edges of the model to the drawn segments they pass through.
+// Maps edges of the model to the drawn segments through which they pass.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
@@ -10,7 +10,7 @@ import { pieceKey, piecesOf } from "./nesting.js";
  */
 
 /**
- * Cache by places and graph: each graph is drawn twice, as the output of a pass and the input of the next.
+ * Cache by places and graph: each graph is drawn as the output of a pass and as the input of the next pass.
  * @type {WeakMap<Places, WeakMap<StageGraph, Set<string>>>}
  */
 const piecesKept = new WeakMap();
@@ -19,7 +19,7 @@ const piecesKept = new WeakMap();
 const EDGES_PER_STEP = 512;
 
 /**
- * The drawn segments of all edges of a graph, found in short steps and cached.
+ * Find the drawn segments of all edges of a graph in short steps, and cache them.
  * @param {Places} places
  * @param {StageGraph} graph
  * @returns {Generator<void, Set<string>>}
@@ -48,7 +48,7 @@ export function* pieceSteps(places, graph) {
 }
 
 /**
- * The drawn segments of an edge between two nodes, from box to box.
+ * Return the drawn segments of an edge between two nodes, from box to box.
  * @param {Places} places
  * @param {string} source id
  * @param {string} target id
@@ -59,7 +59,7 @@ export function piecesBetween({ placeOf }, source, target) {
 }
 
 /**
- * The drawn segments of the edges at some boxes.
+ * Return the drawn segments of the edges that begin or end at some boxes.
  * @param {Scene} scene
  * @param {Set<string>} boxes keys
  * @returns {Set<string>} keys of segments
@@ -76,7 +76,7 @@ export function piecesAt({ places, pass, byKey }, boxes) {
 }
 
 /**
- * The edges of the model through a drawn segment, in the graph after the pass, else before it.
+ * Return the edges of the model through a drawn segment: in the graph after the pass, or else before the pass.
  * @param {Scene} scene
  * @param {string} piece
  * @returns {{edges: StageGraph["edges"], graph: StageGraph} | null}

@@ -1,4 +1,4 @@
-// The places of a union's nodes: the layouts of its open groups nested into each other, once for all stages.
+// The places of a union's nodes at all stages: the nested layouts of the open groups.
 import { synchronously } from "../elements/scheduling.js";
 import { gridSteps } from "./grid.js";
 import { nest } from "./nesting.js";
@@ -13,7 +13,7 @@ import { nest } from "./nesting.js";
  * @property {string} key
  * @property {string[]} around keys of the enclosing open groups, outermost first
  * @property {string[]} ids one node, or all nodes of a group
- * @property {string} label of a group; "" for a node, which has another one at each stage
+ * @property {string} label label of a group; "" for a node, whose label depends on the stage
  * @property {number} times number of equal blocks in a group, 1 if there are none
  * @property {Kind} kind
  * @property {number} x
@@ -26,14 +26,14 @@ import { nest } from "./nesting.js";
  * @property {number} height
  * @property {Place[]} places nodes and closed groups
  * @property {Place[]} frames open groups, outer before inner
- * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
- * @property {Map<string, string>} keyOf id -> the key of that place
+ * @property {Map<string, Place>} placeOf id of a node -> the place that contains the node
+ * @property {Map<string, string>} keyOf id of a node -> the key of its place
  * @property {EdgePlace[]} edges
  * @property {Map<string, number>} edgeAt index of a segment among the edges, by key
  * @property {import("./grid.js").Finder} nodesIn finds the places that overlap some bounds
  * @property {import("./grid.js").Finder} edgesIn
  *
- * @typedef {object} EdgePlace a segment of edges of the model, from box to box or to the border of a group
+ * @typedef {object} EdgePlace a segment of edges of the model: between two boxes, or a box and a group's border
  * @property {string} key
  * @property {string} from
  * @property {string} to
@@ -57,7 +57,7 @@ export function placeUnion(union, open, layouts) {
 }
 
 /**
- * Do the same in short steps.
+ * Join the union with the layouts in short steps.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts

@@ -1,4 +1,4 @@
-// The pointer on the drawing: drag to pan, wheel or two fingers to zoom, click to choose.
+// Pointer input on the drawing: drag to pan, wheel or two fingers to zoom, click to select.
 import { listen } from "../elements/dom.js";
 import { zoomAt } from "./camera.js";
 
@@ -14,7 +14,7 @@ import { zoomAt } from "./camera.js";
  * @property {(screen: {x: number, y: number} | null) => void} hover
  */
 
-/** A press that moves less than this is a click. */
+/** Distance in pixels below which a press is a click. */
 const CLICK_PX = 4;
 
 /**
@@ -81,7 +81,7 @@ export function mountPointer(canvas, hooks) {
       pointerleave: () => hooks.hover(null),
       wheel: (event) => {
         event.preventDefault();
-        // Lines and pages are turned into pixels; a trackpad's pinch comes with ctrlKey.
+        // Convert lines and pages to pixels; a pinch on a trackpad sets ctrlKey.
         const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
         const factor = Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0016));
         hooks.look(

@@ -1,5 +1,5 @@
-// Builds the scene from the places of the union and the graphs of two stages: every node keeps its
-// place of the union, with its presence and the change by the pass.
+// Builds the scene from the places of the union and the graphs of two stages: every node of the union
+// with its place, its presence at the stage, and its change by the pass.
 import { marksOf } from "../results/snapshots.js";
 import { synchronously } from "../elements/scheduling.js";
 import { edgeIndexSteps } from "./edge_index.js";
@@ -19,7 +19,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {string} key
  * @property {string} id "" for a group
  * @property {string[]} around
- * @property {string[]} ids its nodes that exist at this pass
+ * @property {string[]} ids ids of the contained nodes that exist at this pass
  * @property {number} x
  * @property {number} y
  * @property {number} w
@@ -32,7 +32,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {boolean} open
  * @property {Family} family
  * @property {Status} status
- * @property {Record<"added" | "removed" | "changed", number>} marks number of marked nodes in it
+ * @property {Record<"added" | "removed" | "changed", number>} marks numbers of marked nodes inside
  * @property {boolean} shown
  * @property {GraphNode | null} node null for a group
  *
@@ -44,7 +44,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {SceneNode[]} nodes nodes and closed groups, in the order of the places
  * @property {SceneNode[]} frames open groups, outer before inner
  * @property {SceneEdge[]} edges in the order of the places
- * @property {Map<string, SceneNode>} byKey nodes, closed and open groups
+ * @property {Map<string, SceneNode>} byKey nodes and groups, closed or open
  * @property {Map<string, string>} keyOf id -> key of its box
  * @property {NodeStates} states of the present nodes, by id
  * @property {Pass} pass the pass shown
@@ -73,7 +73,7 @@ export function buildScene(places, before, after, view, changed) {
 }
 
 /**
- * Do the same in short steps.
+ * Build the scene of a pass in short steps.
  * @param {Places} places
  * @param {StageGraph | null} before
  * @param {StageGraph} after

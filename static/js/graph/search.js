@@ -1,9 +1,9 @@
-// Finds nodes by their text, in closed groups too.
+// Finds nodes by their text, including nodes in closed groups.
 
 /** @typedef {{key: string, id: string}} Found `key` of the node's box */
 
 /**
- * The shown nodes that contain every word of the query, from the top down.
+ * Return the visible nodes whose text contains every word of the query, from top to bottom.
  * @param {import("./scene.js").Scene} scene
  * @param {string} query
  * @returns {Found[]}

@@ -6,7 +6,7 @@ import { incidentEdges } from "./edge_index.js";
  */
 
 /**
- * The neighbours of some boxes.
+ * Return the neighbours of some boxes along edges.
  * @param {Scene} scene
  * @param {Set<string>} keys
  * @returns {{before: Set<string>, after: Set<string>}} keys of their operands and of their readers
@@ -30,7 +30,7 @@ export function neighboursOf({ byKey, keyOf, shown }, keys) {
 }
 
 /**
- * The target of an arrow key: up and down along the edges, sideways to the nearest node.
+ * Return the target of an arrow key: up and down along the edges, sideways to the nearest node.
  * @param {Scene} scene
  * @param {string} from key, "" for the start
  * @param {"before" | "after" | "left" | "right"} direction

@@ -1,5 +1,5 @@
-// The layout engine, off the main thread: Graphviz as WebAssembly, loaded with the first request.
-// Each level of a drawing is sent once, as soon as its layout is ready; layouts are cached.
+// The layout engine in a worker: Graphviz as WebAssembly, loaded with the first request. The layout
+// of each level of a drawing is sent as soon as it is ready; layouts are cached.
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { readLayout } from "./dot_layout.js";
 import { layoutNested } from "./nesting.js";
@@ -9,7 +9,7 @@ import { layoutNested } from "./nesting.js";
  * @typedef {import("./layout.js").Asked} Asked
  */
 
-/** JSON without drawing operations, a format that the package's types lack. */
+/** The format JSON without drawing operations, which the types of the package omit. */
 const PLACES_ONLY = /** @type {"json"} */ (/** @type {string} */ ("json0"));
 
 /** @type {ReturnType<typeof Graphviz.load> | null} */
@@ -21,12 +21,12 @@ const EXERCISE = `digraph { graph [nodesep=0.25 ranksep=0.4] node [shape=box fix
   ${Array.from({ length: 120 }, (_, i) => `${i} [width=${1 + (i % 3)} height=0.5] ${i} -> ${i + 1} ${i} -> ${i + 3} [tailport=s headport=n]`).join("\n")} }`;
 
 /**
- * Number of warm-up layouts before a model arrives, with requests in between: later, the browser's
- * optimising compiler would compete with the page.
+ * Number of warm-up layouts before a model arrives, interleaved with requests. After the model arrives,
+ * the optimising compiler of the browser would compete with the page.
  */
 const EXERCISES = 4;
 
-/** By DOT. @type {Map<string, Layout>} */
+/** Layouts by DOT text. @type {Map<string, Layout>} */
 const known = new Map();
 /** @type {Map<Layout, number>} */
 const numbers = new Map();

@@ -1,5 +1,5 @@
-// Jobs related to a compilation: the one that a link names, and in read-only views the kept jobs,
-// which stand in for new ones.
+// Jobs related to a compilation: the job that a link names, and in read-only views the stored jobs,
+// which replace new jobs.
 import { ApiError } from "../server/api.js";
 import { word } from "../text/words.js";
 
@@ -12,11 +12,11 @@ import { word } from "../text/words.js";
 export const LINKED = "link";
 
 /**
- * The finished job that a link names; for a short link, the newest of its kind.
+ * Return the finished job that a link names; for a short link, the newest job of the same kind.
  * @param {import("../server/api.js").Parts} parts of the compilation
  * @param {string} kind
  * @param {string} id
- * @returns {Promise<Job | null>} null when its result was evicted
+ * @returns {Promise<Job | null>} null if the result of the job was evicted
  */
 export async function jobBeside(parts, kind, id) {
   const { jobs } = await parts.beside();
@@ -24,7 +24,7 @@ export async function jobBeside(parts, kind, id) {
 }
 
 /**
- * Answer requests with kept jobs instead of starting new ones. Errors: E-RESULT-ABSENT.
+ * Answer requests with stored jobs instead of starting new jobs. Errors: E-RESULT-ABSENT.
  * @param {Job[]} beside the newest first
  * @returns {Findings}
  */
@@ -43,7 +43,7 @@ export function keptFindings(beside) {
   return {
     check: () => find("check", () => true),
     place: (_, { platform, ahead, scheduler }) => {
-      // A placement job always runs all quick schedulers, besides the one requested.
+      // A placement job always runs all quick schedulers, in addition to the requested scheduler.
       const same = (/** @type {any} */ r) => r.platform === platform && r.ahead === ahead;
       return find("place", (r) => same(r) && r.scheduler === scheduler, same);
     },
@@ -54,7 +54,7 @@ export function keptFindings(beside) {
 }
 
 /**
- * Requests of the kept jobs of a kind.
+ * Return the requests of the stored jobs of a kind.
  * @param {Job[] | null} beside
  * @param {string} kind
  * @returns {any[]}

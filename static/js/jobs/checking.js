@@ -13,7 +13,7 @@ const AGAIN_MS = 1000;
 const checkers = new WeakMap();
 
 /**
- * The checker of this state.
+ * Create the object that runs checks for a state.
  * @param {PageState} state
  */
 export function checkerOf(state) {
@@ -34,7 +34,7 @@ function createChecker(state) {
   /** @type {Map<number, Promise<import("../wire.js").CheckedValues>>} */
   const kept = new Map();
 
-  /** Stop following, and cancel a running job. */
+  /** Stop receiving events, and cancel a running job. */
   function leave() {
     request += 1;
     unfollow();
@@ -118,7 +118,7 @@ function createChecker(state) {
   }
 
   /**
-   * The job exceeded a limit or failed on the model; its findings so far stay.
+   * Handle a job that exceeded a limit or failed on the model; its findings so far remain.
    * @param {import("../state/page.js").PageProblem} problem
    */
   async function stopped(problem) {
@@ -143,7 +143,7 @@ function createChecker(state) {
   }
 
   /**
-   * Fetches the findings so far. Requests during a pending one are merged into a single
+   * Fetch the findings so far. Requests during a pending request are merged into a single
    * further request.
    * @param {boolean} [over] whether the job has ended
    */
@@ -184,11 +184,11 @@ function createChecker(state) {
       const now = state.get().numerics.found?.rows.find((each) => each.stage === state.get().stage);
       if (number === request && now?.values_stage === wanted) state.set({ values: found });
     } catch {
-      kept.delete(wanted); // the table stays empty; the next stage retries
+      kept.delete(wanted); // the table stays empty until the next stage requests values again
     }
   }
 
-  /** Restore the check named in the URL, while the server keeps it. */
+  /** Restore the check named in the URL, if the server still keeps it. */
   async function restore() {
     const { check, parts } = state.get();
     const number = ++request;
@@ -200,7 +200,7 @@ function createChecker(state) {
   }
 
   /**
-   * The check named in a link, possibly still running; null when it belongs to another compilation.
+   * Return the check named in a link, possibly still running; null if it belongs to another compilation.
    * @param {string} check
    * @param {string} compilation
    */

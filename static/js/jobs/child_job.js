@@ -1,4 +1,4 @@
-// A job that a pane starts about the compilation: submitted, followed to its end, cancelled.
+// A job about the compilation that a pane starts, follows to its end, or cancels.
 import { ApiError, api, follow } from "../server/api.js";
 
 /** @typedef {import("../wire.js").Job} Job */
@@ -7,7 +7,7 @@ const AGAIN_MS = 1000;
 
 /**
  * @param {() => Promise<Job>} submit
- * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal one
+ * @param {(name: string, data: any, id: string) => void} onEvent called for every event before the terminal event
  * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` resolves on success or cancellation
  */
 export function childJob(submit, onEvent) {
@@ -22,7 +22,7 @@ export function childJob(submit, onEvent) {
       function settle(now) {
         if (now.state === "failed" && now.error) reject(new ApiError(200, now.error));
         else if (now.state === "succeeded" || now.state === "cancelled") resolve(now);
-        else setTimeout(listenTo, AGAIN_MS); // the server has no stream free
+        else setTimeout(listenTo, AGAIN_MS); // the server has no free stream
       }
       function listenTo() {
         unfollow = follow(job.id, (name, data) => {
@@ -37,7 +37,7 @@ export function childJob(submit, onEvent) {
 
   const submitted = submit();
   const id = submitted.then((job) => job.id);
-  id.catch(() => {}); // `done` carries the reason of a refusal
+  id.catch(() => {}); // `done` reports the reason of a refusal
   return {
     id,
     done: submitted.then(ended).finally(() => {

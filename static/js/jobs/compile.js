@@ -1,4 +1,4 @@
-// From Compile to a result: submit, follow, fetch; and restoring a result after a reload.
+// Compiles: submits the job, follows its events, fetches the result, and restores it after a reload.
 import { ApiError, api, createParts, follow, upload } from "../server/api.js";
 import { IDLE, NO_RESULT } from "../state/page.js";
 import { enabledPipeline, parsePipeline } from "../text/pipeline_text.js";
@@ -33,7 +33,7 @@ const FRESH_LOOK = {
 const AGAIN_MS = 1000;
 const AGAIN_MOST_MS = 8000;
 
-/** Progress of a job at the start of each phase; the passes advance it further. */
+/** Progress of a job at the start of each phase, as a share; each pass increases the progress. */
 const SHARES = {
   read: 0.04,
   passes: 0.12,
@@ -46,7 +46,7 @@ const SHARES = {
 };
 
 /**
- * The compile request of a place.
+ * Return the compile request for a state of the page.
  * @param {import("../state/url.js").Place} place
  * @returns {JobRequest}
  */
@@ -68,7 +68,7 @@ export function requestFor(place) {
 }
 
 /**
- * The same after uploading a written model, whose file name gives its language.
+ * Return the compile request after the upload of a written model; the file name gives the language.
  * @param {import("../state/url.js").Place} place
  * @returns {Promise<JobRequest>}
  */
@@ -82,8 +82,8 @@ export async function sentRequest(place) {
 }
 
 /**
- * Submits the request of a link. Tuned schedules are lost with the job that found them; the
- * policy's schedules replace them, and `note` reports this.
+ * Submit the request of a link. If the job that found the tuned schedules was evicted, use the
+ * policy's schedules instead, and report this by `note`.
  * @param {import("../server/work.js").Work["submit"]} submit
  * @param {JobRequest} request
  * @param {(words: string) => void} note
@@ -100,7 +100,7 @@ export async function submitLinked(submit, request, note) {
 }
 
 /**
- * "1, 3,224" or "1x3x224" as numbers; null for anything else.
+ * Parse "1, 3,224" or "1x3x224" into numbers; null for any other text.
  * @param {string} text
  * @returns {number[] | null}
  */
@@ -129,7 +129,7 @@ export function createCompiler(state, submit, note = () => {}) {
   let losses = 0;
   /** @type {() => void} */
   let unfollow = () => {};
-  /** Set while the model of a link compiles: its pass exists only at the end. */
+  /** Whether the model of a link is being compiled: the linked stage exists only at the end. */
   let restoring = false;
 
   /** @param {string} words */
@@ -138,7 +138,7 @@ export function createCompiler(state, submit, note = () => {}) {
     note(words);
   }
 
-  /** Stop following, and cancel a job whose result is not shown. */
+  /** Stop receiving events, and cancel a job whose result is not shown. */
   function leave() {
     request += 1;
     unfollow();
@@ -148,7 +148,7 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Submit the request of the place; a link may reuse an earlier result.
+   * Submit the compile request of the page's state; a link may reuse an earlier result.
    * @param {boolean} ofLink
    * @returns {Promise<void>}
    */
@@ -159,7 +159,7 @@ export function createCompiler(state, submit, note = () => {}) {
     state.set({
       ...NO_RESULT,
       job: "",
-      // A new compilation has all rules, no tuned schedules and no repeated measurement; a link names all three.
+      // A new compilation resets disabled rules, tuned schedules and measurements; a link names all three.
       ...(ofLink ? {} : { without: [], tuned: "", measured: "" }),
       problem: null,
       partial: 0,
@@ -235,8 +235,8 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Ask for the state of the job after its stream ended early or was refused. Partial
-   * results are shown all the same.
+   * Request the state of the job after its stream ended early or was refused. Partial
+   * results are shown in any case.
    * @param {string} id
    */
   async function settle(id) {
@@ -266,7 +266,7 @@ export function createCompiler(state, submit, note = () => {}) {
   }
 
   /**
-   * Fetch and show a result, or refresh the one shown.
+   * Fetch and show a result, or refresh the result shown.
    * @param {string} id
    * @param {import("../server/api.js").Parts} [asked] parts already requested
    */
@@ -294,7 +294,7 @@ export function createCompiler(state, submit, note = () => {}) {
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {
-      // A failed job that stopped before kernels has no provenance; the walk works without it.
+      // A job that failed before code generation has no provenance; the walk works without provenance.
       if (number === request && !state.get().result) fail(asProblem(problem), 0);
     }
   }
@@ -313,7 +313,7 @@ export function createCompiler(state, submit, note = () => {}) {
       leave();
       state.set({ job: "" });
     },
-    /** Restore the job named in the URL, or start a new one when the server has evicted it. */
+    /** Restore the job named in the URL, or start a new job if the server has evicted it. */
     async restore() {
       const { job, model } = state.get();
       state.set({ progress: { ...IDLE, state: "running", words: word("progress.restoring") } });
@@ -341,7 +341,7 @@ function countPasses(pipeline) {
 }
 
 /**
- * Complete a bare link to a job with the model and pipeline of its request.
+ * Add the model and pipeline of a job's request to a link that names only the job.
  * @param {import("../wire.js").Result} result
  * @param {import("../state/url.js").Place} place
  * @returns {Partial<import("../state/url.js").Place>}

@@ -1,4 +1,4 @@
-// Keeps `graph` and `before` in step with the chosen stage; late answers are dropped.
+// Updates `graph` and `before` when another stage is chosen; late answers are dropped.
 import { asProblem } from "./compile.js";
 import { areLinked } from "../text/links.js";
 import { comparedWith, markedAgainst } from "../results/snapshots.js";
@@ -6,7 +6,7 @@ import { nextStage } from "../results/stages.js";
 
 /** @typedef {import("../wire.js").StageGraph} StageGraph */
 
-/** Number of key presses ahead for which graphs are prefetched. */
+/** Number of stages in each direction whose graphs are prefetched. */
 const AHEAD = 2;
 
 /**
@@ -21,13 +21,13 @@ export function keepNeighbours(state) {
       const found = await parts.neighbours();
       if (state.get().parts === parts) state.set({ neighbours: found });
     } catch {
-      // A job stopped earlier has none; nothing else waits for them.
+      // A job that stopped earlier has no verdicts, and nothing else waits for them.
     }
   });
 }
 
 /**
- * Prefetch the next graphs in both directions: a repeating key is faster than the server.
+ * Prefetch the next graphs in both directions, because a repeating key is faster than the server.
  * @param {import("../server/api.js").Parts} parts
  * @param {import("../wire.js").Stage[]} stages
  * @param {number} from
@@ -43,11 +43,11 @@ function fetchAhead(parts, stages, from) {
 }
 
 /**
- * The graph of a stage and its base of comparison.
+ * Return the graph of a stage and its base of comparison.
  * @param {import("../server/api.js").Parts} parts
  * @param {import("../wire.js").Stage[]} stages
  * @param {number} stage
- * @param {number} base -1 for the stage before
+ * @param {number} base stage for comparison; -1 for the previous stage
  * @returns {Promise<{graph: StageGraph, before: StageGraph | null}>} the same objects each time, unless a base is chosen
  */
 export async function graphsAt(parts, stages, stage, base) {

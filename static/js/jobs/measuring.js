@@ -1,5 +1,5 @@
-// Measurements of the shown program: first by its compilation, later on request. The kernels of the
-// result always show the newest figures.
+// Measurements of the shown program: by its compilation, and later on request. The kernels of the
+// result always have the newest figures.
 import { api } from "../server/api.js";
 import { LINKED, jobBeside } from "./beside.js";
 import { childJob } from "./child_job.js";
@@ -12,7 +12,7 @@ import { word } from "../text/words.js";
  * @typedef {import("../wire.js").Result} Result
  */
 
-/** State after the server evicted a measurement: the compilation's own figures remain. */
+/** Return the state after the eviction of a measurement: the figures of the compilation remain. */
 const GONE = () => ({
   measured: "",
   measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
@@ -22,12 +22,12 @@ const GONE = () => ({
 let running = null;
 
 /**
- * Keep `profile` in step with the shown compilation, or with the measurement named in the URL.
+ * Update `profile` for the shown compilation, or for the measurement named in the URL.
  * @param {PageState} state
  * @returns {() => void}
  */
 export function keepProfile(state) {
-  /** Resolve a short link to the last measurement, if the server keeps it. @param {import("../server/api.js").Parts} parts */
+  /** Resolve a short link to the last measurement, if the server still keeps it. @param {import("../server/api.js").Parts} parts */
   async function named(parts) {
     const job = await jobBeside(parts, "profile", LINKED).catch(() => null);
     const { parts: now, measured } = state.get();
@@ -46,7 +46,7 @@ export function keepProfile(state) {
       const now = state.get();
       if (!profile || now.parts !== parts || askedFor !== id || !now.result) return;
       if (profile.kernels.some((each) => !now.result?.kernels[each.kernel]))
-        return state.set({ measured: "" }); // of another program
+        return state.set({ measured: "" }); // the measurement is of another program
       const given = measured ? withFigures(now.result, profile) : now.result;
       if (now.profile !== profile || given !== now.result) state.set({ profile, result: given });
     } catch (problem) {
@@ -59,7 +59,7 @@ export function keepProfile(state) {
 }
 
 /**
- * The result with new figures of its run and kernels; unchanged when it has them already.
+ * Return the result with new figures of its run and kernels; the same object if the figures are equal.
  * @param {Result} result
  * @param {Profile} profile
  * @returns {Result}

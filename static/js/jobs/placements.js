@@ -1,4 +1,4 @@
-// Runs jobs that place kernels on a platform, and follows them to their end.
+// Runs jobs that place kernels on a platform, and follows the jobs to their end.
 import { ApiError, api, placementParts } from "../server/api.js";
 import { childJob } from "./child_job.js";
 
@@ -24,7 +24,7 @@ export function askPlatforms() {
 }
 
 /**
- * Whether every placement job runs this scheduler for comparison.
+ * Return whether every placement job runs this scheduler for comparison.
  * @param {import("../wire.js").Platforms} known
  * @param {string} scheduler
  */
@@ -32,14 +32,14 @@ export const isQuick = (known, scheduler) =>
   known.schedulers.find(({ name }) => name === scheduler)?.is_quick ?? false;
 
 /**
- * Running and finished placements with their holders: the pane, the colours, or both.
+ * Running and finished placements with their holders: the pane, the colour overlay, or both.
  * @type {Set<{job: string, options: PlaceOptions, quick: boolean, placing: Placing, holders: Set<object>}>}
  */
 const shared = new Set();
 
 /**
- * Placements of one compilation for one holder; holders share requests.
- * @param {string} job that compiled
+ * Create the placements of one compilation for one holder; holders share requests.
+ * @param {string} job id of the compilation
  * @param {Findings} findings
  */
 export function createPlacements(job, findings) {
@@ -47,7 +47,7 @@ export function createPlacements(job, findings) {
   const held = () => [...shared].filter(({ holders }) => holders.has(holder));
   return {
     /**
-     * Place with all quick schedulers and the requested one.
+     * Place the kernels with all quick schedulers and the requested scheduler.
      * @param {PlaceOptions} options
      * @param {boolean} quick whether the requested scheduler is quick
      */
@@ -69,7 +69,7 @@ export function createPlacements(job, findings) {
       placing.all.catch(() => shared.delete(asked));
       return placing;
     },
-    /** Release placements; those without holders are cancelled, and a later request starts again. */
+    /** Release placements. Placements without holders are cancelled; a later request starts them again. */
     stop() {
       for (const asked of held()) {
         asked.holders.delete(holder);
@@ -78,7 +78,7 @@ export function createPlacements(job, findings) {
         asked.placing.stop();
       }
     },
-    /** Cancel all placements, for other holders too. */
+    /** Cancel all placements, including placements for other holders. */
     cancel() {
       for (const asked of held()) {
         shared.delete(asked);
@@ -113,7 +113,7 @@ function startPlacing(submit) {
     /** All schedules, once the job has ended. */
     all,
     /**
-     * The schedule of one scheduler, as soon as it exists.
+     * Return the schedule of one scheduler, as soon as it exists.
      * @param {string} scheduler
      * @returns {Promise<Placement>}
      */

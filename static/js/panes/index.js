@@ -20,11 +20,11 @@ import { mountTuning } from "./tuning/tuning.js";
  * @typedef {import("../state/page.js").PageState} PageState
  * @typedef {{id: string, group: string}} Named `pane.ID`, `pane-title.ID` (a definition) and `pane-group.GROUP` are words
  *   (templates/words/panes.html)
- * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows results of a job
+ * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading a pane that shows results of a job
  * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../server/work.js").Work) => () => void}} Working
- *   only starts jobs; absent in read-only views
+ *   a pane that only starts jobs; absent in read-only views
  * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../jobs/beside.js").Findings) => () => void, kind: string}} Finding
- *   shows findings of a job of this kind; in read-only views, only if such a job is kept
+ *   a pane that shows findings of a job of this kind; in read-only views, only if such a job is stored
  * @typedef {Reading | Working | Finding} Pane
  */
 
@@ -52,7 +52,7 @@ export const PANES = [
 ];
 
 /**
- * The panes of a page; in read-only views, those that only read and those with kept findings.
+ * Return the panes of a page; in read-only views, only panes that start no jobs and panes with stored findings.
  * @param {import("../state/page.js").Page} page
  */
 export const panesOf = ({ work, beside }) =>
@@ -64,7 +64,7 @@ export const panesOf = ({ work, beside }) =>
   );
 
 /**
- * @param {Pane} pane one of the page
+ * @param {Pane} pane a pane of the page
  * @param {HTMLElement} root
  * @param {PageState} state
  * @returns {() => void}

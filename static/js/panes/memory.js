@@ -19,7 +19,7 @@ import { mountTable } from "./shell/table.js";
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
 
-/** Number of buffers of the peak step that are named; the table has all. */
+/** Maximum number of named buffers of the peak step; the table lists all buffers. */
 const MOST_CULPRITS = 8;
 
 /**
@@ -136,7 +136,7 @@ export function mountMemory(root, state) {
       : word("memory.point");
   }
 
-  /** The ONNX nodes whose values are in a buffer. @param {Buffer} buffer */
+  /** Return the ONNX nodes with values in a buffer. @param {Buffer} buffer */
   function originsOf(buffer) {
     return selectValues([last], buffer.values).selection;
   }
@@ -204,7 +204,7 @@ export function mountMemory(root, state) {
 }
 
 /**
- * A live buffer of the peak step: name, bar and share.
+ * Create the row of a live buffer of the peak step: name, bar and share.
  * @param {Buffer} buffer
  * @param {import("../wire.js").Memory} memory
  * @param {() => void} pick
@@ -218,7 +218,7 @@ function culprit({ name, size }, memory, pick) {
 }
 
 /**
- * The predecessors and successors of a buffer in its memory.
+ * Describe the buffers that use the memory of a buffer before and after this buffer.
  * @param {import("../wire.js").Memory} memory
  * @param {Buffer} buffer
  * @returns {string}

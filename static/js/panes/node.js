@@ -1,4 +1,4 @@
-// The selected node: definition, origin, and products.
+// The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { foldOf } from "../state/bindings.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
@@ -91,7 +91,7 @@ async function goToStep(state, { stage, rule, ledgerAt, outcome }) {
 
 /**
  * @param {Page} page
- * @returns {{node: GraphNode, graph: StageGraph}[]} nodes of the graph after the pass, then removed ones
+ * @returns {{node: GraphNode, graph: StageGraph}[]} nodes of the graph after the pass, then removed nodes
  */
 function selectedNodes(page) {
   const { graph, before } = page;
@@ -269,7 +269,7 @@ function others(nodes) {
 }
 
 /**
- * The selected ONNX nodes at each stage with its own graph.
+ * Return the selected ONNX nodes at each stage that has its own graph.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

@@ -6,7 +6,7 @@ import { liveBytes } from "../charts/memory_map.js";
  * @typedef {import("../wire.js").StageGraph} StageGraph
  *
  * @typedef {object} Figure
- * @property {string} key of words `compare.KEY`
+ * @property {string} key key of the words `compare.KEY`
  * @property {"count" | "bytes" | "seconds" | "error"} unit
  * @property {number | null} a
  * @property {number | null} b
@@ -50,7 +50,7 @@ function predicted({ kernels }) {
 }
 
 /**
- * Compare two runs by their intervals; "" when an interval is missing.
+ * Compare two runs by their intervals; "" if an interval is missing.
  * @param {{low_s: number | null, high_s: number | null} | null} a
  * @param {{low_s: number | null, high_s: number | null} | null} b
  * @returns {"a" | "b" | "same" | ""}
@@ -63,7 +63,7 @@ export function faster(a, b) {
 }
 
 /**
- * Operator counts of two graphs, differing ones first.
+ * Return the operator counts of two graphs; different counts come first.
  * @param {StageGraph} a
  * @param {StageGraph} b
  * @returns {{op: string, a: number, b: number}[]}

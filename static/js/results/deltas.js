@@ -29,7 +29,7 @@ export function applyDelta(before, { against, nodes, edges, constants, ...rest }
 /**
  * @template T
  * @param {T[]} old
- * @param {[start: number, end: number, items: T[]][]} pieces old items from start to before end, then new ones
+ * @param {[start: number, end: number, items: T[]][]} pieces each piece: the old items from `start` to before `end`, then new items
  * @returns {T[]}
  */
 export function join(old, pieces) {

@@ -1,5 +1,5 @@
-// Matches the kernels of two compilations of one model: first those with the same ONNX nodes, then
-// those that share most nodes.
+// Matches the kernels of two compilations of one model: first the kernels with the same ONNX nodes, then
+// the kernels that share most nodes.
 
 /**
  * @typedef {import("../wire.js").Kernel} Kernel
@@ -9,25 +9,25 @@
  * @property {Kernel | null} b
  * @property {number} shared number of ONNX nodes in both kernels
  * @property {number} all number of ONNX nodes in at least one of them
- * @property {Kernel | null} elsewhere for a kernel without a partner: the other compilation's kernel
+ * @property {Kernel | null} elsewhere for a kernel without a partner: the kernel of the other compilation
  *   with most of its nodes
  */
 
 /**
- * Pairs of kernels, each kernel once: in the order of A, then those only in B.
+ * Return pairs of kernels, each kernel once: pairs with a kernel of A in the order of A, then kernels only in B.
  * @param {Kernel[]} a
  * @param {Kernel[]} b
  * @returns {KernelPair[]}
  */
 export function pairKernels(a, b) {
-  /** @type {Map<Kernel, Kernel>} of A to its partner in B */
+  /** @type {Map<Kernel, Kernel>} kernel of A -> its partner in B */
   const partners = new Map();
   const free = new Set(b);
   const join = (/** @type {Kernel} */ x, /** @type {Kernel} */ y) => {
     partners.set(x, y);
     free.delete(y);
   };
-  // One node may give several kernels: match those with the same operator.
+  // A node may give several kernels: match kernels with the same operator.
   for (const keyOf of [(/** @type {Kernel} */ k) => `${k.op}\0${nodesOf(k)}`, nodesOf]) {
     const waiting = grouped([...free], keyOf);
     for (const kernel of a) {
@@ -52,7 +52,7 @@ export function pairKernels(a, b) {
 }
 
 /**
- * The pair of the chosen kernels, at least one of them given.
+ * Return the pair of the chosen kernels; one of the two may be absent.
  * @param {Kernel | null} a
  * @param {Kernel | null} b
  * @returns {KernelPair}
@@ -64,7 +64,7 @@ export function pairOf(a, b) {
 }
 
 /**
- * The slowest pair among those with code in both compilations, else the first pair.
+ * Return the slowest pair with code in both compilations, or else the first pair.
  * @param {KernelPair[]} pairs
  * @returns {KernelPair | undefined}
  */
@@ -75,7 +75,7 @@ export function longestPair(pairs) {
   return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
 }
 
-/** The key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
+/** Return the key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */
 function nodesOf({ origins, name }) {
   return origins.length ? [...new Set(origins)].sort().join("\n") : `\n${name}`;
 }
@@ -91,7 +91,7 @@ function grouped(kernels, keyOf) {
   return groups;
 }
 
-/** The kernels of each ONNX node. @param {Kernel[]} kernels */
+/** Return the kernels of each ONNX node. @param {Kernel[]} kernels */
 function usersOf(kernels) {
   /** @type {Map<string, Kernel[]>} */
   const users = new Map();
@@ -104,7 +104,7 @@ function usersOf(kernels) {
  * @typedef {{kernel: Kernel, other: Kernel, shared: number, all: number}} Overlap
  *
  * @param {Kernel} kernel
- * @param {Map<string, Kernel[]>} users kernels of the other compilation by node
+ * @param {Map<string, Kernel[]>} users kernels of the other compilation, by ONNX node
  * @returns {Overlap[]}
  */
 function overlaps(kernel, users) {
@@ -121,8 +121,8 @@ function most(kernel, users) {
 }
 
 /**
- * Order by more shared nodes, then fewer other nodes, then more work in the smaller kernel. From a
- * chain fused in only one compilation, this picks the kernel with most work.
+ * Order overlaps: more shared nodes first, then fewer other nodes, then more work in the smaller kernel.
+ * If only one compilation fuses a chain, this order selects the kernel with most work.
  * @param {Overlap} x
  * @param {Overlap} y
  */

@@ -12,7 +12,7 @@
  */
 
 /**
- * The verdicts on every edge of a node. An edge inside a fused node has no verdict.
+ * Return the verdicts on all edges of a node. Edges inside a fused node have no verdict.
  * @param {GraphNode} node
  * @param {import("../wire.js").StageGraph} graph that contains the node
  * @param {Neighbours | null} neighbours

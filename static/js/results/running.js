@@ -1,9 +1,9 @@
-// Partition of a run: fallback kernels with reasons, and kernels that run inside another's launch.
+// Partition of a run: fallback kernels with reasons, and kernels inside the launches of other kernels.
 
 /** @typedef {import("../wire.js").Kernel} Kernel */
 
 /**
- * The key of the reason for a result without kernels: pending, not needed, or stopped earlier.
+ * Return the key of the words that explain a result without kernels: pending, not needed, or stopped earlier.
  * @param {Pick<import("../wire.js").Result, "complete" | "state">} result
  */
 export function whyNone({ complete, state }) {
@@ -12,7 +12,7 @@ export function whyNone({ complete, state }) {
 }
 
 /**
- * Kernels in depth-first order, each followed by those inside it, with their depth.
+ * Return kernels with their depth in depth-first order: a kernel precedes the kernels inside its launch.
  * @param {Kernel[]} kernels
  * @returns {{kernel: Kernel, depth: number}[]}
  */
@@ -21,7 +21,7 @@ export function nested(kernels) {
   const within = new Map();
   const known = new Set(kernels.map((each) => each.kernel));
   for (const kernel of kernels) {
-    // A kernel inside an unlisted one counts as top level.
+    // A kernel inside an unlisted kernel counts as top level.
     const around = kernel.inside !== null && known.has(kernel.inside) ? kernel.inside : null;
     within.set(around, [...(within.get(around) ?? []), kernel]);
   }
@@ -35,7 +35,7 @@ export function nested(kernels) {
 }
 
 /**
- * Fallback kernels, grouped by reason.
+ * Return fallback kernels, grouped by reason.
  * @param {Kernel[]} kernels
  * @returns {{because: string, kernels: Kernel[]}[]}
  */
@@ -48,7 +48,7 @@ export function fallbacksByReason(kernels) {
 }
 
 /**
- * Ids of fallback nodes, each with its reason.
+ * Return the ids of fallback nodes, each with its reason.
  * @param {Kernel[]} kernels
  * @returns {Map<string, string>}
  */
@@ -60,7 +60,7 @@ export function fallbackNodes(kernels) {
 const NAMED = 3;
 
 /**
- * The readable name of a kernel: its ONNX nodes, if they are few.
+ * Return the readable name of a kernel: the names of its ONNX nodes, if they are few.
  * @param {Kernel} kernel
  */
 export function placeName({ origins, name }) {

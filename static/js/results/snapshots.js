@@ -6,7 +6,7 @@
  */
 
 /**
- * The chosen base of comparison, if it exists; links may name others.
+ * Return the chosen base of comparison if this stage exists; links may name stages that do not exist.
  * @param {Stage[]} stages
  * @param {number} base
  * @returns {number} -1 for the previous stage
@@ -16,7 +16,7 @@ export function chosenBase(stages, base) {
 }
 
 /**
- * The base of comparison of a stage: the chosen stage, else the previous one.
+ * Return the base of comparison of a stage: the chosen stage, else the previous stage.
  * @param {Stage[]} stages
  * @param {number} stage
  * @param {number} base -1 for the previous stage
@@ -28,7 +28,7 @@ export function comparedWith(stages, stage, base) {
 }
 
 /**
- * Whether the graphs of a stage and its base differ.
+ * Return whether the graphs of a stage and its base differ.
  * @param {Stage[]} stages
  * @param {number} stage
  * @param {number} base
@@ -39,7 +39,7 @@ export function differs(stages, stage, base) {
 }
 
 /**
- * Marks of the changed nodes and constants, by name; unchanged ones are absent.
+ * Marks of the changed nodes and constants, by name; unchanged nodes and constants are absent.
  * @param {StageGraph} graph
  * @returns {Map<string, "added" | "changed">}
  */
@@ -52,7 +52,7 @@ export function marksOf({ added, changed }) {
 }
 
 /**
- * A graph with marks relative to another base.
+ * Return a graph with marks relative to another base.
  * @param {StageGraph} graph
  * @param {StageGraph} before
  * @returns {StageGraph}

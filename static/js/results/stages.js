@@ -3,7 +3,7 @@
 /** @typedef {import("../wire.js").Stage} Stage */
 
 /**
- * The next stage in a direction, optionally only changed ones; the same stage if there is none.
+ * Return the next stage in a direction, optionally only a changed stage; the same stage if there is none.
  * Stage 0, the import, counts as changed.
  * @param {Stage[]} stages
  * @param {number} from
@@ -28,7 +28,7 @@ export function clampStage(stages, stage) {
 }
 
 /**
- * Stages with a graph of their own, in order.
+ * Return the stages that have their own graph, in order.
  * @param {Stage[]} stages
  * @returns {Stage[]}
  */

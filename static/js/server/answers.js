@@ -1,13 +1,13 @@
-// Answers of the server, parsed as JSON: on the page, or in the worker for large ones.
+// Answers of the server, parsed as JSON: by the page, or by the worker for large answers.
 
 /**
  * @typedef {object} Answer
  * @property {number} status
- * @property {any} payload undefined when it is not JSON
+ * @property {any} payload undefined for an answer that is not JSON
  */
 
 /**
- * Errors: TypeError when the server is unreachable.
+ * Request an answer of the server. Errors: TypeError if the server is unreachable.
  * @param {string} address
  * @param {RequestInit} [init]
  * @returns {Promise<Answer>}

@@ -1,5 +1,5 @@
-// Requests to the server: docs/wire.md as functions, except those that start jobs (work.js). Answers
-// about a finished job are cached.
+// Requests to the server: a function for each route of docs/wire.md, except the routes that start jobs
+// (work.js). Answers about a finished job are cached.
 import { answerTo } from "./answers.js";
 import { applyDelta } from "../results/deltas.js";
 import { readAnswer } from "./reading.js";
@@ -14,10 +14,10 @@ import { word } from "../text/words.js";
 
 const ROOT = "/api/v1";
 
-/** The error that the server answered instead of a result. */
+/** An error that the server returned instead of a result. */
 export class ApiError extends Error {
   /**
-   * @param {number} status 0 when the server was unreachable
+   * @param {number} status HTTP status, 0 if the server was unreachable
    * @param {Problem} problem
    */
   constructor(status, problem) {
@@ -31,7 +31,7 @@ export class ApiError extends Error {
 let kept = null;
 
 /**
- * Serves a page from embedded answers, keyed by path below a job or, with a leading "/", below the API.
+ * Use embedded answers, by path below a job, or below the API if the path begins with "/".
  * @param {string} job
  * @param {Record<string, unknown>} answers
  */
@@ -41,7 +41,7 @@ export function keepAnswers(job, answers) {
 }
 
 /**
- * Results of jobs may be large: a worker parses them, so the page stays responsive.
+ * Request an answer. Answers about jobs may be large: a worker parses them, so the page stays responsive.
  * @template T
  * @param {string} path
  * @param {RequestInit} [init]
@@ -83,7 +83,7 @@ function unpack(status, text) {
 }
 
 /**
- * Return the payload of an answer. Errors: ApiError when it is an error or unreadable.
+ * Return the payload of an answer. Errors: ApiError if the answer is an error or unreadable.
  * @param {number} status
  * @param {any} payload undefined for an answer that is not JSON
  * @returns {any}
@@ -92,7 +92,7 @@ function accepted(status, payload) {
   if (payload === undefined)
     throw new ApiError(status, {
       code: "E-SERVER-ANSWER",
-      message: `the server answered ${status} with something that is not JSON`,
+      message: `the server answered ${status} without JSON`,
     });
   if (status >= 400)
     throw new ApiError(status, payload.error ?? { code: `HTTP ${status}`, message: "" });
@@ -134,9 +134,9 @@ export const api = {
   moves: () => ask("/moves"),
   /** @type {(job: string) => Promise<import("../wire.js").Profile>} */
   profile: (job) => ask(`/jobs/${encodeURIComponent(job)}/profile`),
-  /** @type {(job: string) => string | undefined} none without a server */
+  /** @type {(job: string) => string | undefined} undefined without a server */
   traceAddress: (job) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(job)}/profile/trace`,
-  /** @type {(job: string) => string | undefined} none without a server */
+  /** @type {(job: string) => string | undefined} undefined without a server */
   reducedAddress: (job) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(job)}/bisect/file`,
   /** @type {(id: string) => Promise<import("../wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
@@ -149,15 +149,15 @@ export const api = {
 };
 
 /**
- * Uploads a file and reports progress. Errors: ApiError; AbortError when aborted.
+ * Upload a file and report progress. Errors: ApiError; AbortError when aborted.
  * @param {File} file
- * @param {(share: number) => void} onProgress between 0 and 1
+ * @param {(share: number) => void} onProgress called with a share between 0 and 1
  * @param {AbortSignal} signal
  * @returns {Promise<import("../wire.js").Upload>}
  */
 export function upload(file, onProgress, signal) {
   return new Promise((resolve, reject) => {
-    // fetch reports no progress of a request body.
+    // `fetch` reports no progress of a request body.
     const request = new XMLHttpRequest();
     request.open("POST", `${ROOT}/uploads?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("Content-Type", "application/octet-stream");
@@ -194,21 +194,21 @@ export const placementParts = {
 };
 
 /**
- * Trials of a tuning job so far.
+ * Return the trials of a tuning job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").Tuning>}
  */
 export const tuningPart = (id) => ask(`/jobs/${encodeURIComponent(id)}/tuning`);
 
 /**
- * A kernel with its original and an edited schedule, as far as the job has got.
+ * Return a kernel with its original and an edited schedule: the results of the job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").EditedKernel>}
  */
 export const editedKernel = (id) => ask(`/jobs/${encodeURIComponent(id)}/schedules`);
 
 /**
- * Facts about the ONNX file written by an export job.
+ * Return facts about the ONNX file written by an export job.
  * @param {string} id
  * @returns {Promise<import("../wire.js").ExportedModel>}
  */
@@ -226,7 +226,7 @@ export const targetParts = {
 };
 
 /**
- * Findings of a bisection job so far.
+ * Return the findings of a bisection job so far.
  * @param {string} id
  * @returns {Promise<import("../wire.js").Bisection>}
  */
@@ -234,7 +234,7 @@ export const bisection = (id) => ask(`/jobs/${encodeURIComponent(id)}/bisect`);
 
 /** Findings of a checking job. */
 export const numericsParts = {
-  /** Findings so far, never cached. @type {(id: string) => Promise<import("../wire.js").Numerics>} */
+  /** Return the findings so far, which are never cached. @type {(id: string) => Promise<import("../wire.js").Numerics>} */
   all: (id) => ask(`/jobs/${encodeURIComponent(id)}/numerics`),
   /** @type {(id: string, stage: number) => Promise<import("../wire.js").CheckedValues>} */
   values: (id, stage) => ask(`/jobs/${encodeURIComponent(id)}/numerics/${stage}`),
@@ -244,9 +244,9 @@ const TERMINAL = ["finished", "failed", "cancelled"];
 const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", "round", ...TERMINAL];
 
 /**
- * Follows a job until its terminal event. Late subscribers get every event from the start.
+ * Follow a job until its terminal event. Late subscribers receive every event from the start.
  * @param {string} id
- * @param {(name: string, data: any) => void} onEvent "lost" if the server no longer knows the job
+ * @param {(name: string, data: any) => void} onEvent called with "lost" if the server no longer has the job
  * @returns {() => void}
  */
 export function follow(id, onEvent) {
@@ -258,14 +258,14 @@ export function follow(id, onEvent) {
     });
   }
   source.onerror = () => {
-    // The browser reconnects by itself; a closed stream was refused or has ended.
+    // The browser reconnects automatically; if the stream is closed, it was refused or has ended.
     if (source.readyState === EventSource.CLOSED) onEvent("lost", {});
   };
   return () => source.close();
 }
 
 /**
- * The parts of one job's result, each requested once.
+ * Create the parts of a job's result; each part is requested once.
  * @param {string} id
  */
 export function createParts(id) {
@@ -284,12 +284,12 @@ export function createParts(id) {
     asked.catch(() => kept.delete(key));
     return asked;
   }
-  /** @type {number[]} stages with their own graph, from the last summary */
+  /** @type {number[]} stages with their own graph, by the last summary */
   let chain = [];
   /** @type {Map<number, Promise<import("../wire.js").StageGraph>>} */
   const graphs = new Map();
   /**
-   * The graph of a stage that has its own, built from the deltas of all stages before, requested together.
+   * Return the graph of a stage, built from the deltas up to this stage, which are requested together.
    * @param {number} stage
    * @returns {Promise<import("../wire.js").StageGraph>}
    */
@@ -306,7 +306,7 @@ export function createParts(id) {
   }
   return {
     id,
-    /** The summary, never cached: it grows while the job runs. @returns {Promise<import("../wire.js").Result>} */
+    /** Return the summary, which is never cached, since it grows while the job runs. @returns {Promise<import("../wire.js").Result>} */
     async result() {
       /** @type {import("../wire.js").Result} */
       const result = await ask(`/jobs/${encodeURIComponent(id)}/result`);
@@ -322,14 +322,14 @@ export function createParts(id) {
     diff: (stage, against, context) =>
       once(`stages/${stage}/diff?against=${against}&context=${context}`),
     /**
-     * The union of all stages so far; a running job adds more.
+     * Return the union of all stages so far; a running job adds more.
      * @type {(stages: number) => Promise<import("../wire.js").Union>}
      */
     union: (stages) => once("union", `union ${stages}`),
     /** @type {(kernel: number, part: string) => Promise<import("../wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
     /**
-     * The diff of a kernel's code at one level against a kernel of another job, the old side.
+     * Return the diff of a kernel at one level against a kernel of another job, which is the old text.
      * @type {(kernel: number, part: string, old: {job: string, kernel: number}, context: number) => Promise<import("../wire.js").KernelDiff>}
      */
     kernelDiff: (kernel, part, old, context) =>
@@ -338,13 +338,13 @@ export function createParts(id) {
       ),
     /** @type {(kernel: number) => Promise<import("../wire.js").KernelLinks>} */
     links: (kernel) => once(`kernels/${kernel}/links`),
-    /** Never cached: more jobs may follow. @returns {Promise<import("../wire.js").Beside>} */
+    /** Return the related jobs, which are never cached, since more jobs may follow. @returns {Promise<import("../wire.js").Beside>} */
     beside: () => ask(`/jobs/${encodeURIComponent(id)}/beside`),
     /** @returns {Promise<import("../wire.js").Neighbours>} */
     neighbours: () => once("neighbours"),
     /** @returns {Promise<import("../wire.js").Provenance>} */
     provenance: () => once("provenance"),
-    /** @type {(what: string) => string | undefined} none without a server */
+    /** @type {(what: string) => string | undefined} undefined without a server */
     downloadAddress: (what) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(id)}/download/${what}`,
   };
 }

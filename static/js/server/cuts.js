@@ -1,5 +1,5 @@
-// Splits a large value into small pieces and joins them again, so that another thread reads it piece by
-// piece, each in a short task.
+// Splits a large value into small pieces and joins them again, so that another thread can receive each
+// piece in a short task.
 
 /**
  * @typedef {(string | number)[]} Path keys from the root downwards
@@ -7,8 +7,8 @@
  */
 
 /**
- * Move the items of long lists out of a value, leaving empty lists. Nested lists follow the items
- * that contain them. A value without lists is not split.
+ * Move the items of long lists out of a value, which then has empty lists. Cuts for nested lists follow
+ * the cuts with the items that contain them. A value without lists is not split.
  * @param {unknown} whole modified in place
  * @param {number} most maximum number of leaves per cut, except for a single item
  * @returns {Cut[]}
@@ -54,7 +54,7 @@ function batches(items, most) {
 }
 
 /**
- * The number of strings, numbers and other leaves of a value, plus the lists and objects around them.
+ * Return the number of leaves of a value, such as strings and numbers, plus the number of its lists and objects.
  * @param {unknown} value
  * @returns {number}
  */
@@ -66,7 +66,7 @@ function leaves(value) {
 }
 
 /**
- * Apply a cut; cuts must be applied in order.
+ * Append the items of a cut to their list; cuts must be applied in order.
  * @param {any} whole modified in place
  * @param {Cut} cut
  */

@@ -1,9 +1,9 @@
-// The worker that requests and parses large answers. It posts the value without its long lists
-// first, then the items of each list in separate messages.
+// The worker that requests and parses large answers. It first posts the value without its long lists,
+// and then the items of each list in separate messages.
 import { answerTo } from "./answers.js";
 import { cutLists } from "./cuts.js";
 
-/** Leaves per message, which the page reads in 1 to 2 ms. */
+/** Maximum number of leaves per message; the page reads such a message in 1 to 2 ms. */
 const MOST_LEAVES = 6000;
 
 self.onmessage = async (/** @type {MessageEvent<{id: number, address: string}>} */ { data: { id, address } }) => {

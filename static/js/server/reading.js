@@ -1,5 +1,5 @@
-// Reads large answers without blocking the page: a worker requests, receives and parses them, and
-// returns them in pieces.
+// Reads large answers without blocking the page: a worker requests and parses them, and sends them to
+// the page in pieces.
 import { answerTo } from "./answers.js";
 import { putBack } from "./cuts.js";
 
@@ -14,12 +14,12 @@ import { putBack } from "./cuts.js";
  * @typedef {{id: number, status?: number, payload?: any, cut?: import("./cuts.js").Cut, problem?: string}} Message
  */
 
-/** No worker is available; the page reads the answer itself, more slowly. */
+/** Thrown if no worker is available; the page then reads the answer itself, more slowly. */
 class NoWorker extends Error {}
 
 /** @type {Worker | null} */
 let worker = null;
-/** By number of the request. @type {Map<number, Reading>} */
+/** Pending answers by number of the request. @type {Map<number, Reading>} */
 const readings = new Map();
 let count = 0;
 
@@ -28,12 +28,12 @@ export function warmReader() {
   try {
     worker ??= started();
   } catch {
-    // Requests then work without it.
+    // Requests then work without the worker.
   }
 }
 
 /**
- * Errors: TypeError when the server is unreachable.
+ * Request an answer of the server. Errors: TypeError if the server is unreachable.
  * @param {string} address
  * @returns {Promise<Answer>}
  */
@@ -60,7 +60,7 @@ function inWorker(address) {
   });
 }
 
-/** Errors: those of creating a worker. */
+/** Start the worker. Errors: the errors of creating a worker. */
 function started() {
   const address = document.body.dataset.reader ?? "reader.js";
   const made = new Worker(new URL(address, document.baseURI), { type: "module" });

@@ -1,5 +1,5 @@
-// All requests that start jobs on the server. The page has them in its state; read-only views
-// (embed.js, report.js) have null there, and their panes start no jobs.
+// All requests that start jobs on the server. The state of the page contains them; the state of read-only
+// views (embed.js, report.js) contains null instead, so their panes start no jobs.
 import { post } from "./api.js";
 
 /**
@@ -9,7 +9,7 @@ import { post } from "./api.js";
 
 export const work = {
   /**
-   * With `reuse`, the server returns an earlier job with the same request if its result is kept.
+   * Start a compile or inspect job; with `reuse`, return an earlier job with the same request if available.
    * @type {(request: import("../wire.js").JobRequest, reuse?: boolean) => Promise<Job>}
    */
   submit: (request, reuse = false) => post(reuse ? "/jobs?reuse=1" : "/jobs", request),

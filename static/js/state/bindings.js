@@ -33,7 +33,7 @@ export function bindValue(control, state, key) {
 }
 
 /**
- * Bind a group of buttons, one of them pressed; `data-NAME` is the value of each.
+ * Bind a group of buttons, of which one is pressed; `data-NAME` is the value of a button.
  * @param {HTMLElement} group
  * @param {PageState} state
  * @param {TextKey} key
@@ -70,7 +70,7 @@ export function turn(state, name, on) {
 }
 
 /**
- * Call now and whenever this switch changes, not for other switches.
+ * Call a function now and whenever this switch changes, but not when other switches change.
  * @param {PageState} state
  * @param {Switch} name
  * @param {(on: boolean) => void} fn
@@ -152,7 +152,7 @@ export function foldAll(state, kind) {
 export function foldOf(details, state, kind, which, atFirst = false) {
   details.open = isUnfolded(state, kind, which) !== atFirst;
   details.addEventListener("toggle", () => {
-    // An element replaced since then must not change the state.
+    // An element that was replaced must not change the state.
     if (details.isConnected) unfold(state, kind, which, details.open !== atFirst);
   });
   return details;

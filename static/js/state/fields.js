@@ -1,19 +1,19 @@
-// Kinds of fields in a URL's fragment: how each is written and read. An invalid text gives the default.
+// Kinds of fields in a URL's fragment, with their encodings. An invalid text gives the default.
 
 /**
  * @template T
  * @typedef {object} Field
  * @property {T} start default value
- * @property {(value: T) => string[]} write one text per occurrence of its name in the fragment
- * @property {(texts: string[]) => T} read from at least one text
- * @property {string} [as] its name in the fragment, if different
+ * @property {(value: T) => string[]} write returns a text for each occurrence of the name in the fragment
+ * @property {(texts: string[]) => T} read parses at least one text
+ * @property {string} [as] name in the fragment, if different from the key
  */
 
 /**
- * A field with a single text.
+ * Declare a field with a single text.
  * @template T
  * @param {T} start
- * @param {(text: string) => T | null} read null for an invalid text
+ * @param {(text: string) => T | null} read returns null for an invalid text
  * @param {(value: T) => string} [write]
  * @returns {Field<T>}
  */
@@ -27,7 +27,7 @@ export function one(start, read, write = String) {
 }
 
 /**
- * Any text, or one that matches a form.
+ * Declare a text field, optionally with a regular expression for valid texts.
  * @param {string} [start]
  * @param {RegExp} [form]
  * @returns {Field<string>}
@@ -36,7 +36,7 @@ export const text = (start = "", form) =>
   one(start, (said) => (!form || form.test(said) ? said : null));
 
 /**
- * One of several words; the first is the default unless another is given.
+ * Declare a choice of words; the first word is the default unless another default is given.
  * @template {string} T
  * @param {readonly T[]} allowed
  * @param {NoInfer<T>} [start]
@@ -46,7 +46,7 @@ export const choice = (allowed, start = allowed[0]) =>
   one(/** @type {T} */ (start), (said) => allowed.find((each) => each === said) ?? null);
 
 /**
- * An integer, clamped between two bounds.
+ * Declare an integer field; values are clamped to the bounds.
  * @param {number} start
  * @param {number} [least]
  * @param {number} [most]
@@ -58,7 +58,7 @@ export const whole = (start, least = -Infinity, most = Infinity) =>
   );
 
 /**
- * A tuple of numbers; `same` is the default, which the fragment omits.
+ * Declare a field with a tuple of numbers.
  * @template {number[]} T
  * @param {T} start
  * @param {(numbers: number[]) => boolean} fits
@@ -75,7 +75,7 @@ export const numbers = (start, fits) =>
   );
 
 /**
- * A set of texts that match a form.
+ * Declare a set of texts; `fits` selects the valid texts.
  * @param {string} as
  * @param {(text: string) => boolean} [fits]
  * @returns {Field<string[]>}
@@ -88,7 +88,7 @@ export const several = (as, fits = () => true) => ({
 });
 
 /**
- * Texts by name, as `name=text`; names may hold "=", texts cannot.
+ * Declare a mapping from names to texts, written `name=text`; names may contain "=", texts may not.
  * @param {string} as
  * @returns {Field<Record<string, string>>}
  */

@@ -1,22 +1,22 @@
-// The state of the page: the place from the URL, and the answers of the server about it.
+// The state of the page: the shareable state from the URL, and the answers of the server for this state.
 import { START } from "./url.js";
 
 /**
- * A problem found by the server or by the page; the latter has no position.
+ * A problem found by the server or by the page; problems found by the page have no position.
  * @typedef {Pick<import("../wire.js").Problem, "code" | "message"> & Partial<import("../wire.js").Problem>} PageProblem
  */
 
 /**
  * @typedef {object} Progress
- * @property {string} state "" when nothing runs; else as a job's state, or "uploading", "sending"
+ * @property {string} state "" if nothing runs; otherwise the state of a job, or "uploading" or "sending"
  * @property {string} words
  * @property {number} share between 0 and 1
- * @property {import("../wire.js").PassEvent[]} passes done so far
+ * @property {import("../wire.js").PassEvent[]} passes passes that have ended
  *
  * @typedef {object} Checking
- * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: the linked one was evicted
+ * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state "gone": the linked check was evicted
  * @property {string} words current activity
- * @property {import("../wire.js").Numerics | null} found so far
+ * @property {import("../wire.js").Numerics | null} found findings so far
  * @property {PageProblem | null} problem
  *
  * @typedef {{share: number, words: string, problem: PageProblem | null}} Measuring
@@ -37,15 +37,15 @@ import { START } from "./url.js";
  * @property {import("../server/api.js").Parts | null} parts
  * @property {import("../wire.js").Result | null} result
  * @property {string[]} ready parts that a running job has announced: "code", "measure", "listing" ...
- * @property {import("../wire.js").StageGraph | null} graph of the stage
- * @property {import("../wire.js").StageGraph | null} before of the stage before it
+ * @property {import("../wire.js").StageGraph | null} graph graph of the stage
+ * @property {import("../wire.js").StageGraph | null} before graph of the previous stage, or of the base
  * @property {import("../wire.js").Provenance | null} provenance
  * @property {import("../wire.js").Neighbours | null} neighbours
  * @property {Checking} numerics the check of the numbers
- * @property {import("../wire.js").CheckedValues | null} values of the stage, once checked
+ * @property {import("../wire.js").CheckedValues | null} values checked values of the stage
  * @property {import("../wire.js").Placement | null} placement last placement of the kernels
  * @property {import("../wire.js").Profile | null} profile measurements of the run
- * @property {Measuring | null} measuring null when no measurement runs
+ * @property {Measuring | null} measuring progress of a measurement; null if none runs
  * @property {string[]} preview ONNX nodes under the pointer in another pane
  * @property {string[]} boxed operands and results of the opened step
  *

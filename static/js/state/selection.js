@@ -12,7 +12,7 @@
 const NONE = [];
 
 /**
- * Ids of the nodes from the selected ONNX nodes, and of the node in focus.
+ * Return the ids of the nodes that come from the selected ONNX nodes, and of the node in focus.
  * @param {Iterable<GraphNode>} nodes
  * @param {Selected} selected
  * @returns {Set<string>}
@@ -52,8 +52,8 @@ export function selectedBuffers(provenance, selection) {
 }
 
 /**
- * The kernel whose code is shown: the chosen one, else that of the node in focus, else the slowest of
- * the selection, else none.
+ * Return the kernel whose code is shown: the chosen kernel, else the kernel of the node in focus, else the
+ * slowest kernel of the selection, else none.
  * @param {Result | null} result
  * @param {{kernel: number} & Selected} place
  * @returns {Kernel | null}
@@ -65,7 +65,7 @@ export function shownKernel(result, { kernel, selection, at }) {
 }
 
 /**
- * The slowest native kernel; without times, the one with most work.
+ * Return the slowest native kernel; without times, the native kernel with most work.
  * @param {Kernel[]} kernels
  * @returns {Kernel | null}
  */
@@ -77,7 +77,7 @@ export function longest(kernels) {
 }
 
 /**
- * The state change that selects a node.
+ * Return the state change that selects a node.
  * @param {GraphNode} node
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
@@ -86,7 +86,7 @@ export function selectNode(node) {
 }
 
 /**
- * The state change that selects a kernel.
+ * Return the state change that selects a kernel.
  * @param {Kernel} kernel
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
@@ -95,9 +95,9 @@ export function selectKernel(kernel) {
 }
 
 /**
- * The state change that selects values of a step or buffer, by the nodes that define them in the
+ * Return the state change that selects values of a step or buffer, by the nodes that define them in the
  * given graphs.
- * @param {(import("../wire.js").StageGraph | null)[]} graphs the first that knows a value decides
+ * @param {(import("../wire.js").StageGraph | null)[]} graphs the first graph that contains a value decides
  * @param {string[]} values
  * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */

@@ -9,7 +9,7 @@
 const EMBED_PX = { width: 960, height: 480 };
 
 /**
- * The link that opened the page, or the reason it is missing; neither for a page without a link.
+ * Return the link that opened the page, or the problem with this link; both are null for other pages.
  * @param {Pick<Document, "getElementById">} document
  * @returns {Opened}
  */
@@ -21,7 +21,7 @@ export function openedLink(document) {
 }
 
 /**
- * Whether another version of the compiler made the link.
+ * Return whether another version of the compiler created the link.
  * @param {SharedLink | null} link
  */
 export function isOfAnotherVersion(link) {
@@ -29,7 +29,7 @@ export function isOfAnotherVersion(link) {
 }
 
 /**
- * HTML that embeds a link in another page.
+ * Return HTML that embeds a link in another page.
  * @param {string} origin of this server
  * @param {SharedLink} link
  * @param {string} title

@@ -62,7 +62,7 @@ export function createState(initial) {
 }
 
 /**
- * Compare, one level into arrays: a new selection is often equal to the old one.
+ * Compare two values, arrays item by item: a new selection is often equal to the previous selection.
  * @param {unknown} a
  * @param {unknown} b
  */
@@ -73,7 +73,7 @@ function same(a, b) {
 }
 
 /**
- * Calls every release once.
+ * Return a function that calls every release function once.
  * @param {...(() => void)} stops
  * @returns {() => void}
  */

@@ -1,11 +1,11 @@
 // Encodes the shareable state in the URL's fragment: `#v=1&model=sample:lenet&stage=4...`.
 //
 // Every setting that a link should restore has a row in FIELDS; the fragment contains only these rows.
-// The theme, the width of the panes and single-letter keys belong to the reader. Buttons that only
-// trigger an action have no state.
+// The theme, the width of the panes and the switch of single-letter keys are settings of each user, which
+// links omit. Buttons that only trigger an action have no state.
 //
-// A shared link must work for ever: when the format changes, raise VERSION and teach `upgrade` the
-// old one. Unknown keys are ignored; invalid values fall back to their defaults.
+// A shared link must work for ever: when the format changes, increment VERSION and extend `upgrade` for
+// the old format. Unknown keys are ignored; invalid values give the defaults.
 import { edgeOf } from "../graph/edge_walk.js";
 import { OVERLAYS } from "../graph/overlays.js";
 import { choice, named, numbers, one, several, text, whole } from "./fields.js";
@@ -19,7 +19,7 @@ export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 /** Levels of a kernel's code in two compilations, from the computation downwards. */
 export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
 
-/** Switches and folds that a link keeps; `on` lists the names of those that differ from the default. */
+/** Switches and folds that a link stores; `on` lists the names of switches that differ from the default. */
 export const SWITCHES = /** @type {const} */ ([
   "changed-passes",
   "table",
@@ -66,7 +66,7 @@ export const ORDERS = /** @type {const} */ (["", "bytes", "nodes", "time"]);
 /** Durations of a repeated measurement, in seconds. */
 export const MEASURED_FOR = /** @type {const} */ (["0.5", "2", "10"]);
 
-/** Maximum accepted by the server. */
+/** Maximum number of threads that the server accepts. */
 export const MAX_THREADS = 64;
 
 /**
@@ -89,26 +89,26 @@ export const MAX_THREADS = 64;
  * @property {string} at key of the node in focus, "" for none
  * @property {string} edge "a\tb": the chosen edge, from node a to node b; "" for none
  * @property {string} pane
- * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
- * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
+ * @property {number} kernel the kernel whose code is shown, -1 for the kernel of the selection
+ * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, linked with the code at all levels
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
- * @property {string} other job compared with this one, "" for none
- * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other; one may be absent
+ * @property {string} other job compared with this job, "" for none
+ * @property {string} pair "3:5": kernel 3 of this job compared with kernel 5 of the other job; one number may be absent
  * @property {string} code level of the comparison
- * @property {string} check job that checked the numbers of this one, "" for none
- * @property {number} base stage as base of comparison of drawing and text; -1 for the previous one
- * @property {string[]} open groups toggled in a large graph
- * @property {string} platform target of the placement
- * @property {string} scheduler of the placement
+ * @property {string} check job that checked the numbers of this job, "" for none
+ * @property {number} base stage with which drawing and text are compared; -1 for the previous stage
+ * @property {string[]} open toggled groups of a large graph
+ * @property {string} platform platform of the placement
+ * @property {string} scheduler scheduler of the placement
  * @property {number} ahead number of kernels by which operands are prefetched; -1 for as early as possible
  * @property {string} tuning tuning job, "" for none
  * @property {string} bisect bisection job, "" for none
  * @property {string} tune request of a tuning job, "20:annealing:3": seconds, search, kernel ("" for all)
  * @property {string} targets "host,aarch64": two machines whose code is shown side by side
- * @property {string} level of the code shown side by side
+ * @property {string} level level of the code shown side by side
  * @property {[number, number]} pins pinned lines of the two targets' Loop IR, -1 for none
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
- * @property {[from: number, to: number]} span shares of the simulated run that are in view
+ * @property {[from: number, to: number]} span visible time of the simulated run, as shares of its duration
  * @property {string} measured job of the repeated measurement, "" for the compilation itself
  * @property {"" | "scope" | "operator"} flame grouping of the parts of a run, "" for automatic
  * @property {string} within key of the zoomed part of the run, "" for the whole run
@@ -117,21 +117,21 @@ export const MAX_THREADS = 64;
  * @property {string} tuned tuning job whose schedules the compilation used, "" for none
  * @property {(typeof SWITCHES)[number][]} on switches and folds that differ from the default
  * @property {string[]} unfolded folds of the current selection that differ from the default; a new selection resets them
- * @property {string[]} sort "kernels:time:down": tables by the column that sorts them
+ * @property {string[]} sort "kernels:time:down": table, column by which it is sorted, direction
  * @property {string} filter substring of the names of the listed passes
- * @property {(typeof ORDERS)[number]} order of the list of passes
+ * @property {(typeof ORDERS)[number]} order order of the list of passes
  * @property {string} find search text in the drawing
  * @property {"" | "legend" | "map"} over the overlay shown in a small window
- * @property {"all" | "applied" | "declined"} outcome of the steps that are listed
- * @property {string} rule of the steps that are listed, "" for all
+ * @property {"all" | "applied" | "declined"} outcome outcome of the listed steps
+ * @property {string} rule rule of the listed steps, "" for all
  * @property {"unified" | "split"} diff layout of the graph's text diff
  * @property {"" | "unified" | "split"} sides layout of the code comparison, "" for automatic
- * @property {"all" | "native" | "fallback"} kernels that are listed
+ * @property {"all" | "native" | "fallback"} kernels listed kernels
  * @property {(typeof MEASURED_FOR)[number]} seconds duration of a repeated measurement
  * @property {number} candidates tuned kernel whose candidates are shown
- * @property {"0" | "half" | ""} moved required effect of a smallest set of rules: "" for errors beyond the tolerance
- * @property {string[]} off rules of such a set disabled for the next compilation
- * @property {string} planned edited pipeline of B, if it is neither A's nor that of the compared job
+ * @property {"0" | "half" | ""} moved required effect of the minimal set of rules: "" for errors beyond the tolerance
+ * @property {string[]} off rules of the minimal set that are disabled in the next compilation
+ * @property {string} planned edited pipeline of B, if it differs from those of A and of the compared job
  */
 
 /**
@@ -219,14 +219,14 @@ export const START = /** @type {Place} */ (
 const TEXTS = /** @type {const} */ (["written", "edited"]);
 
 /**
- * The texts too long for a URL, with the number of characters that each would take.
+ * Return the texts that are too long for a URL, with the number of characters that each text needs.
  * @param {Place} place
  */
 export const tooLong = (place) =>
   TEXTS.map((key) => ({ key, n: lengthInLink(place[key]) })).filter(({ n }) => n > LINK_CHARACTERS);
 
 /**
- * The fragment of a place, without "#"; defaults are omitted.
+ * Return the fragment of a shareable state, without "#"; defaults are omitted.
  * @param {Place} place
  * @returns {string}
  */
@@ -235,12 +235,12 @@ export function toFragment(place) {
   query.set("v", String(VERSION));
   for (const key of PLACE_KEYS)
     for (const each of said(key, place)) query.append(FIELDS[key].as ?? key, each);
-  // Readable, as far as the fragment's grammar permits.
+  // Characters that the grammar of fragments permits stay readable.
   return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
 
 /**
- * The place of a fragment; `START` for an empty one.
+ * Return the state of a fragment; `START` for an empty fragment.
  * @param {string} fragment with or without "#"
  * @returns {Place}
  */
@@ -264,8 +264,8 @@ function heard(key, query) {
 }
 
 /**
- * Upgrade a fragment of an older version; none exists yet. If the page is older than the fragment,
- * it reads the known keys.
+ * Upgrade a fragment of an older version; there are no older versions yet. If the page is older than
+ * the fragment, it reads only the known keys.
  * @param {URLSearchParams} old
  * @returns {URLSearchParams}
  */
@@ -276,7 +276,7 @@ export function upgrade(old) {
 }
 
 /**
- * A text field that is omitted when too long for a URL.
+ * Declare a text field that the fragment omits if the text is too long for a URL.
  * @param {import("./fields.js").Field<string>} field
  * @returns {import("./fields.js").Field<string>}
  */
@@ -297,7 +297,7 @@ function switches() {
 }
 
 /**
- * The second number of "3:12" if the first equals the given number, else -1.
+ * Return the second number of "3:12" if the first equals the given number, else -1.
  * @param {string} pair
  * @param {number} first
  */

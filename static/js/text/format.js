@@ -1,8 +1,8 @@
 // Formats numbers with units: bytes in powers of 1024, seconds, operations.
 
 /**
- * Commas between thousands, three digits after the point at most. The browser's own formats give the
- * same text, but their first use takes most of a frame.
+ * Format a number with commas between thousands and at most three digits after the point. The number
+ * formats of the browser give the same text, but their first use takes most of a frame.
  * @param {number} value
  */
 function grouped(value) {
@@ -27,7 +27,7 @@ function short(value, digits = 3) {
 function scaled(value, base, units) {
   let size = Math.abs(value);
   let at = 0;
-  // 0.9995 of the next unit would round up to "1,000" of this one.
+  // 0.9995 of the next unit would round up to "1,000" of this unit.
   while (size >= base * 0.9995 && at < units.length - 1) {
     size /= base;
     at += 1;
@@ -67,7 +67,7 @@ export function formatCount(count) {
 }
 
 /**
- * A difference with its sign; nothing for none.
+ * Format a difference with its sign; "±0" for 0.
  * @param {number} delta
  */
 export function formatDelta(delta) {
@@ -75,7 +75,7 @@ export function formatDelta(delta) {
   return delta > 0 ? `+${formatCount(delta)}` : `−${formatCount(-delta)}`;
 }
 
-/** @param {number} share between 0 and 1; "–" for a share of nothing */
+/** Format a share as a percentage, "–" for NaN and infinities. @param {number} share */
 export function formatPercent(share) {
   if (!Number.isFinite(share)) return "–";
   const percent = share * 100;

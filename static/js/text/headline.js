@@ -1,4 +1,4 @@
-// Summarises a compiled model in one line: reduction in nodes, kernels, time of a run.
+// Summarises a compiled model in one line: number of nodes before and after, kernels, time of a run.
 import { formatSeconds } from "./format.js";
 import { word } from "./words.js";
 

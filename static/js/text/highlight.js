@@ -52,14 +52,14 @@ GRAMMARS.computation = GRAMMARS.loops;
 GRAMMARS.schedule = GRAMMARS.loops;
 
 /**
- * Split a line into tokens; joined, they give the line again.
- * @param {string} language one of the parts of a kernel; another gives one plain piece
+ * Split a line into tokens; their concatenation is the line.
+ * @param {string} language a level of a kernel's code; an unknown language gives one plain token
  * @param {string} line
  * @returns {Token[]}
  */
 export function highlight(language, line) {
   const grammar = GRAMMARS[language];
-  // Lines of thousands of characters stay plain.
+  // Lines of thousands of characters are not highlighted.
   if (!grammar || line.length > 1000) return [["", line]];
   /** @type {Token[]} */
   const tokens = [];

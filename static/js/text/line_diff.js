@@ -3,7 +3,7 @@
 /** @typedef {{kind: "" | "added" | "removed", text: string}} DiffLine */
 
 /**
- * All lines of both texts, removed lines before added ones.
+ * Return all lines of both texts; removed lines precede added lines.
  * @param {string} before
  * @param {string} after
  * @returns {DiffLine[]}

@@ -7,7 +7,7 @@ export const LINKED = /** @type {const} */ (["loops", "llvm", "asm"]);
 /** @typedef {typeof LINKED[number]} Linked */
 
 /**
- * Whether the links, the last product of a job, are available.
+ * Return whether the links, which are the last part of a job's result, are available.
  * @param {Pick<import("../state/page.js").Page, "result" | "ready">} page
  */
 export function areLinked({ result, ready }) {
@@ -15,10 +15,10 @@ export function areLinked({ result, ready }) {
 }
 
 /**
- * The line of Loop IR that a line of another text implements.
+ * Return the line of Loop IR that a line of another text implements.
  * @param {KernelLinks | null} links
  * @param {Linked} part
- * @param {number} line from 0
+ * @param {number} line number of the line, from 0
  * @returns {number} -1 for none
  */
 export function loopLine(links, part, line) {
@@ -29,10 +29,10 @@ export function loopLine(links, part, line) {
 }
 
 /**
- * The lines of a text that implement a line of Loop IR.
+ * Return the lines of a text that implement a line of Loop IR.
  * @param {KernelLinks | null} links
  * @param {Linked} part
- * @param {number} loop from 0, -1 for none
+ * @param {number} loop line of Loop IR, from 0; -1 for none
  * @param {number} n lines of the text
  * @returns {Set<number>}
  */

@@ -1,11 +1,11 @@
 // The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
-// rows that the editor shows. A disabled row keeps its place, marked by "-"; the compiler never
-// sees it. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
+// rows of the editor. A disabled row keeps its place, is marked by "-", and is never sent to the
+// compiler. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
 
 /**
  * @typedef {object} Row
  * @property {string} name
- * @property {Record<string, string>} options as written; defaults are absent
+ * @property {Record<string, string>} options options as written; defaults are absent
  * @property {boolean} on
  * @property {string} inside the passes of a group, as written; "" for a pass
  */
@@ -78,7 +78,7 @@ function parseOptions(text, piece) {
 }
 
 /**
- * The text form, including disabled rows.
+ * Return the text form of a pipeline, including disabled rows.
  * @param {Row[]} rows
  * @returns {string}
  */
@@ -87,7 +87,7 @@ export function printPipeline(rows) {
 }
 
 /**
- * The text for the compiler: enabled rows only.
+ * Return the pipeline for the compiler, with the enabled rows only.
  * @param {Row[]} rows
  * @returns {string}
  */
@@ -106,7 +106,7 @@ function printRow(row) {
 }
 
 /**
- * The rows with one moved to another place; the same array contents when it cannot move there.
+ * Return the rows after moving a row to another place; unchanged if the row cannot move there.
  * @param {Row[]} rows
  * @param {number} from
  * @param {number} to

@@ -9,7 +9,7 @@
 const MOST = 12;
 
 /**
- * The kernel and the text of "3:Y: split(n, 16)"; kernel -1 for none.
+ * Parse "3:Y: split(n, 16)" into kernel and text; the kernel is -1 for an empty text.
  * @param {string} edited
  */
 export function splitEdited(edited) {
@@ -18,7 +18,7 @@ export function splitEdited(edited) {
 }
 
 /**
- * Completions at the caret: nests, then moves, then values of each argument.
+ * Return completions at the caret: nests, then moves, then values of each argument.
  * @param {string} text
  * @param {number} at the caret
  * @param {Moves | null} moves
@@ -66,7 +66,7 @@ export function scheduleCompletions(text, at, moves, checked) {
 }
 
 /**
- * The verdict on a ratio of times: faster, slower, or within the noise between runs.
+ * Return the verdict on a ratio of times: faster, slower, or within the noise between runs.
  * @param {{low: number, high: number, noise: number}} times
  * @returns {"faster" | "slower" | "same"}
  */

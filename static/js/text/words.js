@@ -29,7 +29,7 @@ const TURNS = /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syri
 const apart = (text) => (TURNS.test(text) ? `\u2068${text}\u2069` : text);
 
 /**
- * The text with this key; `{name}` is replaced, and `data-one` is used if `n` is 1.
+ * Return the text with this key; `{name}` is replaced, and `data-one` is used if `n` is 1.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  * @returns {string}

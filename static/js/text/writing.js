@@ -6,14 +6,14 @@
 /**
  * @typedef {object} Reading the last check of the text in the editor
  * @property {Omit<import("../wire.js").CheckedText, "problems"> & {problems: import("../state/page.js").PageProblem[]}} found
- * @property {boolean} failed whether the check failed, so that nothing is known about the text
+ * @property {boolean} failed whether the check failed to examine the text
  */
 
 /** Maximum length of a text in a URL; a short link holds two such texts. */
 export const LINK_CHARACTERS = 40_000;
 
 /**
- * The number of characters that a text takes in a URL.
+ * Return the number of characters that a text takes in a URL.
  * @param {string} text
  */
 export const lengthInLink = (text) => new URLSearchParams({ t: text }).toString().length - 2;
@@ -27,8 +27,8 @@ export function splitText(written) {
 }
 
 /**
- * The message about a text before compilation, and whether Compile is offered: not if the text has
- * errors. After a failed check, the compiler decides.
+ * Return the message about a text before compilation, and whether Compile is enabled: it is disabled if the
+ * text has errors. After a failed check it is enabled, and the compiler reports the errors.
  * @param {Reading | null} reading null before the first check
  * @returns {{offered: boolean, key: string, n: number, first: import("../state/page.js").PageProblem | null}} key of the words
  */
@@ -42,7 +42,7 @@ export function verdictOn(reading) {
 }
 
 /**
- * Whether Compile is enabled: a model is chosen, no job runs, and a written text has no errors.
+ * Return whether Compile is enabled: a model is chosen, no job runs, and a written text has no errors.
  * @param {Pick<import("../state/page.js").Page, "screen" | "model" | "progress" | "reading">} page
  */
 export const canCompile = ({ screen, model, progress, reading }) =>
@@ -51,13 +51,13 @@ export const canCompile = ({ screen, model, progress, reading }) =>
   (model !== "written" || screen === "walk" || verdictOn(reading).offered);
 
 /**
- * The position of a problem in a text, "3:20"; its code if it has no position.
+ * Return the position of a problem in a text, "3:20"; the code of the problem if it has no position.
  * @param {import("../state/page.js").PageProblem} problem
  */
 export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);
 
 /**
- * Completions of the word before the caret: names of the text, functions, then attributes of the call.
+ * Return completions of the word before the caret: names of the text, functions, then attributes of the call.
  * @param {string} text
  * @param {number} at the caret
  * @param {Known[]} functions
@@ -87,7 +87,7 @@ export function completions(text, at, functions, names) {
 }
 
 /**
- * The function whose argument list is open at the end of a text.
+ * Return the function whose argument list is open at the end of a text.
  * @param {string} before
  * @returns {string}
  */

@@ -73,7 +73,10 @@ def test_a_store_is_full_when_the_texts_of_its_links_are_too_long(store):
     with pytest.raises(CompileError) as e:
         store.keep(shared("v=1&model=sample:" + "y" * 500))
     assert e.value.code == "E-LINK-FULL"
-    assert f"1,000 bytes; it has {517 + 19:,}, and this link needs 517" in e.value.message
+    assert (
+        f"1,000 bytes on this server; {517 + 19:,} are used, and this link needs 517 more"
+        in e.value.message
+    )
     assert store.keep(long.shared) == long
     assert not store.require_room(long.shared)
     assert store.require_room(shared())

@@ -31,9 +31,9 @@ export function mountCompare(root, state, work) {
   let stopCode = () => {};
   let stopped = false;
 
-  // The editor edits the pipeline of B in the same way as that of the start screen.
+  // Edit the pipeline of B with the editor of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
-  /** The unedited pipeline of B, which links omit. */
+  /** The pipeline of B before edits, which links omit. */
   let given = pipeline || result?.pipeline || "";
   const other = createState({ ...state.get(), pipeline: planned || given, pipelines });
   /** Rules disabled in B. @type {string[]} */
@@ -87,7 +87,7 @@ export function mountCompare(root, state, work) {
         busy("");
         showProblem(problem, data.error);
       } else if (name === "cancelled") busy("");
-      // The server has no free stream or is unreachable: ask for the job's state later.
+      // The server has no free stream or is unreachable: request the job's state later.
       else if (name === "lost") setTimeout(() => void (number === request && restore()), AGAIN_MS);
     });
   }
@@ -115,7 +115,7 @@ export function mountCompare(root, state, work) {
     }
   }
 
-  /** Swap the two: walk through B, compared with A. */
+  /** Swap A and B: walk through B, compared with A. */
   function walkB(/** @type {string} */ id) {
     const place = new URLSearchParams(location.hash.slice(1));
     place.set("job", id);
@@ -130,7 +130,7 @@ export function mountCompare(root, state, work) {
     location.hash = place.toString();
   }
 
-  /** Restore the linked job: show a finished one, follow a running one. */
+  /** Restore the linked job: show a finished job, follow a running job. */
   async function restore() {
     const id = state.get().other;
     if (!id || id === state.get().job) return;
@@ -174,7 +174,7 @@ export function mountCompare(root, state, work) {
     }),
     state.watch(["pipelines"], ({ pipelines: known }) => other.set({ pipelines: known })),
     other.watch(["pipeline"], ({ pipeline: text }) => {
-      // Empty until the passes are known.
+      // The pipeline of B is empty until the passes are known.
       if (given === "") given = text;
       if (text !== given || state.get().planned) state.set({ planned: text });
       const same = enabledPipeline(parsePipeline(text)) === enabledPipeline(parsePipeline(state.get().pipeline));

@@ -21,7 +21,7 @@ import { mountTable } from "../shell/table.js";
  */
 
 const ALL_LINES = 1000;
-/** Rows drawn at first; a button shows the rest. */
+/** Number of rows drawn at first; a button shows the others. */
 const CHUNK = 3000;
 /** Minimum width for two columns of code. */
 const SPLIT_PX = 480;
@@ -65,7 +65,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
   part(root, "pairs").tabIndex = 0;
   part(root, "says").textContent = summary(pairs);
 
-  /** The pair in the link if it exists, else the slowest pair. */
+  /** Return the pair in the link if it exists, else the slowest pair. */
   function chosen() {
     const [x, y] = state.get().pair.split(":");
     const first = a.kernels.find((each) => String(each.kernel) === x) ?? null;
@@ -110,7 +110,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
   }
 
   /**
-   * The diff of two texts, or the text of an unmatched kernel.
+   * Return the diff of two texts, or the text of an unmatched kernel.
    * @param {KernelPair} pair
    * @param {import("../../wire.js").KernelPart} name
    */
@@ -189,10 +189,10 @@ export function mountComparedCode(root, state, a, b, partsB) {
 /** @param {Kernel} kernel */
 const nameOf = ({ kernel, name }) => `${kernel}  ${name}`;
 
-/** The key of a pair, as in `Place`. @param {KernelPair} pair */
+/** Return the key of a pair, as in `Place`. @param {KernelPair} pair */
 const keyOf = ({ a, b }) => `${a?.kernel ?? ""}:${b?.kernel ?? ""}`;
 
-/** How the kernels were matched. @param {KernelPair[]} pairs */
+/** Describe how the kernels were matched. @param {KernelPair[]} pairs */
 function summary(pairs) {
   const both = pairs.filter(({ a, b }) => a && b);
   const same = both.filter(({ shared, all }) => shared === all).length;
@@ -204,7 +204,7 @@ function summary(pairs) {
   });
 }
 
-/** The reason for pairing these two. @param {KernelPair} pair */
+/** Return the reason for pairing the two kernels. @param {KernelPair} pair */
 function sentence(pair) {
   const { a, b, shared, all, elsewhere } = pair;
   if (!a || !b) {
@@ -226,7 +226,7 @@ function nodesCell({ a, b, shared, all, elsewhere }) {
     : word("compare.alone-short", { here });
 }
 
-/** Time of B as a multiple of A's. @param {KernelPair} pair */
+/** Return the time of B's kernel divided by the time of A's kernel. @param {KernelPair} pair */
 const ratioOf = ({ a, b }) => (a?.median_s && b?.median_s ? b.median_s / a.median_s : null);
 
 /** @param {KernelPair} pair */

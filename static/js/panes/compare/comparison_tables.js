@@ -102,7 +102,7 @@ function change(a, b, unit) {
 }
 
 /**
- * Two intervals on one scale, with the verdict.
+ * Draw the intervals of A and B on one scale, with the verdict.
  * @param {Result} a
  * @param {Result} b
  */

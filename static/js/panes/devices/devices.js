@@ -156,15 +156,15 @@ export function mountDevices(root, state, findings) {
 }
 
 /**
- * @typedef {{platform: string, scheduler: string, ahead: number | null}} Kept request of a kept placement job
+ * @typedef {{platform: string, scheduler: string, ahead: number | null}} Kept request of a stored placement job
  * @typedef {Pick<import("../../state/url.js").Place, "platform" | "scheduler" | "ahead">} Wanted
  */
 
 /**
- * The kept placement nearest to a choice; the quick schedulers always exist.
+ * Return the stored placement nearest to a choice; the quick schedulers are always available.
  * @param {Kept[]} kept
  * @param {Wanted} wanted
- * @param {keyof Wanted} first setting to match first, if possible
+ * @param {keyof Wanted} first the setting to match with priority, if possible
  * @returns {Wanted}
  */
 function nearest(kept, wanted, first) {
@@ -180,7 +180,7 @@ function nearest(kept, wanted, first) {
 }
 
 /**
- * The choices among kept placements.
+ * Return the choices among stored placements.
  * @param {Platforms} known
  * @param {Kept[]} kept
  * @returns {Platforms}
@@ -204,7 +204,7 @@ function fill(select, named) {
 }
 
 /**
- * The descriptions of the chosen platform and scheduler.
+ * Return the descriptions of the chosen platform and scheduler.
  * @param {Platforms} known
  * @param {string} platform
  * @param {string} scheduler
@@ -220,7 +220,7 @@ function wordsFor({ platforms, schedulers }, platform, scheduler) {
 }
 
 /**
- * The chart as a table.
+ * Create the table with the data of the chart.
  * @param {(activity: Activity) => void} onPick
  */
 function tableOf(onPick) {

@@ -29,7 +29,7 @@ export function figuresOf({ makespan_seconds, bound_seconds, moves }, all) {
 }
 
 /**
- * A row for each scheduler: its makespan, the bound as a mark, and a button that selects it.
+ * Create a row for each scheduler: the makespan, the bound as a mark, and a button that selects the scheduler.
  * @param {Placements} all
  * @param {Platforms} known
  * @param {string} chosen
@@ -65,7 +65,7 @@ export function compared({ rows, bound_seconds }, { schedulers }, chosen, choose
 }
 
 /**
- * Utilization of devices, links and memories.
+ * Create the table of the utilization of devices, links and memories.
  * @param {Platform} platform
  * @param {Placement} placement
  */

@@ -95,7 +95,7 @@ export function mountGantt(root, state) {
     later: () => change(shifted(state.get().span, STEP * widthOf(state.get().span))),
   };
 
-  /** The position of the activity in focus, which zooming keeps fixed. */
+  /** Return the position of the activity in focus, which zooming keeps fixed. */
   function placeOfFocus() {
     const [from, to] = state.get().span;
     const activity = focused();

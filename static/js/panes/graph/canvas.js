@@ -24,8 +24,8 @@ import { fillEdgeTip, fillTip } from "./tip.js";
  * @typedef {object} Drawing content to paint; the graph changes it and calls `repaint`
  * @property {Scene | null} scene
  * @property {import("../../graph/draw.js").Emphasis} emphasis
- * @property {import("../../graph/boxes.js").Pointed} pointed from other panes
- * @property {Map<string, string>} because why the reference runs a node, by key
+ * @property {import("../../graph/boxes.js").Pointed} pointed highlights from other panes
+ * @property {Map<string, string>} because reasons for fallbacks to the reference, by key of the node
  * @property {(key: string) => string} says the overlay's text for a node
  *
  * @typedef {object} Canvas
@@ -39,7 +39,7 @@ const SLACK_PX = 3;
 const EDGE_SLACK_PX = 6;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {Drawing} drawing
  * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void, chooseEdge: (edge: SceneEdge) => void}} hooks
  * @returns {Canvas}
@@ -96,12 +96,12 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     return countInView(scene, from, size);
   }
 
-  /** Whether to show bitmaps painted in steps: for large scenes seen from far away. */
+  /** Return whether to show bitmaps that are painted in steps: only for large scenes at a small zoom. */
   function isPictured(/** @type {Scene} */ scene) {
     return isFar(camera()) && scene.nodes.length + scene.edges.length > PAINTED_AT_ONCE;
   }
 
-  /** The key of a picture's content; a new key requires a new picture. */
+  /** Return the key of a picture's content; a new key requires a new picture. */
   function pictured(/** @type {Scene} */ scene) {
     const parts = [scene, colors(), emphasis.found, emphasis.fallbacks, emphasis.paints];
     if (parts.some((part, i) => part !== picturedParts[i])) {

@@ -1,4 +1,4 @@
-// Keyboard access to edges: step through them, follow one to its end, and show its fusion verdict.
+// Keyboard access to edges: step through edges, follow an edge to its end, show its fusion verdict.
 import { edgeOf, edgeText, edgesAt, nextEdge } from "../../graph/edge_walk.js";
 import { edgesThrough } from "../../graph/pieces.js";
 import { verdictsOn } from "../../results/neighbours.js";
@@ -37,7 +37,7 @@ export function createEdges(state, scene, { show, announce }) {
     announce([said, ...verdicts(at, edge)].join(": "));
   }
 
-  /** The compiler's decisions about an edge of a node, in a word each. */
+  /** Return the compiler's decisions about an edge of a node, in a few words per decision. */
   function verdicts(/** @type {string} */ at, /** @type {import("../../graph/edge_walk.js").Ends} */ edge) {
     const { graph, before, neighbours } = state.get();
     const node = nodeOf(at);
@@ -76,7 +76,7 @@ export function createEdges(state, scene, { show, announce }) {
       return edge !== null;
     },
     /**
-     * The target of an arrow key along the chosen edge: the key of a box, "" for none.
+     * Return the target of an arrow key along the chosen edge: the key of a box, "" for none.
      * @param {"before" | "after" | "left" | "right"} direction
      */
     along(direction) {

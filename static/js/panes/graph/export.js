@@ -1,4 +1,4 @@
-// Saving the drawing: as SVG, as PNG, as DOT.
+// Saves the drawing as SVG, PNG or DOT.
 import { closest, listen, part } from "../../elements/dom.js";
 import { drawScene, paintOf } from "../../graph/draw.js";
 import { toDot, toSvg } from "../../graph/export.js";
@@ -10,9 +10,9 @@ const MOST_PX = 8000;
 const MARGIN = 20;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("./canvas.js").Drawing} drawing
- * @param {() => string} name of the file, without its ending
+ * @param {() => string} name name of the file without extension
  * @returns {() => void}
  */
 export function mountExport(root, drawing, name) {
@@ -77,7 +77,7 @@ function plainColors(svg) {
 }
 
 /**
- * Render the whole drawing, at most at twice its size and within the limits of browsers.
+ * Render the whole drawing at up to twice its size, within the limits of browsers.
  * @param {import("../../graph/scene.js").Scene} scene
  * @param {import("../../graph/draw.js").Emphasis} emphasis
  * @returns {Promise<Blob>}

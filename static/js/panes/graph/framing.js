@@ -1,4 +1,4 @@
-// The camera of the drawing: the user's choice, else an automatic one.
+// The camera of the drawing: chosen by the user, else automatic.
 import { part } from "../../elements/dom.js";
 import { zoomAt } from "../../graph/camera.js";
 import {
@@ -18,7 +18,7 @@ import {
  */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {import("./canvas.js").Drawing} drawing
  * @param {() => import("../../graph/camera.js").Size} size of the canvas
@@ -40,7 +40,7 @@ export function createFraming(root, state, drawing, size) {
     return (auto ??= firstLook(drawing.scene, size(), emphasis.selected));
   }
 
-  /** The part of the drawing above the legend: its size, and a camera moved to its middle or back. */
+  /** Return the visible area above the legend: its size, and a function that shifts cameras to or from its middle. */
   function clearPart() {
     const covered = part(root, "legend").offsetHeight;
     const { width, height } = size();
@@ -61,7 +61,7 @@ export function createFraming(root, state, drawing, size) {
     look,
     show,
 
-    /** Bring a selection of another pane into view; do not move if it is visible. */
+    /** Bring a selection from another pane into view; do not move if the selection is visible. */
     revealSelected() {
       const { selected, focus } = emphasis;
       if (!drawing.scene || selected.size === 0 || size().width === 0) return;
@@ -81,7 +81,7 @@ export function createFraming(root, state, drawing, size) {
      * Call before nodes move: the held box, or else the anchor of the view, keeps its position on
      * the screen.
      * @param {Held | null} held
-     * @returns {() => void} to call afterwards
+     * @returns {() => void} function to call after the nodes moved
      */
     keep(held) {
       const { scene } = drawing;

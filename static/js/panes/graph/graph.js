@@ -42,7 +42,7 @@ export function mountGraph(root, state, layouter) {
   const twin = part(root, "table-twin");
   /** @type {import("../../wire.js").Union | null} */
   let union = null;
-  /** @type {import("./framing.js").Held | null} a group with a fixed place on the screen */
+  /** @type {import("./framing.js").Held | null} a group with a fixed position on the screen */
   let held = null;
   const drawing = emptyDrawing();
   const { emphasis } = drawing;
@@ -63,7 +63,7 @@ export function mountGraph(root, state, layouter) {
       canvas.repaint();
     },
     show: ({ key }) => show([key]),
-    // A hit in a closed group is selected after the group opens.
+    // If a search hit is in a closed group, select the hit after the group opens.
     choose: ({ key, id }) => {
       const found = drawing.scene?.states.get(id)?.node;
       if (found) state.set({ ...selectNode(found), open: groups.toggledFor(id) });
@@ -143,7 +143,7 @@ export function mountGraph(root, state, layouter) {
     announce(choice.selectedOptions[0]?.textContent ?? "");
   }
 
-  /** Switch to the table, also for graphs too large to draw; links omit that automatic choice. */
+  /** Switch to the table, on request or for graphs too large to draw; links omit the automatic switch. */
   function showTable(/** @type {boolean} */ on) {
     twin.hidden = !on;
     part(root, "table").setAttribute("aria-pressed", String(on));
@@ -208,7 +208,7 @@ export function mountGraph(root, state, layouter) {
 }
 
 /**
- * The buttons before, changes, after.
+ * Bind the buttons Before, Changes and After.
  * @param {HTMLElement} views
  * @param {PageState} state
  */

@@ -9,8 +9,8 @@ import { together } from "../../state/state.js";
  *
  * @typedef {object} Groups
  * @property {(group: SceneNode) => void} toggle
- * @property {(box: SceneNode | null) => void} toggleAt the group itself, or the one around a node
- * @property {(id: string) => string[]} toggledFor toggles that make a node visible
+ * @property {(box: SceneNode | null) => void} toggleAt toggles a group, or the group around a node
+ * @property {(id: string) => string[]} toggledFor returns the toggles that make a node visible
  * @property {() => void} openAll
  * @property {() => void} closeAll
  * @property {() => void} show updates the buttons
@@ -18,10 +18,10 @@ import { together } from "../../state/state.js";
  */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {{union: () => Union | null, frame: (key: string) => SceneNode | null, hold: (key: string) => void}} hooks
- *   `hold`: fix the group's place on the screen
+ *   `hold` fixes the position of the group on the screen
  * @returns {Groups}
  */
 export function mountGroups(root, state, { union, frame, hold }) {
@@ -32,7 +32,7 @@ export function mountGroups(root, state, { union, frame, hold }) {
   const all = (/** @type {boolean} */ open) => () =>
     set((union()?.groups ?? []).map(({ key }) => key), open);
 
-  /** Toggle a group relative to the last request, possibly not drawn yet. */
+  /** Toggle a group relative to the last requested groups, which may not be drawn yet. */
   function toggleGroup(/** @type {SceneNode} */ { key }) {
     const drawn = union();
     if (!drawn) return;

@@ -1,4 +1,4 @@
-// The legend of the drawing: the colours and signs that occur.
+// The legend of the drawing: the colours and marks that occur.
 import { el } from "../../elements/dom.js";
 import { SIGNS } from "../../graph/pen.js";
 import { FAMILIES } from "../../elements/families.js";

@@ -18,7 +18,7 @@ import { showLegend } from "./legend.js";
  * @typedef {import("./canvas.js").Drawing} Drawing
  */
 
-/** @returns {Drawing} with nothing in it */
+/** @returns {Drawing} a drawing without content */
 export function emptyDrawing() {
   return {
     scene: null,
@@ -43,11 +43,11 @@ export function emptyDrawing() {
 }
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {Drawing} drawing modified in place
- * @param {{repaint: () => void, selected: () => void}} hooks `selected`: another selection is marked
- * @returns {{show: () => void, stop: () => void}} `show`: to call for a new scene
+ * @param {{repaint: () => void, selected: () => void}} hooks `selected` is called when another selection is marked
+ * @returns {{show: () => void, stop: () => void}} `show` must be called for each new scene
  */
 export function mountMarks(root, state, drawing, { repaint, selected }) {
   const stage = part(root, "stage");
@@ -145,7 +145,7 @@ export function mountMarks(root, state, drawing, { repaint, selected }) {
 }
 
 /**
- * Text in groups: number of nodes, and total of the overlay's property.
+ * Return the text of groups: number of nodes, and total of the overlay's property.
  * @param {Scene | null} scene
  * @param {import("../../graph/overlays.js").Overlay | null} overlay
  * @returns {Map<string, string>}

@@ -1,5 +1,5 @@
-// Handles overlays whose data is missing. By device: places the kernels, like the Devices pane. By
-// error: links to the check of the numbers.
+// Handles overlays without data. For devices, it places the kernels like the pane Devices. For errors,
+// it links to the check of the numbers.
 import { keptFindings } from "../../jobs/beside.js";
 import { asProblem } from "../../jobs/compile.js";
 import { el, listen, part } from "../../elements/dom.js";
@@ -12,7 +12,7 @@ const PANE = "devices";
 const CHECKED_IN = "numerics";
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @returns {() => void}
  */
@@ -20,7 +20,7 @@ export function mountNoColors(root, state) {
   const note = part(root, "no-colors");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
   const check = el("button", { class: "button", type: "button" }, word("overlay.check"));
-  /** The last request, to avoid repeating a failed one. */
+  /** The last request, stored because a failed request is not repeated. */
   let asked = "";
   let stopPlacing = () => {};
 
@@ -64,7 +64,7 @@ export function mountNoColors(root, state) {
     try {
       const quick = isQuick(await askPlatforms(), scheduler);
       if (!isWanted()) return;
-      // The pane shares the job if it waits for the same placement.
+      // If the pane Devices waits for the same placement, it shares the job.
       const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
       const placement = await placements.place(options, quick).of(scheduler);
       if (isWanted()) state.set({ placement });

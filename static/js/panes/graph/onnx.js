@@ -1,4 +1,4 @@
-// Saving the shown stage as an ONNX file: written by a job, then downloaded.
+// Saves the stage shown as an ONNX file, which a job writes and the page downloads.
 import { exportedFile, exportedModel } from "../../server/api.js";
 import { childJob } from "../../jobs/child_job.js";
 import { asProblem } from "../../jobs/compile.js";
@@ -12,7 +12,7 @@ import { showProblem } from "../shell/problem.js";
 /** @typedef {import("../../state/page.js").PageState} PageState */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {PageState} state
  * @returns {() => void}
  */

@@ -1,9 +1,9 @@
-// Legend and map in a small window: shows one of them over the drawing on request.
+// In a small window, shows the legend or the map over the drawing on request.
 import { closest, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @returns {() => void}
  */

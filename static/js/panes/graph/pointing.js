@@ -13,7 +13,7 @@ const ARROWS = /** @type {const} */ ({
 /** @typedef {typeof ARROWS[keyof typeof ARROWS]} Direction */
 
 /**
- * The direction of an arrow key; undefined for other keys.
+ * Return the direction of an arrow key; undefined for other keys.
  * @param {KeyboardEvent} event
  * @returns {Direction | undefined}
  */
@@ -22,7 +22,7 @@ export function arrowOf({ key }) {
 }
 
 /**
- * The pointer's position on a picture, in its pixels.
+ * Return the pointer's position on a picture, in pixels of the picture.
  * @param {HTMLElement} picture
  * @param {MouseEvent} event
  */
@@ -32,8 +32,8 @@ export function pointOn(picture, { clientX, clientY }) {
 }
 
 /**
- * Show a tooltip below a point of a box, or above if only there is space, and within its right edge.
- * An empty text hides it.
+ * Show a tooltip below a point of a box, or above the point if the space below is too small, inside the
+ * right edge of the box. An empty text hides the tooltip.
  * @param {HTMLElement} tip
  * @param {HTMLElement} box
  * @param {{x: number, y: number}} at

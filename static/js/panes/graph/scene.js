@@ -1,5 +1,5 @@
-// Builds the scene of the chosen stage in time slices. The drawn scene stays until the next is ready; a
-// later request cancels an earlier one. Neighbouring scenes are built ahead when the page is idle.
+// Builds the scene of the chosen stage in time slices. The drawn scene remains until the next scene is
+// ready; a later request cancels an earlier request. Neighbouring scenes are built when the page is idle.
 import { sceneSteps } from "../../graph/scene.js";
 import { graphsAt } from "../../jobs/loader.js";
 import { differs } from "../../results/snapshots.js";
@@ -14,12 +14,12 @@ import { idleTask, inTimeSlices, nextTask } from "../../elements/scheduling.js";
  *
  * @typedef {object} Made
  * @property {Scene | null} scene null while there is nothing to draw
- * @property {Union | null} union that defines its positions
+ * @property {Union | null} union the union that defines the positions
  * @property {number} stage
  *
  * @typedef {object} Scenes
  * @property {(places: Places | null, union: Union | null) => Promise<void>} place
- *   sets the positions of the nodes; resolves when a scene has them
+ *   sets the positions of the nodes; resolves when a scene with these positions exists
  * @property {() => void} stop
  */
 
@@ -33,7 +33,7 @@ export function createScenes(state, take) {
   let at = { places: null, union: null };
   let request = 0;
   let making = Promise.resolve();
-  /** The drawn scene, and those of neighbouring stages. @type {{wish: Wish, scene: Scene}[]} */
+  /** The drawn scene, and the scenes of neighbouring stages. @type {{wish: Wish, scene: Scene}[]} */
   let kept = [];
   const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
 
@@ -61,10 +61,10 @@ export function createScenes(state, take) {
     const scene = await sceneOf(wish, isWanted);
     if (!scene) return;
     take({ scene, union, stage });
-    void makeAhead(places, wish, isWanted).catch(() => {}); // an error appears when its stage is chosen
+    void makeAhead(places, wish, isWanted).catch(() => {}); // an error appears when the user chooses the stage
   }
 
-  /** Build the neighbouring scenes, and drop all others except the drawn one. */
+  /** Build the neighbouring scenes, and drop all other scenes except the drawn scene. */
   async function makeAhead(/** @type {Places} */ places, /** @type {Wish} */ drawn, /** @type {() => boolean} */ isWanted) {
     const { parts, result, stage, base, view } = state.get();
     /** @type {Wish[]} */
@@ -73,7 +73,7 @@ export function createScenes(state, take) {
     const stages = result?.stages ?? [];
     for (const direction of /** @type {const} */ ([1, -1])) {
       const near = nextStage(stages, stage, direction, false);
-      // With a chosen base, marks must be computed again each time.
+      // With a chosen base of comparison, every scene needs new marks.
       if (!parts || base >= 0 || near === stage || !isWanted()) continue;
       const { graph, before } = await graphsAt(parts, stages, near, base);
       /** @type {Wish} */
@@ -91,7 +91,7 @@ export function createScenes(state, take) {
     async place(places, union) {
       at = { places, union };
       making = make();
-      // Moving on in the meantime requests another scene.
+      // Another stage may be chosen during the wait: continue until the latest scene is ready.
       for (let last = null; last !== making; ) {
         last = making;
         await last;

@@ -1,5 +1,5 @@
-// The search field over the drawing: marks hits, Enter goes to the next one. Choosing a hit and leaving
-// the field ends the search and its dimming.
+// The search field over the drawing: it marks hits, and Enter goes to the next hit. Choosing a hit and
+// leaving the field ends the search and its dimming.
 import { bindValue, isOn, turn, watchSwitch } from "../../state/bindings.js";
 import { listen, part, partOf } from "../../elements/dom.js";
 import { searchNodes } from "../../graph/search.js";
@@ -9,7 +9,7 @@ import { word } from "../../text/words.js";
 /** @typedef {import("../../graph/search.js").Found} Found */
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {() => import("../../graph/scene.js").Scene | null} scene
  * @param {{found: (keys: string[]) => void, show: (found: Found) => void, choose: (found: Found) => void}} hooks
@@ -17,7 +17,7 @@ import { word } from "../../text/words.js";
  */
 export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
-  /** Whether a hit was chosen; the switch records that the field was left afterwards. */
+  /** Whether a hit was chosen; the switch `search-done` is on if the user left the field after the choice. */
   let chosen = isOn(state, "search-done");
 
   function refresh() {

@@ -9,7 +9,7 @@ import { differs } from "../../results/snapshots.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
-/** Above this number of rows, the table is split into parts; the browser lays out visible ones only. */
+/** Maximum number of rows per part of the table; the browser lays out only visible parts. */
 const WHOLE = 500;
 
 /**
@@ -22,7 +22,7 @@ export function mountGraphTable(root, state) {
   let nodes = new Map();
   let isOld = true;
 
-  /** @type {Map<string, string>} why the reference runs a node */
+  /** @type {Map<string, string>} reasons for fallbacks to the reference, by node */
   let fallbacks = new Map();
   let stopMaking = () => {};
 

@@ -1,4 +1,4 @@
-// The positions of all nodes: requests the union and its layout, and shows the progress.
+// Requests the union and its layout, which define the positions of all nodes, and shows the progress.
 import { asProblem } from "../../jobs/compile.js";
 import { el, part } from "../../elements/dom.js";
 import { formatSeconds } from "../../text/format.js";
@@ -19,7 +19,7 @@ const NOTICE_AFTER_MS = 2500;
 const MOST_BOXES = 5000;
 
 /**
- * @param {HTMLElement} root of the graph
+ * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {import("../../graph/layout.js").Layouter} layouter
  * @param {{placed: (places: Places | null, union: Union | null) => Promise<void>, showTable: (on: boolean) => void}} hooks
@@ -45,7 +45,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     if (isBusy && parts === drawn && asked.startsWith(JSON.stringify([open]).slice(0, -1))) return;
     const number = ++request;
     delete stage.dataset.layout;
-    // Keep the drawing while groups open or a running job adds stages.
+    // Show the current drawing while groups open or a running job adds stages.
     if (parts !== drawn) void placed(null, null);
     [drawn, asked] = [parts, wanted];
     if (!parts || stages === 0) return;
@@ -122,7 +122,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
 }
 
 /**
- * The groups to draw open: the requested ones, unless they exceed the limit.
+ * Return the groups to draw open: the requested groups, unless their boxes exceed the limit.
  * @param {Union} union
  * @param {string[]} toggled
  */

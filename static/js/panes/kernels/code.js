@@ -1,4 +1,4 @@
-// One part of the kernel of the selection as text: computation, schedule, loops, LLVM IR, assembly.
+// The kernel of the selection as text at one level: computation, schedule, loops, LLVM IR, assembly.
 import { foldOf } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
@@ -47,7 +47,7 @@ function mountCode(root, state, name) {
   let links = null;
   /** @type {import("../../wire.js").Kernel | null} */
   let kernel = null;
-  /** The level, if its lines are linked with those of other levels. */
+  /** The level, if its lines are linked with the lines of other levels. */
   const linked = LINKED.find((each) => each === name);
   const lines =
     linked &&
@@ -67,7 +67,7 @@ function mountCode(root, state, name) {
   let n = 0;
   const { work } = state.get();
   const editable = name === "schedule" && work !== null;
-  /** The editor shown instead of the text, and its kernel. */
+  /** The editor shown instead of the text, and the kernel of the editor. */
   let editing = { kernel: -1, stop: () => {} };
   const edit = editButton(() => {
     if (kernel) state.set({ edited: `${kernel.kernel}:${text}` });
@@ -106,7 +106,7 @@ function mountCode(root, state, name) {
         shown.native ? absent(shown) : word("code.fallback", { words: shown.words }),
         result.kernels.filter((each) => each.inside === shown.kernel),
       );
-    // Assembly is ready last.
+    // Assembly is the last text to become available.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
       return say(word("code.soon"));
     try {
@@ -139,7 +139,7 @@ function mountCode(root, state, name) {
     }
   }
 
-  /** The reason for a missing text; a kernel without moves has loops but no schedule. @param {import("../../wire.js").Kernel} shown */
+  /** Return the reason for a missing text; a kernel without moves has loops but no schedule. @param {import("../../wire.js").Kernel} shown */
   function absent({ parts }) {
     return word(name === "schedule" && parts.includes("loops") ? "code.no-moves" : "code.absent");
   }
@@ -175,7 +175,7 @@ function mountCode(root, state, name) {
     const title = steps[i]?.words ?? "";
     const content = el("span", { class: "code-text", title }, ...highlighted(name, line));
     if (!steps[i]) return el("div", { class: "code-line" }, number, content);
-    // A move unfolds to the loops after it.
+    // Each move unfolds to the loops after the move.
     const outline = steps[i].outline.split("\n");
     const fold = el(
       "details",

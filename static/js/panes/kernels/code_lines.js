@@ -1,4 +1,4 @@
-// A list of linked lines of code: the pointer previews, a click or Enter pins, arrows walk.
+// A list of linked lines of code: the pointer previews a line, a click or Enter pins it, arrows walk.
 import { closest, el, listen } from "../../elements/dom.js";
 import { highlight } from "../../text/highlight.js";
 
@@ -21,10 +21,10 @@ export function highlighted(name, line) {
 let made = 0;
 
 /**
- * @param {HTMLElement} root scrolls
+ * @param {HTMLElement} root the scrolling element
  * @param {Linked} name
- * @param {string} label for screen readers
- * @param {{pick: (line: number) => void, point: (line: number) => void}} hooks `point(-1)`: at none
+ * @param {string} label name for screen readers
+ * @param {{pick: (line: number) => void, point: (line: number) => void}} hooks `point(-1)`: at no line
  * @returns {CodeLines}
  */
 export function mountCodeLines(root, name, label, { pick, point }) {
@@ -70,7 +70,7 @@ export function mountCodeLines(root, name, label, { pick, point }) {
 
   return {
     show(text) {
-      // The same text again, with a line in focus: keep it.
+      // The text is unchanged: keep the elements, since a line may have the focus.
       if (text === shown && root.contains(rows[0] ?? null)) return rows.length;
       shown = text;
       const lines = text.replace(/\n$/, "").split("\n");

@@ -154,7 +154,7 @@ function columnsOf(kernels) {
 }
 
 /**
- * The kernel's name over its description; kernels inside a launch are nested below, with their region.
+ * Create a cell with a kernel's name and description; kernels inside a launch are indented, with their region.
  * @param {Row} row
  */
 function nameCell({ kernel: k, depth }) {
@@ -173,8 +173,8 @@ function nameCell({ kernel: k, depth }) {
 }
 
 /**
- * @param {number} length of the bar, between 0 and 1
- * @param {number} share of all time
+ * @param {number} length length of the bar, between 0 and 1
+ * @param {number} share share of the total time
  */
 function bar(length, share) {
   const element = el("div", { class: "bar", title: `${(share * 100).toFixed(1)} %` });

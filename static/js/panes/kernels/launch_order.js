@@ -1,4 +1,4 @@
-// The memory planner, its distance from the lower bound, and the effect of the launch order.
+// The memory planner, the distance of the plan from the lower bound, and the effect of launch order.
 import { bindFold } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { formatBytes, formatPercent } from "../../text/format.js";
@@ -16,7 +16,7 @@ import { word } from "../../text/words.js";
 const MARGIN = 4;
 
 /**
- * Fill a part of the memory pane.
+ * Fill the section of the memory pane about the planner and the launch order.
  * @param {HTMLElement} root
  * @param {Memory} memory
  * @param {import("../../state/page.js").PageState} state
@@ -102,7 +102,7 @@ function sentence(order) {
 }
 
 /**
- * The curves as numbers.
+ * Create the table with the data of the curves.
  * @param {LaunchOrder} order
  */
 function tableOf({ given_live_bytes, live_bytes }) {

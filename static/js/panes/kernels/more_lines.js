@@ -1,10 +1,10 @@
-// The button below a partly drawn text that draws the rest.
+// The button below a truncated text that draws the remaining lines.
 import { el } from "../../elements/dom.js";
 import { word } from "../../text/words.js";
 
 /**
  * @param {number} n number of lines not drawn yet
- * @param {() => void} onclick draws them
+ * @param {() => void} onclick draws these lines
  * @returns {HTMLElement}
  */
 export function moreLines(n, onclick) {

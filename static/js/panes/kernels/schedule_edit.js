@@ -1,4 +1,4 @@
-// Edits the schedule of a kernel: checks it while typing, and runs it against the original.
+// The editor of a kernel's schedule: checks the text while the user types, and runs it against the original.
 import { api, editedKernel } from "../../server/api.js";
 import { childJob } from "../../jobs/child_job.js";
 import { asProblem } from "../../jobs/compile.js";
@@ -16,7 +16,7 @@ const CHECK_AFTER_MS = 250;
 /** @type {Omit<import("../../wire.js").CheckedSchedule, "problems"> & {problems: import("../../state/page.js").PageProblem[]}} */
 const NOTHING = { problems: [], n_moves: 0, stages: [], nests: [] };
 
-/** The last run, kept while other panes are shown. */
+/** The last run, which persists while other panes are shown. */
 let last = { at: "", id: "" };
 
 /**
@@ -24,7 +24,7 @@ let last = { at: "", id: "" };
  * @param {import("../../state/page.js").PageState} state
  * @param {import("../../server/work.js").Work} work
  * @param {import("../../wire.js").Kernel} kernel with the schedule `edited` of the state
- * @param {string} own text of its original schedule
+ * @param {string} own text of the kernel's original schedule
  * @returns {() => void}
  */
 export function mountScheduleEdit(root, state, work, kernel, own) {
@@ -174,6 +174,6 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
   return stop;
 }
 
-/** The button that starts editing. @param {() => void} onclick */
+/** Return the button that starts editing. @param {() => void} onclick */
 export const editButton = (onclick) =>
   el("button", { class: "button", type: "button", "data-part": "edit", onclick }, word("schedule.edit"));

@@ -1,11 +1,11 @@
-// Sizes for the open dimensions of a model.
+// The fields with sizes for the open dimensions of a model.
 import { parseDims } from "../../jobs/compile.js";
 import { el, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
 /**
- * Inputs with open dimensions, with their default sizes.
+ * Return inputs with open dimensions, with their default sizes.
  * @param {import("../../state/page.js").Page} page
  * @returns {{name: string, type: string, dims: (number | string)[]}[]}
  */

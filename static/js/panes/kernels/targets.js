@@ -1,4 +1,4 @@
-// The code of a kernel for other targets: figures for all, and two texts side by side.
+// The code of a kernel for other targets: figures for all targets, and two texts side by side.
 import { targetParts } from "../../server/api.js";
 import { requestsOf } from "../../jobs/beside.js";
 import { childJob } from "../../jobs/child_job.js";

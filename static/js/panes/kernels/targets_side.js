@@ -13,9 +13,9 @@ import { highlighted, mountCodeLines } from "./code_lines.js";
 
 /**
  * @param {HTMLElement} root
- * @param {string} label of the choice
+ * @param {string} label label of the selection field
  * @param {(target: string) => void} onChoose
- * @param {{get: () => number, set: (line: number) => void}} pin the pinned line of this target's Loop IR, -1 for none
+ * @param {{get: () => number, set: (line: number) => void}} pin pinned line of the Loop IR for this target, -1 for none
  */
 export function mountSide(root, label, onChoose, pin) {
   root.replaceChildren(clone("pane-targets-side"));
@@ -90,7 +90,7 @@ export function mountSide(root, label, onChoose, pin) {
       level = at;
       draw();
     },
-    /** @param {string} words shown instead of code */
+    /** @param {string} words text shown instead of code */
     say(words) {
       lines?.stop();
       lines = null;

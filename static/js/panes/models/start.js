@@ -73,7 +73,7 @@ export function mountStart(root, state, compiler) {
 }
 
 /**
- * The message about the chosen model: ready to compile, or the reason why not.
+ * Return the message about the chosen model: it is ready to compile, or the reason why it is not.
  * @param {import("../../state/page.js").Page} page
  */
 function saysOf(page) {
@@ -127,7 +127,7 @@ function showCards(cards, samples, model) {
       const card = /** @type {HTMLElement} */ (content.firstElementChild);
       card.dataset.sample = sample.id;
       card.setAttribute("aria-checked", String(sample.id === chosen));
-      // The group is a single Tab stop; arrow keys move within it.
+      // The group is a single Tab stop; arrow keys move within the group.
       card.tabIndex = sample.id === chosen || (chosen === "" && i === 0) ? 0 : -1;
       part(card, "title").textContent = sample.title;
       part(card, "words").textContent = sample.words;

@@ -6,16 +6,16 @@ import { placeOf } from "../../text/writing.js";
 
 /**
  * @typedef {{label: string, detail: string, insert: string}} Completion
- * @typedef {{line: number, words: string}} Behind annotation at the end of a line
+ * @typedef {{line: number, words: string}} Behind an annotation at the end of a line
  *
  * @typedef {object} Writer
- * @property {string} language for the colours
+ * @property {string} language language of the syntax highlighting
  * @property {(text: string, at: number) => {from: number, found: Completion[]}} complete
- * @property {() => void} changed called after typing
+ * @property {() => void} changed called after each change of the text
  */
 
 /**
- * @param {HTMLElement} root holding the parts of `text_sheet` in templates/_macros.html
+ * @param {HTMLElement} root element with the parts of `text_sheet` in templates/_macros.html
  * @param {Writer} writer
  */
 export function mountTextEditor(root, writer) {
@@ -114,7 +114,7 @@ export function mountTextEditor(root, writer) {
       ),
     );
     list.dataset.from = String(from);
-    // Under the word; the font is monospaced.
+    // Place the list under the word; the font is monospaced.
     const rows = area.value.slice(0, from).split("\n");
     list.style.top = `calc(${rows.length} * var(--write-line) + var(--space-2))`;
     list.style.setProperty("--at", `${Math.min(rows[rows.length - 1].length, 40)}ch`);
@@ -141,7 +141,7 @@ export function mountTextEditor(root, writer) {
   function put(/** @type {number} */ from, /** @type {string} */ insert) {
     area.focus();
     area.setSelectionRange(from, area.selectionStart);
-    // The only insertion that the browser's undo records.
+    // `execCommand` is the only insertion that the undo of the browser records.
     if (!document.execCommand("insertText", false, insert)) area.setRangeText(insert);
     close();
   }

@@ -1,4 +1,4 @@
-// Chooses or drops an ONNX file: checks its size here, sends it, and lets the server inspect it.
+// Accepts a chosen or dropped ONNX file: checks the size, sends the file, and lets the server inspect it.
 import { api, createParts, follow, upload } from "../../server/api.js";
 import { asProblem } from "../../jobs/compile.js";
 import { listen, part, partOf } from "../../elements/dom.js";
@@ -8,7 +8,7 @@ import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
 /**
- * Replace the digest of an upload by its name in a problem.
+ * Replace the digest of an upload by the name of the file in a problem.
  * @param {import("../../state/page.js").PageProblem} problem
  * @param {string} id
  * @param {string | undefined} name
@@ -100,7 +100,7 @@ export function mountUpload(root, state) {
 
   const isCompiling = () => ["sending", "queued", "running"].includes(state.get().progress.state);
 
-  /** Cancel the inspection when compiling starts: both would read the model at the same time. */
+  /** Cancel the inspection when compilation starts: both jobs would read the model at the same time. */
   function giveWay() {
     looking();
     gaveWay ||= inspection !== "";

@@ -8,7 +8,7 @@ import { completions, splitText, verdictOn } from "../../text/writing.js";
 import { mountTextEditor } from "./text_editor.js";
 
 const CHECK_AFTER_MS = 250;
-/** HTTP status of an answer that rejects the text. */
+/** The HTTP status of an answer that rejects the text. */
 const REFUSED = 400;
 
 /**
@@ -85,7 +85,7 @@ export function mountWrite(root, state) {
       const { text, language: kind } = splitText(written);
       if (area.value !== text) area.value = text;
       part(root, "write-language").textContent = word(`write.${kind}`);
-      // Their positions are unknown until the next check.
+      // The positions of errors are unknown until the next check.
       mark([]);
       clearTimeout(timer);
       if (model === "written") timer = setTimeout(() => void check(), CHECK_AFTER_MS);

@@ -38,9 +38,9 @@ export function mountBisect(root, state, findings) {
   let job = null;
   part(root, "bisect-bar").hidden = work === null;
 
-  /** The largest known change of the numbers. */
+  /** Return the largest known change of the numbers. */
   const most = () => Math.max(0, ...(state.get().numerics.found?.rows ?? []).map((row) => row.moved ?? 0));
-  /** The required change as a fraction of the scale; null for the tolerance. */
+  /** Return the required change as a fraction of the scale; null for the tolerance. */
   const wanted = () =>
     ({ "": null, "0": 0, half: Number((most() / 2).toPrecision(2)) })[state.get().moved];
 
@@ -106,7 +106,7 @@ export function mountBisect(root, state, findings) {
     ].filter((each) => each !== null);
   }
 
-  /** A switch for a rule, with the places of its rewrites. @param {string} rule @param {Bisection} found */
+  /** Create a switch that enables a rule, with the places of the rule's rewrites. @param {string} rule @param {Bisection} found */
   function ruleOf(rule, { rewrites }) {
     const its = rewrites.filter((each) => each.rule === rule);
     const box = el("input", { type: "checkbox", "data-rule": rule });
@@ -132,7 +132,7 @@ export function mountBisect(root, state, findings) {
     return el("button", { class: "link-button mono", type: "button", onclick: go }, text);
   }
 
-  /** Compile the same model without the disabled rules, and compare it with this result. */
+  /** Compile the same model without the disabled rules, and compare the two results. */
   async function without() {
     const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (shown.querySelectorAll("[data-rule]"));
     const off = [...boxes].filter((each) => !each.checked).map((each) => each.dataset.rule ?? "");
@@ -146,7 +146,7 @@ export function mountBisect(root, state, findings) {
     }
   }
 
-  /** The place with the model as the server knows it: a written model is an upload there. */
+  /** Return the page's state with the model as named by the server, where a written model is an upload. */
   function ofUpload() {
     const page = state.get();
     return page.result ? { ...page, model: `${page.result.model.source}:${page.result.model.id}` } : page;
@@ -171,7 +171,7 @@ export function mountBisect(root, state, findings) {
     ];
   }
 
-  /** Restore the job named in the URL, or in read-only views the kept one. @param {string} id */
+  /** Restore the job named in the URL, or the stored job in read-only views. @param {string} id */
   async function restore(id) {
     const number = ++request;
     const named = id === LINKED || !work ? jobBeside(/** @type {import("../../server/api.js").Parts} */ (parts), "bisect", LINKED) : api.job(id);

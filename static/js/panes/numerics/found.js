@@ -10,11 +10,11 @@ import { word } from "../../text/words.js";
  * @typedef {import("../../wire.js").CheckedStage} CheckedStage
  */
 
-/** Factor over the first change above which the largest change is also reported. */
+/** The largest change is also reported if it exceeds the first change by this factor. */
 const MUCH_MORE = 10;
 
 /**
- * The first pass that changed a number, and the first beyond the tolerance.
+ * Return the first pass that changed a number, and the first pass beyond the tolerance.
  * @param {Numerics} found
  * @param {import("../../state/page.js").Checking["state"]} how state of the check
  * @returns {HTMLElement[]}
@@ -151,7 +151,7 @@ export function rewritesOf({ rewrites, bisect_command, first_wrong, broken }) {
 }
 
 /**
- * The method, and the equivalent command.
+ * Return the method of the check, and the equivalent command.
  * @param {Numerics} found
  * @returns {HTMLElement[]}
  */
@@ -172,7 +172,7 @@ export function methodOf(found) {
 }
 
 /**
- * The plot as a table, with every pass.
+ * Create the table with the errors of every pass.
  * @param {(row: CheckedStage) => void} onPick
  */
 export function stageTable(onPick) {

@@ -1,5 +1,5 @@
-// Correctness of the numbers: the error of each pass and each value, and the first pass that changed
-// one. A button starts the check, because the reference computes every stage.
+// Correctness of the numbers: the error of each pass and of each value, and the first pass that changed
+// a number. A button starts the check, because the reference computes every stage.
 import { checkerOf } from "../../jobs/checking.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { isQuick, worstFirst } from "../../charts/errors_axis.js";
@@ -13,7 +13,7 @@ import { mountBisect } from "./bisect.js";
 import { showProblem } from "../shell/problem.js";
 import { mountTable } from "../shell/table.js";
 
-/** Number of values in the table; further ones are only counted. */
+/** Maximum number of values in the table; further values are only counted. */
 const MOST = 300;
 
 /**

@@ -1,4 +1,4 @@
-// Errors of the stages on a logarithmic axis; each row is a button, a track with marks, and a number.
+// Errors of the stages on a logarithmic axis; a row has a button, a track with marks, and a number.
 import { el } from "../../elements/dom.js";
 import { axisOf, formatError, shareOf, shownStages, ticksOf } from "../../charts/errors_axis.js";
 import { word } from "../../text/words.js";
@@ -13,7 +13,7 @@ const ROOM = 0.16;
 
 /**
  * @param {import("../../wire.js").Numerics} found
- * @param {number} stage the current one
+ * @param {number} stage the current stage
  * @returns {HTMLElement[]}
  */
 export function plotOf(found, stage) {

@@ -1,4 +1,4 @@
-// The values of a stage by name: their errors, and the distribution over elements.
+// The values of a stage by name: errors of values, and the distribution of errors over elements.
 import { el } from "../../elements/dom.js";
 import { formatError } from "../../charts/errors_axis.js";
 import { bar } from "../../elements/figures.js";
@@ -62,9 +62,9 @@ export function valueTable(operatorOf, onPick) {
 }
 
 /**
- * A histogram of the errors of a value's elements.
+ * Create a histogram of the errors of a value's elements.
  * @param {CheckedValue} value
- * @param {number[]} places upper ends of the classes
+ * @param {number[]} places upper ends of the bins
  * @returns {HTMLElement[]}
  */
 export function distances({ name, counts }, places) {

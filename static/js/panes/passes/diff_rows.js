@@ -8,14 +8,14 @@ import { highlighted } from "../kernels/code_lines.js";
 const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
 
 /**
- * @typedef {object} Drawing lines built in slices
+ * @typedef {object} Drawing lines that are built in slices
  * @property {HTMLElement} element
  * @property {number} n number of lines
  * @property {(start: number, end: number) => HTMLElement[]} make builds lines and appends them to the element
  */
 
 /**
- * A slice of lines, which the browser skips in layout and painting while off-screen.
+ * Create an element for a slice of lines; the browser neither lays out nor paints off-screen slices.
  * @param {HTMLElement[]} lines
  */
 function slice(lines) {
@@ -25,9 +25,9 @@ function slice(lines) {
 }
 
 /**
- * Unified layout.
+ * Build the rows in the unified layout.
  * @param {DiffRow[]} rows
- * @param {string} [language] of `highlight`
+ * @param {string} [language] language for `highlight`
  * @returns {Drawing}
  */
 export function unified(rows, language = "") {
@@ -91,10 +91,10 @@ function number(at) {
 }
 
 /**
- * Split layout.
+ * Build the rows in the split layout.
  * @param {DiffRow[]} rows
- * @param {string} [language] of `highlight`
- * @param {[string, string]} [names] of the two texts, for screen readers
+ * @param {string} [language] language for `highlight`
+ * @param {[string, string]} [names] names of the two texts, for screen readers
  * @returns {Drawing}
  */
 export function split(rows, language = "", names) {

@@ -1,4 +1,4 @@
-// Products of the selection: kernels with their inner kernels, and buffers.
+// The kernels of the selection with their inner kernels, and the buffers of the selection.
 import { el } from "../../elements/dom.js";
 import { formatBytes, formatFlops, formatSeconds } from "../../text/format.js";
 import { selectedBuffers, selectedKernels } from "../../state/selection.js";
@@ -7,7 +7,7 @@ import { word } from "../../text/words.js";
 /** @typedef {import("../../state/page.js").Page} Page */
 
 /**
- * Kernels and buffers made from the selection, with the time.
+ * Return the kernels and buffers of the selection, with times.
  * @param {Page} page
  * @returns {HTMLElement[]}
  */

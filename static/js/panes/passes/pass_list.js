@@ -1,4 +1,4 @@
-// The passes in order, with effects and times. Choosing a pass selects its stage.
+// The list of passes in execution order, with effects and times. Choosing a pass selects its stage.
 import { bindSwitch, bindValue, isOn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../../elements/dom.js";
 import { atMost } from "../../charts/errors_axis.js";
@@ -133,13 +133,13 @@ const ORDERS = {
   time: (stage, before) => (before ? -stage.seconds : Infinity),
 };
 
-/** @param {Stage} stage @returns {number} bytes of its values and constants */
+/** @param {Stage} stage @returns {number} bytes of the stage's values and constants */
 function bytesMade({ value_bytes, constant_bytes }) {
   return value_bytes + constant_bytes;
 }
 
 /**
- * The line below the passes that explains an incomplete result.
+ * Return the line below the passes that explains an incomplete result.
  * @param {Result} result
  */
 function stoppedAt({ state, error, complete }) {
@@ -220,7 +220,7 @@ function row(stage, before) {
 }
 
 /**
- * Error badges of the checked stages that changed the graph.
+ * Show the error badges of the checked stages that changed the graph.
  * @param {HTMLElement} list
  * @param {import("../../wire.js").CheckedStage[]} checked
  */

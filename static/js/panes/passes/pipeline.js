@@ -14,7 +14,7 @@ import { word } from "../../text/words.js";
  * @typedef {import("../../wire.js").Pipelines} Pipelines
  */
 
-/** Rows built per task; each has forty elements. */
+/** Number of rows built per task; each row has forty elements. */
 const SLICE = 8;
 
 /**
@@ -32,7 +32,7 @@ export function mountPipeline(root, state, look = state) {
   const text = partOf(root, "text", HTMLTextAreaElement);
   const textProblem = part(root, "text-problem");
   let stopMaking = () => {};
-  /** @type {Map<string, string>} objections of the compiler, by text of the row */
+  /** @type {Map<string, string>} errors reported by the compiler, by text of the row */
   const wrong = new Map();
 
   const rows = () => parsePipeline(state.get().pipeline);
@@ -137,9 +137,9 @@ export function mountPipeline(root, state, look = state) {
       part(root, "rows-say").textContent = "";
       return;
     }
-    // The reasons of a preset hold while its order is unchanged.
+    // The reasons of a preset are valid only while its order is unchanged.
     const reasons = presetOf(pipelines, pipeline)?.lines?.map((each) => each.because) ?? [];
-    // An existing row may have the focus: then rebuild all rows in one task.
+    // If a row may have the focus, rebuild all rows in one task.
     const size = list.querySelector(".pipeline-row") ? all.length : SLICE;
     stopMaking();
     const back = placeOfFocus(list);
@@ -217,7 +217,7 @@ export function mountPipeline(root, state, look = state) {
 }
 
 /**
- * Remember the focus within the rows; the returned function restores it after a rebuild.
+ * Record the focus within the rows; the returned function restores the focus after a rebuild.
  * @param {HTMLElement} list
  * @returns {() => void}
  */
@@ -242,7 +242,7 @@ function presetText(pipelines, name) {
 }
 
 /**
- * The preset equal to a pipeline, independent of the text's format.
+ * Return the preset with the same passes as a pipeline, independent of the format of the text.
  * @param {Pipelines | null} pipelines
  * @param {string} pipeline
  */
@@ -258,7 +258,7 @@ function presetOf(pipelines, pipeline) {
 }
 
 /**
- * Presets by normalised text, cached; of two equal presets the first.
+ * Cache of presets by normalised text; of two equal presets, the first preset.
  * @type {WeakMap<Pipelines, Map<string, Pipelines["presets"][number]>>}
  */
 const presets = new WeakMap();

@@ -1,11 +1,11 @@
-// Previews, in the drawing, the item under the pointer in a list or chart; a click pins it.
+// Previews the item under the pointer in a list or chart by highlighting its nodes in the drawing.
 import { listen } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 
 /**
  * @param {HTMLElement} root
  * @param {import("../../state/page.js").PageState} state
- * @param {(event: PointerEvent) => readonly string[]} originsAt the ONNX nodes of the item there
+ * @param {(event: PointerEvent) => readonly string[]} originsAt ONNX nodes of the item under the pointer
  * @returns {() => void}
  */
 export function mountPreview(root, state, originsAt) {

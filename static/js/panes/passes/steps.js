@@ -1,4 +1,4 @@
-// The ledger of a pass: every applied rewrite, and every declined one with its reason.
+// The ledger of a pass: every applied rewrite, and every declined rewrite with the reason.
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
@@ -14,9 +14,9 @@ import { asProblem } from "../../jobs/compile.js";
 
 /** @typedef {import("../../wire.js").Step} Step */
 
-/** Steps shown at first, and added by each click on Show more. */
+/** Number of steps shown at first, and added by each click on the button below the list. */
 const CHUNK = 150;
-/** Steps built per task, each a dozen elements: first those in view, then more. */
+/** Number of steps built per task, about twelve elements each: first the steps in view, then more. */
 const SLICES = { first: 12, size: 30 };
 const ASK = 5000;
 /** Maximum time, in milliseconds, that the steps of the previous pass stay visible. */
@@ -36,7 +36,7 @@ export function mountSteps(root, state) {
   const more = part(root, "more");
   let request = 0;
   let limit = CHUNK;
-  /** The opened step, -1 for none. */
+  /** Return the index of the opened step, -1 for none. */
   const openedStep = () => secondOf(state.get().step, state.get().stage);
   /** @type {Step[]} */
   let steps = [];
@@ -61,7 +61,7 @@ export function mountSteps(root, state) {
     step.took.some((v) => values.has(v)) ||
     step.made.some((v) => values.has(v));
 
-  /** @param {number} [kept] number of steps to keep at the start of the list */
+  /** @param {number} [kept] number of elements at the start of the list that remain */
   function show(kept = 0) {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
@@ -98,7 +98,7 @@ export function mountSteps(root, state) {
     part(root, "words").hidden = words.length === 0;
   }
 
-  /** Computed on demand: a pass has thousands of steps. @type {WeakMap<Step, string[]>} */
+  /** Values of steps, computed on demand because a pass may have thousands of steps. @type {WeakMap<Step, string[]>} */
   const origins = new WeakMap();
 
   function originsOf(/** @type {Step} */ step) {
@@ -153,7 +153,7 @@ export function mountSteps(root, state) {
     chooseRule();
   }
 
-  /** A rule without steps in this pass is ignored here, but kept for other passes. */
+  /** Show the chosen rule; passes without steps of the rule ignore it. */
   function chooseRule() {
     const { rule: wanted } = state.get();
     rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
@@ -197,7 +197,7 @@ export function mountSteps(root, state) {
     }
   }
 
-  /** Scroll to the content of an item: this forces its layout, unlike scrolling to the item itself. */
+  /** Scroll to the content of an item, which forces a layout of the item; scrolling to the item does not. */
   function reveal(/** @type {Element} */ opened) {
     revealSoon(opened.lastElementChild);
   }
@@ -208,7 +208,7 @@ export function mountSteps(root, state) {
     state.set({ boxed: step ? [step.at, ...step.took, ...step.made] : [] });
   }
 
-  /** Open a step and close the previous one. */
+  /** Open a step and close the previously opened step. */
   function reopen() {
     for (const each of list.querySelectorAll("[aria-expanded=true]"))
       each.parentElement?.replaceWith(item(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
@@ -217,7 +217,7 @@ export function mountSteps(root, state) {
       const made = item(steps[openedStep()]);
       button.parentElement?.replaceWith(made);
       reveal(made);
-    } else isSought = true; // it may be in a later slice
+    } else isSought = true; // the step may be in a later slice
     box();
   }
 
@@ -270,7 +270,7 @@ export function mountSteps(root, state) {
 }
 
 /**
- * The content for the import, which has no steps: a link to the first pass with steps.
+ * Return the content for the import, which has no steps: a link to the first pass that changed the graph.
  * @param {import("../../wire.js").Result} result
  */
 function imported({ stages, state }) {
@@ -329,7 +329,7 @@ function row(step, index, selected) {
 }
 
 /**
- * The rule of a step, and all values of the step.
+ * Return the details of a step: its rule, and all values.
  * @param {Step} step
  * @param {import("../../wire.js").RuleInfo | undefined} rule
  * @param {import("../../state/page.js").PageState} state

@@ -1,4 +1,4 @@
-// A line diff of the graph's text against another stage.
+// A line diff between the texts of a stage's graph and of another stage's graph.
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
@@ -18,7 +18,7 @@ import { showProblem } from "../shell/problem.js";
  */
 
 const ALL_LINES = 1000;
-/** Rows drawn at first; a button shows the rest. */
+/** Number of rows drawn at first; a button shows the others. */
 const CHUNK = 3000;
 
 /**
@@ -37,7 +37,7 @@ export function mountText(root, state) {
   let stopDrawing = () => {};
   /** Whether the first selected line must still be scrolled into view. */
   let isSought = false;
-  /** Selected lines of the text before and of the one after. @type {[Set<number>, Set<number>]} */
+  /** Selected lines of the text before and of the text after. @type {[Set<number>, Set<number>]} */
   let lines = [new Set(), new Set()];
   /** @type {DiffRow[]} */
   let rows = [];
@@ -94,7 +94,7 @@ export function mountText(root, state) {
     markLines(body);
   }
 
-  /** Mark the selected lines among the drawn ones; more may follow in later slices. */
+  /** Mark the selected lines among the drawn lines; later slices may add more. */
   function markLines(/** @type {HTMLElement} */ drawn) {
     let first = null;
     for (const line of drawn.querySelectorAll(".code-line")) {
@@ -108,7 +108,7 @@ export function mountText(root, state) {
     if (first) isSought = false;
   }
 
-  /** The node of a line. */
+  /** Find the node of a line. */
   function nodeAt(/** @type {Event} */ event) {
     const { old, new: now } = closest(event, ".code-line")?.dataset ?? {};
     if (!texts) return undefined;

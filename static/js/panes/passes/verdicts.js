@@ -1,4 +1,4 @@
-// Fusion verdicts: a section about the edges of the node in focus.
+// Fusion verdicts: a section of the pane Node about the edges of the node in focus.
 import { foldOf } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { edgeOf } from "../../graph/edge_walk.js";
@@ -43,13 +43,13 @@ export function verdictsSection(node, graph, state) {
 }
 
 /**
- * The decision, in one to three words.
+ * Return the compiler's decision, in one to three words.
  * @param {import("../../wire.js").Neighbour} answer
  * @param {import("../../wire.js").GraphNode} node
  * @param {import("../../wire.js").GraphNode} other
  */
 export function verdictWord({ verdict }, node, other) {
-  // A view gives other sizes to the same bytes: it has no kernel, so the two ends are never two kernels.
+  // A view has the same bytes with other sizes and no kernel, so its edges never connect two kernels.
   const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
   return word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`);
 }

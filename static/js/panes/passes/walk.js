@@ -65,7 +65,7 @@ export function mountWalk(root, state, layouter) {
 }
 
 /**
- * Open the next or previous applied rewrite of the stage's pass; the first if none is open.
+ * Open the next or previous applied rewrite of the stage's pass; if none is open, the first or the last rewrite.
  * @param {PageState} state
  * @param {1 | -1} direction
  */
@@ -87,7 +87,7 @@ async function goStep(state, direction) {
 }
 
 /**
- * The bar between graph and panes, moved by dragging or with arrow keys.
+ * Mount the bar between graph and panes; dragging and arrow keys move it.
  * @param {HTMLElement} split
  * @param {HTMLElement} walk
  */
@@ -120,7 +120,7 @@ function mountSplit(split, walk) {
 }
 
 /**
- * The screen while a linked result is fetched or recompiled, or when both fail.
+ * Mount the screen shown while a linked result is fetched or recompiled, and after a failure.
  * @param {HTMLElement} root
  * @param {PageState} state
  * @returns {() => void}

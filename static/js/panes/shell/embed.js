@@ -1,4 +1,4 @@
-// An embedded view: the drawing, a slider for the passes, and a pane, initially the open one.
+// An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link.
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { nextStage } from "../../results/stages.js";
 import { together } from "../../state/state.js";
@@ -27,7 +27,7 @@ export function mountEmbed(root, state, layouter) {
   return together(
     mountGraph(part(root, "graph"), state, layouter).stop,
     () => stopPane(),
-    // The pane of the link, and panes reached from it.
+    // The view has the pane of the link, and the panes to which that pane leads.
     state.watch(["pane"], (page) => {
       const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
       const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
@@ -57,7 +57,7 @@ export function mountEmbed(root, state, layouter) {
       part(root, "pass").textContent = says;
       embed.dataset.stage = String(stage);
     }),
-    // The full page opens at the reader's current position.
+    // The link opens the full page in the current state of the view.
     state.watch(PLACE_KEYS, (page) => {
       const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
       link.href = `/#${toFragment(page)}`;

@@ -1,4 +1,4 @@
-// The list of keys, read from the table that binds them.
+// The dialog with the list of keys, generated from the table of bindings.
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { KEYS, setSingleKeys, singleKeys } from "../../elements/keys.js";
 import { word } from "../../text/words.js";

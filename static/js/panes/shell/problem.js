@@ -1,4 +1,4 @@
-// Shows an error: what happened, where, and what to do.
+// Shows an error: message, position and hint.
 import { clone, el, part } from "../../elements/dom.js";
 import { word } from "../../text/words.js";
 

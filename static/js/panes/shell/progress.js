@@ -3,7 +3,7 @@ import { el, part } from "../../elements/dom.js";
 import { formatDelta, formatSeconds } from "../../text/format.js";
 
 /**
- * @param {HTMLElement} root holding the parts "track" and "progress-list"
+ * @param {HTMLElement} root element with the parts "track" and "progress-list"
  * @param {import("../../state/page.js").Progress} progress
  */
 export function showProgress(root, progress) {

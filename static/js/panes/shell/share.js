@@ -1,4 +1,4 @@
-// The dialog that shares a view: short link, markup to embed it, full link, command line.
+// The dialog that shares a view: short link, HTML for embedding, full link, report, command line.
 import { api, createParts, reportOf } from "../../server/api.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, listen, part, partOf } from "../../elements/dom.js";
@@ -146,7 +146,7 @@ function mountCopying(root) {
       try {
         await navigator.clipboard.writeText(field.value);
       } catch {
-        // The browser denies access to the clipboard: select the text for copying by key.
+        // The browser denied access to the clipboard: select the text, so that the user can copy it by key.
         field.focus();
         says = word("share.by-hand");
       }
@@ -172,7 +172,7 @@ function showCommands(root, state, fragment) {
       fill(root, "report-command", `${report} --view '${fragment}'`);
       part(root, "report-line").hidden = false;
     },
-    () => {}, // the button that saves the report remains
+    () => {}, // without the command, the button that saves the report remains
   );
   fill(root, "command", result.reproduce);
   part(root, "machine").textContent = word("share.machine", {
@@ -194,7 +194,7 @@ function showCommands(root, state, fragment) {
 }
 
 /**
- * Show that a link comes from another version, until dismissed.
+ * Show a note that another version created the link, until the user dismisses it.
  * @param {import("../../wire.js").SharedLink} link
  */
 export function noteVersion(link) {
@@ -202,7 +202,7 @@ export function noteVersion(link) {
 }
 
 /**
- * Show a note about the opened link, until dismissed.
+ * Show a note about the opened link, until the user dismisses it.
  * @param {string} words
  */
 export function noteLink(words) {

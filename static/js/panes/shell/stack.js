@@ -1,5 +1,5 @@
-// The selection at all levels: model, graph, kernel, memory, time, and below them loops, LLVM IR and
-// assembly with linked lines.
+// The selection at all levels: model, graph, kernel, memory and time, then loops, LLVM IR and assembly
+// with linked lines.
 import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../../text/format.js";
@@ -18,7 +18,7 @@ import { showProblem } from "./problem.js";
  * @typedef {import("../../text/links.js").Linked} Linked
  */
 
-/** Maximum number of lines of each text; the panes of the levels show the rest. */
+/** Maximum number of lines of each text; the panes of the levels show all lines. */
 const MOST = 1500;
 /** Number of names shown per level. */
 const NAMED = 6;
@@ -142,7 +142,7 @@ export function mountStack(root, state) {
 }
 
 /**
- * The message for a missing text; control flow never has loops.
+ * Return the message for a missing text; control-flow nodes never have loops.
  * @param {Kernel} kernel
  * @param {Linked} name
  */
@@ -169,7 +169,7 @@ function follow(state, { origin, node, kernel, stage, pane }) {
 }
 
 /**
- * The levels above the code, each with the selected items.
+ * Return the levels above the code, each with the selected items.
  * @param {Page} page
  * @param {Kernel} kernel
  * @returns {HTMLElement[]}
@@ -237,7 +237,7 @@ function chainOf(page, kernel) {
  * @param {string} [note]
  */
 function level(name, chips, note = "") {
-  // The kernel whose code is shown comes first, however many are selected.
+  // The kernel whose code is shown comes first among the selected kernels.
   const named = [...chips].sort((a, b) => Number(b.ariaCurrent === "true") - Number(a.ariaCurrent === "true"));
   return el(
     "li",

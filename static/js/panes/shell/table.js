@@ -9,7 +9,7 @@ import { mountPreview } from "../passes/preview.js";
  * @property {string} title
  * @property {(row: T) => Node | string} cell
  * @property {(row: T) => number | string} [order] makes the column sortable
- * @property {string} [id] its name in links; required for sortable columns
+ * @property {string} [id] name of the column in links; required for sortable columns
  * @property {boolean} [number]
  * @property {boolean} [whole] cells do not wrap
  * @property {string} [hint]
@@ -27,7 +27,7 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick,
   /** @type {T[]} */
   let rows = [];
   const sorted = () => state.get().sort.find((each) => each.startsWith(`${name}:`)) ?? "";
-  /** Rows in drawn order. */
+  /** The rows in the order shown. */
   let sort = "";
   /** @type {(row: T) => boolean} */
   let isSelected = () => false;

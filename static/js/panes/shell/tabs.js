@@ -32,7 +32,7 @@ export function mountTabs(side, state) {
   function mountShown() {
     const pane = shown();
     root.setAttribute("aria-labelledby", `tab-${pane.id}`);
-    // The same pane with a larger result: keep the scroll position.
+    // The pane is the same with a larger result: restore the scroll position.
     const was = root.dataset.pane;
     const [scrolled, to] = [scrolledTo, was === pane.id ? scrolledTo : 0];
     root.dataset.pane = pane.id;
@@ -112,7 +112,7 @@ function tab({ id }) {
  * @param {HTMLElement} groups
  * @param {HTMLElement} tabs
  * @param {import("../index.js").Pane} pane
- * @param {readonly import("../index.js").Pane[]} row of its group
+ * @param {readonly import("../index.js").Pane[]} row panes of the group
  */
 function mark(groups, tabs, pane, row) {
   if (tabs.dataset.group !== pane.group) {

@@ -12,11 +12,11 @@ import { showProblem } from "../shell/problem.js";
  * @typedef {{median_s: number, low_s: number, high_s: number}} Measured
  */
 
-/** Noise threshold: the 90th percentile relative to the fastest run. */
+/** Threshold of noise: 90th percentile of run times relative to the fastest run, minus 1. */
 const NOISY = 0.15;
 
 /**
- * @param {HTMLElement} root with the parts of templates/_measuring.html
+ * @param {HTMLElement} root element with the parts of templates/_measuring.html
  * @param {import("../../state/page.js").PageState} state
  */
 export function mountMeasuring(root, state) {
@@ -75,7 +75,7 @@ export function mountMeasured(root, state, show) {
 }
 
 /**
- * The reason for missing times; empty if there are times.
+ * Return the reason for missing times; "" if there are times.
  * @param {import("../../state/page.js").Page} page
  * @returns {HTMLElement | null}
  */
@@ -87,7 +87,7 @@ function nothingMeasured({ result, profile }) {
   return el("p", { class: "pane-empty" }, text);
 }
 
-/** "12.1 µs (12.0 – 12.3)": a median with its interval. @param {Measured} times */
+/** Format a median with its interval: "12.1 µs (12.0 – 12.3)". @param {Measured} times */
 export function timeWithInterval({ median_s, low_s, high_s }) {
   return word("measured.time", {
     median: formatSeconds(median_s),
@@ -96,7 +96,7 @@ export function timeWithInterval({ median_s, low_s, high_s }) {
   });
 }
 
-/** Conditions of a measurement: machine, number of runs, noise. @param {Profile} profile */
+/** Describe the conditions of a measurement: machine, number of runs, noise. @param {Profile} profile */
 export function honestWords({ machine, run, threads }) {
   const above = run.slow_s / run.min_s - 1;
   return word("measured.honest", {

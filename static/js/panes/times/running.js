@@ -1,5 +1,5 @@
-// Summary above the kernels: the partition of a run between generated code and the reference, every
-// fallback with its reason, and the code generated at run time.
+// Summary above the kernels: the partition of a run into generated code and the reference, each
+// fallback with the reason, and the code generated at run time.
 import { el } from "../../elements/dom.js";
 import { formatCount, formatPercent, formatSeconds } from "../../text/format.js";
 import { fallbacksByReason, placeName } from "../../results/running.js";

@@ -1,4 +1,4 @@
-// Time of a run, correctness of its numbers, and compile time. Times per kernel: profile.js.
+// Time of a run, correctness of the results, and compile time. profile.js has the times per kernel.
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { bar, figure } from "../../elements/figures.js";
 import { formatBytes, formatCount, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
@@ -230,7 +230,7 @@ function reproduce(result, state) {
 }
 
 /**
- * Downloads of the program, if a server has the files.
+ * Create the links that download the program, if a server has the files.
  * @param {import("../../server/api.js").Parts | null} parts
  */
 function downloads(parts) {

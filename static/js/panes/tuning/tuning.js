@@ -1,4 +1,4 @@
-// A search for faster schedules: candidates, the best so far, and the outcome.
+// A search for faster schedules: candidates, the best schedule so far, and the outcome.
 import { api, tuningPart } from "../../server/api.js";
 import { LINKED, jobBeside } from "../../jobs/beside.js";
 import { bindFold } from "../../state/bindings.js";
@@ -22,7 +22,7 @@ import { courseOf, expectedOf, outcome } from "./tuning_chart.js";
  */
 
 const BUDGETS = [5, 10, 20, 30, 45, 90, 180];
-/** Seconds of a job's limit reserved for work outside the search, as on the server. */
+/** Seconds of a job's limit reserved for work outside the search; the server has the same constant. */
 const REST_S = 15;
 
 /**
@@ -199,7 +199,7 @@ export function mountTuning(root, state, findings) {
     );
   }
 
-  /** Compile the model with the schedules found, and compare it with this result. */
+  /** Compile the model with the schedules found, and compare the two results. */
   async function use(/** @type {string} */ id) {
     if (!work) return;
     try {
@@ -214,7 +214,7 @@ export function mountTuning(root, state, findings) {
     part(root, "bar").hidden = true;
     void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: chosenSearch(), kernel: null }));
   } else api.about().then(({ limits }) => {
-    if (!root.contains(budget)) return; // the pane was closed in the meantime
+    if (!root.contains(budget)) return; // the pane was closed
     const most = Math.max(1, limits.job_limit_s - REST_S);
     const offered = [...BUDGETS.filter((each) => each < most), most];
     budget.replaceChildren(
@@ -257,7 +257,7 @@ export function mountTuning(root, state, findings) {
   if (tuning && work) void restore(tuning);
   return release;
 
-  /** Restore the search named in the URL: a running one, or one with a kept result. */
+  /** Restore the search named in the URL, if it is running or its result is stored. */
   async function restore(/** @type {string} */ id) {
     const number = ++request;
     const named = id === LINKED ? jobBeside(/** @type {import("../../server/api.js").Parts} */ (parts), "tune", id) : api.job(id);
@@ -278,7 +278,7 @@ function readTune(tune) {
 /** @param {string} policy @param {string} schedule */
 function diffOf(policy, schedule) {
   if (!schedule) return el("p", { class: "muted" }, word("tuning.same"));
-  // Only the policy's moves carry reasons.
+  // Only the moves of the policy have reasons.
   const moves = policy.replace(/ because ".*"$/gm, "");
   const sign = { "": " ", added: "+", removed: "−" };
   return el(
@@ -295,7 +295,7 @@ function diffOf(policy, schedule) {
   );
 }
 
-/** Reasons for rejected candidates, most frequent first. @param {TuneTrial[]} trials */
+/** Return the reasons for rejected candidates, most frequent first. @param {TuneTrial[]} trials */
 function reasons(trials) {
   /** @type {Map<string, number>} */
   const counted = new Map();

@@ -1,4 +1,4 @@
-// Two charts of a search's candidates: in order of the search, and predicted against measured.
+// Two charts of candidates: times in the order of the search, and predicted against measured times.
 import { word } from "../../text/words.js";
 
 /** @typedef {import("../../wire.js").TuneTrial} TuneTrial */
@@ -25,7 +25,7 @@ function svg(tag, attributes, ...children) {
 const high = (/** @type {number} */ ratio) =>
   10 + (HEIGHT - BOTTOM - 10) * (1 - Math.min(ratio, MOST) / MOST);
 
-/** The frame: grid lines at ratios of the policy's time, and labels of both axes. */
+/** Draw the frame: grid lines at ratios of the policy's time, and labels of both axes. */
 function frame(/** @type {string} */ label, /** @type {string} */ across) {
   const root = svg("svg", {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -45,7 +45,7 @@ function frame(/** @type {string} */ label, /** @type {string} */ across) {
 }
 
 /**
- * Each candidate's time relative to the policy's, and the best so far.
+ * Draw the times of candidates relative to the policy's schedule, and the best time so far.
  * @param {TuneTrial[]} trials of one kernel
  */
 export function courseOf(trials) {
@@ -74,7 +74,7 @@ export function outcome({ outcome: what, ratio, words }) {
 }
 
 /**
- * Predictions of the learned model against measurements.
+ * Draw the predictions of the learned model against measurements.
  * @param {TuneTrial[]} trials
  */
 export function expectedOf(trials) {
