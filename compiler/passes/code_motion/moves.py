@@ -23,11 +23,11 @@ SELECTS = frozenset({"slice", "gather", "max_pool"})
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""A function that exchanges a move with a neighbour if possible, and returns whether it did."""
+"""A function that exchanges data movement with a neighbour; returns whether it was possible."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
-    """Exchange every move with its producer if possible, otherwise with its reader."""
+    """Exchange all data movement with its producer if possible, otherwise with its reader."""
     ed = Editor(graph)
     n_done = sum(down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
     behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
@@ -41,7 +41,7 @@ def data_of(node: Node) -> tuple[str, ...]:
 
 
 def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
-    """Return the producers of a move's data operands if all are an `op`, else None."""
+    """Return the producers of the data operands of a node if all are an `op`, else None."""
     found = [ed.producer(i) for i in data_of(node)]
     made = [n for n in found if n is not None and n.op == op]
     if node.op not in MOVES or len(made) != len(found):
@@ -71,7 +71,7 @@ def moves_alone(ed: Editor, made: Node) -> bool:
 
 
 def grows(ed: Editor, node: Node) -> bool:
-    """Whether the result of a move may have more elements than its operand."""
+    """Whether the result of data movement may have more elements than the operand."""
     t = ed.type(node.inputs[0])
     if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
         return False
@@ -88,7 +88,7 @@ def later(
     error: float = 0.0,
     **attrs: object,
 ) -> None:
-    """Replace elementwise nodes before a move with one node of the same kind behind it.
+    """Replace elementwise nodes before data movement with one node of the same kind behind it.
 
     `attrs` are the attributes of the elementwise node that change.
     """
@@ -116,7 +116,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Exchange a move and the elementwise node behind it: the elementwise node becomes first."""
+    """Exchange data movement and the elementwise node behind it, which then runs first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

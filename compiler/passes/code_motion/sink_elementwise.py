@@ -120,7 +120,7 @@ def _is_unary(ed: Editor, node: Node) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return the reason that elementwise nodes stay before a move, or "" if they may follow it."""
+    """Return the reason that elementwise nodes stay before data movement, or "" if they move."""
     first = made[0]
     for m in made:
         if len(ed.users(m.output)) != 1 or ed.is_result(m.output):

@@ -50,7 +50,7 @@ from compiler.trace import Log
     """,
 )
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
-    """Replace an If with the nodes of the branch taken if its condition is known.
+    """Replace an If whose condition is known with the nodes of the branch taken.
 
     Models often test sizes, which are known once the input shapes are. The results of the branch
     taken then have known sizes, which may decide the next condition. The pass therefore propagates

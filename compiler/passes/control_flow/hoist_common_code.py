@@ -59,8 +59,8 @@ def hoist_common_code(graph: Graph, log: Log) -> Graph:
     """Hoist nodes that both branches of an If compute before the If.
 
     Such nodes run for either condition. Readers of a result that is the same in both branches read
-    its value outside the If. Results without readers are dropped, so an If with equal branches
-    vanishes. Source: XLA's ConditionalSimplifier.
+    its value outside the If. Results without readers are removed, and so is an If with equal
+    branches. Source: XLA's ConditionalSimplifier.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph

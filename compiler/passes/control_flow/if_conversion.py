@@ -49,8 +49,9 @@ MAY_TRAP = ("div", "mod")
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select where branching costs more.
 
-    The branches must consist of elementwise operators, which cannot fail and fuse with nodes around
-    the If. The select copies the bits of the chosen results. Source: XLA's ConditionalToSelect.
+    The branches must consist of elementwise operators, which cannot fail, and which can fuse with
+    nodes around the If. The select copies the bits of the chosen results. Source: XLA's
+    ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -81,7 +82,7 @@ def _objection(ed: Editor, node: Node) -> str:
         for r, t in zip(region.results, node.types, strict=True):
             made = region.types.get(r.value) or ed.type(r.value)
             if logical(made) != logical(t) or not isinstance(made, TensorType):
-                return f"{r.value} is {made}, the If gives {t}"
+                return f"{r.value} is {made}, the result of the If {t}"
             if not made.is_static or not made.layout.is_plain:
                 return f"the size of {r.value} is not known"
     return _price(ed, node)

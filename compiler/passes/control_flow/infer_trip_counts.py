@@ -137,7 +137,7 @@ class _Counts(Rebuild):
         made = [n for n in self.ed.made[n_made:] if self.ed.alive(n)]
         self.n_replaced += 1
         self._keep(now)
-        kept = f"; {', '.join(left)} may end it earlier" if left else ""
+        kept = f"; {', '.join(left)} may end the loop earlier" if left else ""
         self.log.applied("infer_trip_counts", node.output, f"{words}{kept}", [node], [*made, now])
 
     def _steps(self, node: Node, counted: Sequence[Test], n_made: int) -> tuple[str, str]:
@@ -170,7 +170,7 @@ class _Counts(Rebuild):
                 self.ed.remove(made)
             value = self.ed.add_constant(np.array(found, np.int64), hint, node.origins)
         self.used.add(value)
-        return value, f"it runs {value if found is None else found} iterations"
+        return value, f"the loop runs {value if found is None else found} iterations"
 
     def _first(self, start: str) -> tuple[Test, ...] | None:
         """Return the test that decides whether the loop starts."""

@@ -121,16 +121,16 @@ class _Slices(Rebuild):
         """Return the reason that a loop cannot become a Scan, or "" if it can."""
         body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
-            return "its body does not match its operands"
+            return "the body of the loop does not match the operands"
         trip, start = node.inputs[:2]
         if not passes_on(body, self.ed.constants):
-            return "a condition computed in its body ends it"
+            return "a condition computed in the body ends the loop"
         if not trip or not is_number(self.ed.type(trip)):
-            return "it has no trip count"
+            return "the loop has no trip count"
         if start:
             known = self.ed.known(start)
             if known is None or known.dtype == np.object_ or not is_true(known):
-                return f"the condition {start} determines whether it starts"
+                return f"the condition {start} determines whether the loop starts"
         made = results_of(body, self.ed.facts.types)[1:]
         for k, state in enumerate(node.inputs[2:]):
             given = body.inputs[2 + k].type
@@ -143,7 +143,7 @@ class _Slices(Rebuild):
                 return f"the body returns {t}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
-            return f"it has more than {MOST_STEPS:,} iterations"
+            return f"the loop has more than {MOST_STEPS:,} iterations"
         return ""
 
     def _length(self, node: Node) -> Expr | None:

@@ -129,7 +129,7 @@ def _objection(graph: Graph, node: Node, choice: Node) -> str:
         return f"the branches of {choice.output} have no code of their own: {reason}"
     inside = {n for region in choice.regions.values() for n in names_inside(region)}
     if taken := inside.intersection(filter(None, node.outputs)):
-        return f"{min(taken)} names another value inside"
+        return f"{min(taken)} names another value inside the branch"
     return ""
 
 

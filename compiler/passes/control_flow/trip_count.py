@@ -61,35 +61,35 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """Holds while the number is above 0."""
+    """A test that holds while the number is above 0."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class NotZero:
-    """Holds while the number, which moves by one per iteration, is not 0."""
+    """A test that holds while the number, which changes by one per iteration, is not 0."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Holds while all of several tests hold."""
+    """A test that holds while all of several tests hold."""
 
     parts: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Holds while any of several tests holds; a test that fails once never holds again."""
+    """A test that holds while any of several tests holds; a failed test never holds again."""
 
     parts: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Always holds, or never."""
+    """A test that always holds, or never."""
 
     holds: bool
 
@@ -165,7 +165,7 @@ class Tests:
         if node.op == "equal":
             line = b.plus(a, -1)
             if holds or abs(line.stride) != 1:
-                return Opaque(value if holds else "", "it tests a counter for equality")
+                return Opaque(value if holds else "", "the condition tests a counter for equality")
             return NotZero(line)
         above, extra = _COMPARED[node.op]
         line = (a.plus(b, -1) if above else b.plus(a, -1)).plus(Line(extra))

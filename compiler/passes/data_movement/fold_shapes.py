@@ -58,7 +58,7 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
 
     Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
     of such lists as expressions of the input sizes. The pass therefore reads runs of sizes directly
-    from the tensors that have them.
+    from tensors with these sizes.
     """
     for _ in range(ROUNDS):
         settler = _Settler(graph, log)
@@ -166,7 +166,7 @@ class _Settler:
         new += (len(pieces) > 1) + (not node.tensor.dims)
         if new >= len(gone):
             if len(gone) > 1:
-                because = f"{_text(sizes)} takes {len(gone)} nodes; reading it anew takes {new}"
+                because = f"{_text(sizes)} takes {len(gone)} nodes; another read would take {new}"
                 self.log.declined("read_sizes", node.output, because, gone)
             return False
         if not self.log.may("read_sizes", node.output):

@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on walks over all nodes: a rewrite may enable another of an earlier node."""
+"""Limit on walks over all nodes: a rewrite may enable a rewrite of an earlier node."""
 
 
 @graph_pass(
@@ -196,7 +196,7 @@ class _Joiner:
         return part if part is not None and part.axis == axis else None
 
     def saves(self, node: Node, members: list[str], axis: int) -> bool:
-        """Whether a run of slices is an existing tensor, or replaces nodes that only it reads."""
+        """Whether a run of slices is an existing tensor, or replaces nodes that become dead."""
         if isinstance(self.joined(members, axis), str):
             return True
         alone = sum(self.ed.n_uses(v) == 1 for v in members)
@@ -206,7 +206,7 @@ class _Joiner:
         return alone > 1
 
     def joined(self, members: list[str], axis: int) -> str | Part:
-        """Return the tensor that equals a run of slices, or the larger slice that does."""
+        """Return the tensor, or the larger slice, that equals a run of slices."""
         first, last = self.part(members[0], axis), self.part(members[-1], axis)
         assert first is not None
         assert last is not None

@@ -54,8 +54,8 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
     A model may read only the class token of the last layer, or the last step of a sequence. Earlier
     nodes then need not compute the other elements. A slice moves up through nodes without other
-    readers if the roofline model of a core predicts a gain. With `inexact=false` it does not move
-    through sums, since sums of other sizes may round differently.
+    readers if the roofline model of a core predicts a gain. With `inexact=false` a slice does not
+    move through sums, since sums of other sizes may round differently.
     """
     if not any(n.op in ("slice", "gather") for n in graph.nodes):
         return graph

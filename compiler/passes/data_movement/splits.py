@@ -78,8 +78,8 @@ def _gap(parts: list[tuple[int, int]], size: int) -> str:
     reached = 0
     for start, end in parts:
         if start < reached:
-            return f"position {start} is taken twice"
+            return f"position {start} is selected twice"
         if start > reached:
-            return f"positions {reached} to {start} are not taken"
+            return f"positions {reached} to {start} are not selected"
         reached = end
-    return "" if reached == size else f"positions {reached} to {size} are not taken"
+    return "" if reached == size else f"positions {reached} to {size} are not selected"

@@ -25,7 +25,7 @@ class Roofline:
     seconds_per_kernel: float = 1e-6
 
     def seconds(self, cost: Cost, n_kernels: int = 1) -> float:
-        """Estimate the time of a cost in `n_kernels` kernels."""
+        """Estimate the seconds that a cost takes in `n_kernels` kernels."""
         busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
         return busy + n_kernels * self.seconds_per_kernel
 

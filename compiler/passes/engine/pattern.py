@@ -97,7 +97,7 @@ class AnyAttr:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property of a value that follows from its producers; in its text `{}` is the value."""
+    """A property of a value that follows from its producers; in the text `{}` is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]
@@ -121,7 +121,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstTensor(Tensor):
-    """A constant operand with its constant."""
+    """A tensor operand with a stored constant."""
 
     constant: Constant | None = None
 

@@ -119,7 +119,7 @@ def egraphs(
 ) -> list[EGraph]:
     """Build the e-graphs of a graph's regions: classes of equal terms.
 
-    Each has a text and a drawing (`text`, `dot`) that mark the extracted nodes.
+    The text (`text`) and the drawing (`dot`) of an e-graph mark the extracted nodes.
     """
     if importlib.util.find_spec("egglog") is None:
         log.declined("egraphs", graph.name, NEEDS)

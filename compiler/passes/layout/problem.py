@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Bytes that one instruction sums; also the block of byte images with up to 4 channels."""
+"""Number of bytes that one instruction sums; also the channel block of byte images."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -53,10 +53,10 @@ RULES = ("plain_order", "block_channels", "channels_last")
 class Use:
     """An operand of a kernel.
 
-    With `follows` the operand must have the layout of the kernel's result. Otherwise it must be
-    plain if the result is plain, and may have any layout if not. With `strict` it must be in plain
-    order without a halo. `reach` is the extent of a window over the borders, `around` the value of
-    the halo.
+    With `follows` the operand must have the layout of the kernel's result. Otherwise a plain result
+    requires a plain operand, and other results permit any layout. With `strict` the operand must be
+    in plain order without a halo. `reach` is the extent of a window over the borders, `around` the
+    value of the halo.
     """
 
     reader: int
@@ -149,8 +149,8 @@ class Problem:
         """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`.
 
         With `output` the input may have any layout; with `both` it has the layout of the result.
-        With `grouped` both are in blocks of channels, which the groups fill. A convolution of bytes
-        sums adjacent channels of its input, so it needs `both`.
+        With `grouped` input and output are in blocks of channels, which the groups fill. A
+        convolution of bytes sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -232,7 +232,7 @@ class Problem:
         return tuple(max(r) for r in zip(*reaches, strict=True)) if reaches else ()
 
     def around(self, value: str) -> int:
-        """Return the value of an image's halo, 0 or the zero point of its codes."""
+        """Return the value of an image's halo: 0, or the zero point of a quantized image."""
         return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
@@ -291,7 +291,7 @@ class Problem:
                 self._add_plain(energy, value, labels, cost)
 
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
-        """Add plain copies of a value that a reader needs, or no kernel computes, in plain order.
+        """Add plain copies of a value that readers need in plain order, or that no kernel computes.
 
         Windows with a halo need a second copy. If some window reads the value with a halo for every
         label, that copy always exists.

@@ -36,7 +36,7 @@ def products_of(node: Node) -> Iterator[Node]:
 def objection(product: Node, type_of: TypeOf) -> str:
     """Return the reason that operands of a product stay f32, or "" if they may be rounded."""
     if product.attrs.get("algorithm", "direct") != "direct":
-        return "it is computed in Winograd tiles, whose products are f32"
+        return "the convolution is computed in Winograd tiles, whose products are f32"
     a, b = (type_of(i) for i in product.inputs[:2])
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return "an operand is not a tensor"

@@ -25,7 +25,7 @@ class Objection(Exception):
 
 
 def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
-    """Return a constant that varies along a single axis of a tensor as a vector of its n channels.
+    """Convert a constant that varies only along one axis of a tensor to a vector of n channels.
 
     A uniform constant becomes a splat. Raises Objection if the constant varies along other axes, or
     if the tensor x lacks these channels.
@@ -133,7 +133,7 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
 
 
 def sum_over_rows(w: ConstTensor, shift: Constant, axis: int) -> Constant:
-    """Return the change of each output if the weights' rows (along `axis`) are shifted."""
+    """Return the product of a shift and the weights: the sum over the rows along `axis`."""
     rows = np.moveaxis(w.stored.array().astype(np.float64), axis, 0)
     return _rounded_sum(np.tensordot(shift.array().astype(np.float64), rows, 1), w.dtype)
 
@@ -147,7 +147,7 @@ def check_summable(w: ConstTensor) -> None:
 
 
 def outputs_of(w: ConstTensor, groups: int, *, transposed: bool) -> int:
-    """Return the output channels of a convolution's weights; for a transposed one, per group."""
+    """Return the number of output channels of a convolution, transposed or not."""
     shape = w.stored.type.static_shape
     return shape[1] * groups if transposed else shape[0]
 
@@ -194,7 +194,7 @@ def counted(n: int, what: str) -> str:
 
 
 def traffic(x: Tensor, t: TensorType) -> str:
-    """Return as text the memory traffic that removing an elementwise node over t saves."""
+    """Return words for the memory traffic saved by the removal of an elementwise node of type t."""
     return (
         f"saves {2 * t.nbytes:,} bytes of traffic" if t.is_static else "saves one pass over memory"
     )

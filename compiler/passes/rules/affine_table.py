@@ -14,7 +14,7 @@ from compiler.passes.rules.calls import o
 
 TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
 LIMIT_BYTES = 1 << 22
-"""Largest size in bytes of a table: other readers may keep the original alive as well."""
+"""Largest table to rewrite, in bytes: other readers may keep the original alive as well."""
 
 
 @rule(
@@ -120,7 +120,7 @@ def _changed(
 def _in_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> tuple[int, ...]:
-    """Return the shape in which a constant broadcasts to the table; Objection if none."""
+    """Return the shape in which a constant broadcasts to the table, or raise Objection."""
     at = axis % table.rank
     sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
     found = sizes[at : at + rows.rank]

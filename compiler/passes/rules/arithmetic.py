@@ -90,8 +90,8 @@ def objection_to(made: Constant, *parts: Constant) -> str:
     largest = max(p.type.n_elements for p in parts)
     if not made.is_splat and made.type.n_elements > largest:
         return (
-            f"combined they would have {made.type.n_elements:,} elements, the larger one has "
-            f"{largest:,}"
+            f"the combined constant would have {made.type.n_elements:,} elements, the larger one "
+            f"has {largest:,}"
         )
     if all(is_finite(p) for p in parts) and not is_finite(made):
         return f"a value would overflow {made.type.dtype}"

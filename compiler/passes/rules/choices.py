@@ -1,4 +1,4 @@
-"""Rules for selections between conditions, the numbers 0 and 1, and bounds."""
+"""Rules for selections between 0 and 1, or between a condition and a boolean constant."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
 def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
     """Fold `where(c, false, true)` to `not c`."""
     if t.dtype is not DType.bool:
-        return Skip(f"the negation as {t.dtype} would take two nodes")
+        return Skip(f"a negation and a cast to {t.dtype} would take two nodes")
     return o.logical_not(c)
 
 

@@ -122,7 +122,7 @@ def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
     t = o.add(x, y).type
     if t not in (x.type.logical, y.type.logical):
         return Skip(
-            f"{t.n_elements if t.is_static else t} sums exceed the elements of either operand"
+            f"{t.n_elements if t.is_static else t} sums: more than the elements of either operand"
         )
     return unless_long(x) or o.exp(o.add(x, y))
 
@@ -263,7 +263,7 @@ def log_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
-    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: from 17 on the sigmoid is 1 in f32."""
+    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: for x above 17 the sigmoid is 1 in f32."""
     return o.neg(o.softplus(x))
 
 

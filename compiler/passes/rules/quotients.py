@@ -180,8 +180,8 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    The rule requires as many divisors as results, since few broadcast reciprocals avoid many
-    divisions.
+    The rule requires as many divisors as results: the reciprocals of fewer divisors, broadcast,
+    avoid divisions.
     Source: DivMulFusion of ONNX Runtime.
     """
     if not t.dtype.is_float:
@@ -219,7 +219,7 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
 def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """Fold `(x / y) / z` to `x / (y * z)`.
 
-    If the divisors are broadcast, the new form has fewer multiplications than divisions.
+    Multiplications replace as many divisions, or more if the divisors are broadcast.
     """
     objection = _objection(x)
     if objection is not None:
@@ -262,8 +262,8 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
     """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    The rule requires as many quotients as results, since few quotients cost less than many
-    products.
+    The rule requires as many quotients as results: fewer divisions cost less than the
+    multiplications.
     """
     objection = _objection(x)
     if objection is not None:

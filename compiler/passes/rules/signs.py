@@ -1,4 +1,4 @@
-"""Rules for negatives and absolute values, which cancel and absorb each other."""
+"""Rules for negations that cancel, or that an absolute value absorbs."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
     This is illegal for integers: in i8 the negative of -128 is -128.
     """
     if not x.dtype.is_float:
-        return Skip(f"the least {x.dtype} is its own negative")
+        return Skip(f"the smallest {x.dtype} overflows when negated")
     return o.div(x, y)
 
 

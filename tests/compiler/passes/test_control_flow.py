@@ -167,7 +167,7 @@ def test_a_state_of_unknown_rank_is_not_written_out() -> None:
     """)
     after, steps = ran("unroll_loops", g)
     assert ops(after) == ops(g)
-    assert steps[-1].because == "it has initial states of unknown rank"
+    assert steps[-1].because == "the loop has initial states of unknown rank"
 
 
 def test_slices_that_grow_with_the_step_get_sizes() -> None:

@@ -163,7 +163,7 @@ def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_shared() -> N
     g = graph(SHARED)
     after, log = run(g, alone)
     assert after is g
-    assert declined(log.steps, "tried") == ["a has 2 uses, so its work would be done twice"]
+    assert declined(log.steps, "tried") == ["a has 2 uses, so it would be computed twice"]
 
 
 def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_a_result() -> None:

@@ -56,7 +56,7 @@ MANNER = Manner(
         Theirs(
             "DSE, ShareBuffers, HoistDealloc, SinkAllocas, PeepholeOptimizations",
             None,
-            "these passes work on buffers; our memory planner runs after the passes",
+            "these passes operate on buffers; our memory planner runs after the passes",
         ),
     ),
     alike="Pipelines are data: an entry is marked as run once or to a fixed point, and names its "

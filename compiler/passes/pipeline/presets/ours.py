@@ -8,7 +8,7 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
     """Return the lines that replace known sizes and conditions with constants.
 
-    With `keep_codes` the integer codes of products stay unfolded for a later pass.
+    With `keep_codes` the quantized weights of products stay integers for a later pass.
     """
     because = "constants first: later passes read their elements"
     return (
@@ -36,7 +36,8 @@ def _affine() -> tuple[Line, ...]:
 def _kernels() -> tuple[Line, ...]:
     return (
         line(
-            "shorten_windows", "after the passes that match pools, since it adds nodes to save work"
+            "shorten_windows",
+            "after the passes that match pools, since it adds nodes to save operations",
         ),
         line("recognise_attention", "in a single kernel the scores stay in the cache"),
         line("fuse", "each group becomes a kernel; later passes see it whole"),
@@ -51,10 +52,10 @@ _QUANTIZATION = (
     line("propagate_qdq", "data movement between Q and DQ copies bytes"),
     line(
         "fake_quantization_to_integer",
-        "products read integer codes directly",
+        "products read quantized integers directly",
     ),
     line("hoist_zero_points", "products without zero points remain"),
-    line("decompose_dynamic_quantization", "images of codes may take the layout of their product"),
+    line("decompose_dynamic_quantization", "quantized images may have the layout of their product"),
     line("cleanup_qdq", "adjacent pairs cancel; saturation makes clips redundant"),
 )
 _BATCH = line("batch_loop_matmuls", "one product for all iterations of a scan")

@@ -15,7 +15,7 @@ _HEAD = """# Pipelines
 
 A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. A
 preset's name stands for its lines, `-fuse` removes a pass from the lines before it
-(`default,-fuse`), and a group repeats passes that create work for each other until an iteration
+(`default,-fuse`), and a group repeats passes that create matches for each other until an iteration
 changes nothing: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
 
 This page is written by `python -m compiler.passes.pipeline.presets.page` from the declarations in

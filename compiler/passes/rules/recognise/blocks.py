@@ -23,7 +23,7 @@ MOVED = OneOf(
 """A reshape that splits the axes of `x` into `parts`, a transpose, and a reshape of the result."""
 
 Order = tuple[tuple[Dim, ...], tuple[int, ...]]
-"""The sizes of merged axes that stay adjacent, and their permutation."""
+"""The sizes of axes after merging those that stay adjacent, and the permutation of the axes."""
 
 
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
@@ -47,7 +47,7 @@ def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
 def order_text(order: Order) -> str:
     """Return sizes and permutation as text."""
     sizes, perm = order
-    return f"[{', '.join(map(str, sizes))}] in the order {list(perm)}"
+    return f"[{', '.join(map(str, sizes))}] permuted by {list(perm)}"
 
 
 @rule(
@@ -160,4 +160,4 @@ def _block(more: Dim, fewer: Dim) -> int | None:
 
 
 BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
-"""Rules for depth-to-space and space-to-depth, which copy as many bytes as the three nodes."""
+"""Rules for depth-to-space and space-to-depth; the operators copy as much as the three nodes."""

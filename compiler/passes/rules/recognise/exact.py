@@ -13,7 +13,7 @@ _LOG_FORM = OneOf(o.log(o.add(o.exp(X), 1)), o.softplus(X))
 _POSITIVE = OneOf(o.greater(X, 0), o.greater_equal(X, 0))
 _NEGATIVE = OneOf(o.less(X, 0), o.less_equal(X, 0))
 _BELOW = OneOf(X, o.min(X, 0), o.where(_POSITIVE, 0, X))
-"""A pattern that needs to equal x only for negative x."""
+"""The patterns that equal x for negative x; their value for other x does not matter."""
 _EXP_LESS_ONE = OneOf(o.sub(o.exp(_BELOW), 1), o.add(o.exp(_BELOW), -1))
 _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
 

@@ -16,9 +16,9 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 
 
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
-    """Return the reason that this is not a softmax along one axis, or "" if it is."""
+    """Return the reason that the primitives are not a softmax along one axis, or ""."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it computes {t} from {x.type}"
+        return f"the result is {t}, but the operand {x.type}"
     if len(axes) != 1:
         return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
     return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"

@@ -45,7 +45,7 @@ def merge_reshapes(
 ) -> Operand:
     """Merge two consecutive reshapes.
 
-    No other operator reads the intermediate shape. If the reshapes cancel, both vanish.
+    No other operator reads the intermediate tensor. If the reshapes cancel, both are removed.
     """
     return reshaped(x, t)
 
@@ -317,7 +317,7 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     call = o.reshape(x, made)
     (rest,) = call.types()
     if rest != t.logical:
-        return Skip(f"{made.tolist()} would make it {rest}: these sizes agree for some inputs only")
+        return Skip(f"{made.tolist()} would return {rest}: these sizes agree for some inputs only")
     return Because(call, f"{shape.name} is {made.tolist()} for every size")
 
 
