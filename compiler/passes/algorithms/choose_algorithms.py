@@ -70,13 +70,13 @@ def choose_algorithms(
 ) -> Graph:
     """Select Winograd convolution, which needs fewer multiplications, where it is faster.
 
-    A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, a tile of 4x4 takes 36
-    instead of 144. The cost of transforms grows with the number of channels, the cost of products
-    with the number of channel pairs. The weights grow by a factor of 1.8 or 4, which does not pay
-    for small images. The larger tiles have ten times the rounding error: `budget` limits the error.
-    `direct` is the hardware that multiplies in direct sums: vectors of f32 or bf16, or matrix tiles
-    of bf16. With "parts" each f32 product is three tile products of bf16 parts. Winograd tiles are
-    always multiplied as f32 vectors.
+    For a 3x3 window, a tile of 2x2 results needs 16 products instead of 36, and a tile of 4x4
+    results 36 instead of 144. The cost of transforms grows with the number of channels, the cost of
+    products with the number of channel pairs. The weights grow by a factor of 1.8 or 4, which does
+    not pay for small images. The larger tiles have ten times the rounding error: `budget` limits
+    the error. `direct` is the hardware that multiplies in direct sums: vectors of f32 or bf16, or
+    matrix tiles of bf16. With "parts" each f32 product is three tile products of bf16 parts.
+    Winograd tiles are always multiplied as f32 vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:

@@ -79,7 +79,7 @@ class _Branches(Rebuild):
         key = "then_branch" if is_true(condition) else "else_branch"
         region = node.regions[key]
         if reason := self._failure(region):
-            because = f"{key} fails when it is taken: {reason}"
+            because = f"{key} fails when the branch is taken: {reason}"
             self.log.declined("fold_constant_branches", node.output, because, [node])
             return False
         made_inside = {o for n in region.nodes for o in n.outputs if o}

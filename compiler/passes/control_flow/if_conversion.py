@@ -74,7 +74,7 @@ def _objection(ed: Editor, node: Node) -> str:
     if not isinstance(condition, TensorType) or condition.shape not in ((), (1,)):
         return f"the condition {node.inputs[0]} is {condition}"
     if node.inputs[0] in ed.constants:
-        return "the condition is constant: `fold_constant_branches` takes the branch instead"
+        return "the condition is constant: `fold_constant_branches` folds the If instead"
     for region in node.regions.values():
         for inner in region.nodes:
             if reason := _obstacle(inner):
@@ -82,7 +82,7 @@ def _objection(ed: Editor, node: Node) -> str:
         for r, t in zip(region.results, node.types, strict=True):
             made = region.types.get(r.value) or ed.type(r.value)
             if logical(made) != logical(t) or not isinstance(made, TensorType):
-                return f"{r.value} is {made}, the result of the If {t}"
+                return f"{r.value} is {made}, but the result of the If is {t}"
             if not made.is_static or not made.layout.is_plain:
                 return f"the size of {r.value} is not known"
     return _price(ed, node)

@@ -47,7 +47,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values with which as many nodes have code as with all."""
+    """Return a minimal subset of the values for which as many nodes have code as for all values."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:

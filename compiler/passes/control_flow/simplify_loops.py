@@ -179,7 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """Return the states and scan outputs that neither live ones nor the condition depend on."""
+        """Return the states and scan outputs that no live output and no condition depends on."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)

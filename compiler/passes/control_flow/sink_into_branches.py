@@ -122,11 +122,11 @@ def _objection(graph: Graph, node: Node, choice: Node) -> str:
     """Return the reason against moving a node into the only branch that reads it, or ""."""
     operator = OPERATORS.get(node.op)
     if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
-        return f"{node.op} has no code of its own: the branch would need a run-time call"
+        return f"{node.op} has no generated code: the branch would need a run-time call"
     if not is_deterministic(node):
         return f"{node.op} gives different results on each run"
     if reason := unfit(choice, graph):
-        return f"the branches of {choice.output} have no code of their own: {reason}"
+        return f"the branches of {choice.output} have no generated code: {reason}"
     inside = {n for region in choice.regions.values() for n in names_inside(region)}
     if taken := inside.intersection(filter(None, node.outputs)):
         return f"{min(taken)} names another value inside the branch"

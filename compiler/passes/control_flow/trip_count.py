@@ -205,7 +205,7 @@ class Around:
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
         self._sizes: dict[Expr, str] = {}
-        """For each open size visited so far: a value that holds it."""
+        """For each open size visited so far: a value equal to this size."""
 
     def number(self, value: str) -> Line | None:
         """Return a value as a line, or None if it is not an integer."""
@@ -222,7 +222,7 @@ class Around:
         return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
 
     def of_size(self, size: Expr) -> Line | None:
-        """Return an open size as a line, or None if no visited value holds it."""
+        """Return an open size as a line, or None if no visited value equals the size."""
         name = self._sizes.get(size)
         return None if name is None else Line(0, ((name, 1),))
 

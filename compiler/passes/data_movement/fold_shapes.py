@@ -87,7 +87,7 @@ class _Settler:
     log: Log
     ed: Editor = field(init=False)
     seen: dict[tuple[object, ...], str] = field(default_factory=dict)
-    """For each list of sizes: the first value that holds it."""
+    """For each list of sizes: the first value with these elements."""
     reads: dict[_Read, str] = field(default_factory=dict)
     """The outputs of existing nodes that read sizes."""
     sources: dict[str, tuple[Dim, ...]] = field(default_factory=dict)

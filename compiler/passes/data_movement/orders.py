@@ -73,7 +73,7 @@ def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
         return _elementwise(ed, node, perm)
     how = _HOW.get(node.op)
     if how is None:
-        return f"{node.op} requires its axes in the given order"
+        return f"{node.op} requires the original order of axes"
     return how(ed, node, perm)
 
 
@@ -151,7 +151,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """Return the axes of a slice or pad: those given, else the first n; None if unknown."""
+    """Return the axes that a slice or pad lists, else the first n axes; None if unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))

@@ -106,7 +106,7 @@ class Grouping:
         return group
 
     def keep(self, group: Group) -> None:
-        """Confirm a tentative group: its nodes now belong to it."""
+        """Confirm a tentative group, and assign its nodes to it."""
         self.group_of.update((name, group) for name in group.nodes)
 
     def add_weights(self, group: Group, anchor: Node) -> None:

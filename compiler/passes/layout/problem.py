@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Number of bytes that one instruction sums; also the channel block of byte images."""
+"""Number of bytes that one instruction sums; the block of byte images with up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")

@@ -1,4 +1,4 @@
-"""Parallel products of one operand, and the operations that follow all of them alike."""
+"""Parallel products of one operand, and the operations that follow each of the products."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def form_of(node: Node) -> Form:
 
 
 def grow(ed: Editor, branches: Branches) -> None:
-    """Add operations that follow all branches alike: arithmetic with constants, unary functions."""
+    """Add operations that follow every branch: arithmetic with constants, and unary functions."""
     while True:
         following = [_only_reader(ed, n) for n in branches.ends]
         nodes = [n for n in following if n is not None]

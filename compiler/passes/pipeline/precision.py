@@ -111,7 +111,7 @@ PRECISIONS = {
             _with_bf16,
             on_tiles="bf16_tiles",
         ),
-        Precision("int8", "A quantized model in its own integers.", F32_TOLERANCE),
+        Precision("int8", "A quantized model, computed in its integer types.", F32_TOLERANCE),
     )
 }
 """All modes by name."""

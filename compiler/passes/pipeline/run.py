@@ -89,7 +89,7 @@ class _Run:
                 return
 
     def line(self, x: Line) -> None:
-        """Run one pass: checked, timed, recorded."""
+        """Run one pass, and verify, time and record it."""
         check(x.name)
         before = self.graph
         ran = [e.name for e in self.trace.events]

@@ -79,7 +79,7 @@ ROUNDING = {"bf16": 2.0**-8}
     """,
 )
 def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> Graph:
-    """Round operands of products to bf16 (8 binary digits), and store intermediate values as bf16.
+    """Round operands of products to bf16 (8 binary digits); store values between products as bf16.
 
     Operands of matrix products and convolutions are rounded to bf16, constants at compile time.
     Products of two bf16 numbers are exact in f32, and accumulate in f32. Values between kernels on

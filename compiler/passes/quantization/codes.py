@@ -144,7 +144,7 @@ def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None
 
 
 def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
-    """Return constant codes minus zero points, scales that broadcast to them, and the nodes."""
+    """Return constant integers minus zero points, the scales of each integer, and the nodes."""
     node = ed.producer(value)
     if node is not None and node.op == "transpose":
         inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
@@ -165,7 +165,7 @@ def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | N
 
 
 def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
-    """Reshape scales or zero points to broadcast to the codes; None for block-wise scales."""
+    """Reshape scales or zero points to broadcast to the integers; None for block-wise scales."""
     if values.size == 1:
         return values.reshape((1,) * len(shape))
     if values.ndim == 1 and not node.attrs["block_size"]:

@@ -13,7 +13,7 @@ from compiler.trace import Log
 RULE = "decompose_dynamic_quantization"
 
 READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
-"""Operators on quantized images that are faster in blocked layouts."""
+"""Operators on quantized images that are faster in layouts other than plain order."""
 
 
 @graph_pass(
@@ -41,7 +41,7 @@ def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
     """Split dynamic quantization into the range of the image and an elementwise quantize.
 
     The range depends on all elements, but each quantized element only on one element. The quantize
-    can therefore read and write any memory layout.
+    node can therefore read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:

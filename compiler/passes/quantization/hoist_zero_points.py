@@ -91,7 +91,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Return constant weights and their zero points as integers, or the reason if they vary."""
+    """Return constant weights and their zero points as integers, or the reason against it."""
     w = ed.constant(node.inputs[1])
     name = operand(node, 3)
     zero = ed.constant(name) if name else None

@@ -120,7 +120,7 @@ def _objection_up(ed: Editor, node: Node, after: Node) -> str:
     if not _is_single(ed, after) or after.attrs["block_size"]:
         return f"there is a scale per index along axis {after.attrs['axis']}"
     if after.tensor.dtype not in BYTES or not t.dtype.is_float:
-        return f"{after.tensor.dtype} are not whole bytes, or not smaller than {t.dtype}"
+        return f"{after.tensor.dtype} elements are not whole bytes, or not smaller than {t.dtype}"
     return ""
 
 

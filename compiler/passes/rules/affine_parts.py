@@ -21,7 +21,7 @@ SPLAT_GROWTH_BYTES = 1 << 24
 
 
 class Objection(Exception):
-    """The reason that a scale or shift cannot be folded; the rule reports it in `Skip`."""
+    """The exception with the reason against a fold, which the rule puts into `Skip`."""
 
 
 def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
@@ -194,7 +194,7 @@ def counted(n: int, what: str) -> str:
 
 
 def traffic(x: Tensor, t: TensorType) -> str:
-    """Return words for the memory traffic saved by the removal of an elementwise node of type t."""
+    """Describe the memory traffic saved by the removal of an elementwise node of type t."""
     return (
         f"saves {2 * t.nbytes:,} bytes of traffic" if t.is_static else "saves one pass over memory"
     )

@@ -14,7 +14,7 @@ from compiler.passes.rules.calls import o
 
 TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
 LIMIT_BYTES = 1 << 22
-"""Largest table to rewrite, in bytes: other readers may keep the original alive as well."""
+"""Maximum size in bytes of a rewritten table; other readers may keep the original alive as well."""
 
 
 @rule(

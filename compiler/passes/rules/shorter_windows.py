@@ -26,7 +26,7 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before and after a rewrite: each pass stores an intermediate image."""
+"""Smallest ratio of taps before a rewrite to taps after it; a pass stores an intermediate image."""
 LEAST_TAPS = 16
 """Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 
@@ -52,7 +52,7 @@ def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return the same as `_known`, with room for at least four windows in each open size."""
+    """Return the same as `_known`, with at least four windows along each open size."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -343,7 +343,8 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     """Compose a long max window from two passes of short, overlapping windows.
 
-    The total number of taps is smallest if the first window has about the square root of them.
+    The total number of taps is smallest if the taps of the first window number about the square
+    root of the original taps.
     Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running
     maxima.
     """

@@ -130,7 +130,7 @@ def test_half_precision_steps_cancel_only_where_they_do() -> None:
     assert clean(half)[0].nodes == ()
     after, log = clean(brief)
     assert after is brief
-    assert "of 256 codes" in declined(log.steps, "drop_quantize_of_dequantize")[0]
+    assert "of 256 quantized values" in declined(log.steps, "drop_quantize_of_dequantize")[0]
 
 
 BOUNDS = {

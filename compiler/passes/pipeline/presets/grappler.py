@@ -51,7 +51,7 @@ MANNER = Manner(
         ),
         Theirs(
             "generic layout optimizer",
-            line("sink_transposes", "a minimum cut places transposes at least cost"),
+            line("sink_transposes", "a minimum cut places transposes at minimum cost"),
             "Grappler switches between NHWC and NCHW with transposes in the graph. Our blocked "
             "layouts are properties of types, which a later pass assigns",
         ),

@@ -21,12 +21,12 @@ MANNER = Manner(
         Theirs(
             "ExpandBatchNormalization",
             line("fold_affine", "a batch norm is a scale and a shift"),
-            "ONNC decomposes it into Mul and Add; our pass folds these into the weights",
+            "ONNC decomposes a batch norm into Mul and Add; our pass folds these into the weights",
         ),
         Theirs(
             "ReplaceGemmByConv, SplitConvPass, SplitGroupConv, DivideGlobalAPIntoAPs",
             None,
-            "these adapt operators to limits of an accelerator; a CPU has no such limits",
+            "these passes adapt operators to limits of an accelerator; a CPU has no such limits",
         ),
         Theirs(
             "BookONNXGraphs, BuildInitializers, BuildInputOperators, BuildOutputOperators, "

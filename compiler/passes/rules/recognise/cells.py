@@ -93,7 +93,7 @@ def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str
     for gate in "ifgo":
         place = _place(ed, values[gate], size)
         if place is None:
-            return f"gate {gate}, {values[gate]}, is no slice of {size} along the last axis", ""
+            return f"gate {gate}, {values[gate]}, is not a slice of {size} along the last axis", ""
         sources.add(place[0])
         places[place[1]] = gate
     if len(sources) > 1:
