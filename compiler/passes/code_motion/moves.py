@@ -90,7 +90,7 @@ def later(
 ) -> None:
     """Replace elementwise nodes before data movement with one node of the same kind behind it.
 
-    `attrs` are the attributes of the elementwise node that change.
+    `attrs` are the changed attributes of the elementwise node.
     """
     first = made[0]
     source = {m.output: m.inputs[0] for m in made}

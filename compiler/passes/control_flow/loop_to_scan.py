@@ -63,7 +63,8 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.
 
     The iteration number becomes a scanned slice of a tensor of all iteration numbers. If the trip
-    count is known only at run time, the length of this tensor gives the scan outputs their size.
+    count is known only at run time, the length of this tensor determines the size of the scan
+    outputs.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph

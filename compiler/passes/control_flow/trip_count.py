@@ -1,7 +1,7 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
-A state with a constant integer increment per iteration is an induction variable. The number of
-iterations for which its comparison with a loop-invariant value holds follows by arithmetic.
+A state with a constant integer increment per iteration is an induction variable. Arithmetic gives
+the number of iterations for which a comparison of this variable with a loop-invariant value holds.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 

@@ -92,7 +92,7 @@ class _Settler:
     """The outputs of existing nodes that read sizes."""
     sources: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
     places: dict[Dim, list[tuple[str, int]]] = field(default_factory=dict)
-    """For each size: the values and axes that have it."""
+    """For each size: the values and axes with this size."""
     n_done: int = 0
 
     def __post_init__(self) -> None:

@@ -139,7 +139,7 @@ class _Joiner:
             return
         operands = [self.group(g, axis) for g in groups]
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
-        because = f"{len(node.inputs)} operands are {len(groups)} adjacent runs"
+        because = f"{len(node.inputs)} operands form {len(groups)} adjacent runs"
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
@@ -151,7 +151,7 @@ class _Joiner:
         """Replace a concatenation of one tensor with itself by a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
-        because = f"{x.name} {len(values)} times along axis {axis}"
+        because = f"{x.name} is repeated {len(values)} times along axis {axis}"
         self.put("concat_of_same", node, node.output, o.tile(x, times), because)
 
     def flattened(self, node: Node, axis: int) -> list[str]:

@@ -12,7 +12,7 @@ GONE_LIMIT = 64
 
 
 def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:
-    """Return a node and the producers that die with it when its readers are redirected, node first.
+    """Return a node and the producers that become dead when its readers are redirected.
 
     Producers of the `needed` values stay.
     """

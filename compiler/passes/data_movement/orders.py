@@ -30,7 +30,7 @@ class Reordered:
     gives: Perm
     attrs: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[int, Array] = field(default_factory=dict)
-    """New numbers for constant operands, by operand number."""
+    """New elements of constant operands, by operand number."""
     exact: bool = True
     """Whether results are bit-identical: reordered sums are not."""
 

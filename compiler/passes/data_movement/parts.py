@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return the part as a part of an operand of the source's producer, or None."""
+    """Return an equal part of an operand of the source's producer, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None

@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"the limit of {budget:,} rewrites is reached; remaining matches stay",
+                    f"the limit of {budget:,} rewrites is reached; other matches stay",
                     [node],
                 )
                 return

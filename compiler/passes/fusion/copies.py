@@ -52,7 +52,7 @@ def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
 
 
 def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
-    """Copy each node for every reader but the first."""
+    """Duplicate each node for all of its readers except the first."""
     ed = Editor(graph)
     # Readers come first, since a reader of a duplicated node may be duplicated too.
     for old in reversed(copies):

@@ -1,4 +1,4 @@
-"""Conditions for lowering units to one kernel: functions return the reason against it, or "".
+"""Conditions for lowering units to one kernel: functions return the unmet condition, or "".
 
 A kernel is a single loop nest. It contains one of: elementwise nodes of equal shape; a contraction,
 pool or reduction with an epilogue; a reduction with a prologue that has no other readers;

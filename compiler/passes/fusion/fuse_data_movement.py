@@ -63,7 +63,7 @@ def fuse_data_movement(graph: Graph, log: Log) -> Graph:
         log.applied(
             "fuse_data_movement",
             last.output,
-            f"saves {saved:,} bytes of traffic: {len(chain)} nodes copy once",
+            f"saves {saved:,} bytes of traffic: {len(chain)} nodes become one copy",
             took=chain,
             made=[node],
         )

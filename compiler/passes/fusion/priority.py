@@ -20,7 +20,7 @@ MOST_COPIES = 8
 """Limit on the number of readers into which a node is duplicated."""
 
 MOST_COPIED = 4
-"""Largest number of nodes of a kernel that is duplicated."""
+"""Largest number of nodes of a duplicated kernel."""
 
 
 class Priorities:

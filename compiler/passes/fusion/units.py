@@ -251,7 +251,7 @@ class Units:
         return copies
 
     def _drop_repeats(self, unit: Unit) -> None:
-        """Drop copies that are reunited with their originals."""
+        """Remove copies of nodes that the unit already contains."""
         if not self._copied_from:
             return
         first: dict[tuple[str, tuple[str, ...]], str] = {}

@@ -49,7 +49,7 @@ def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
 
     The cost model estimates the time. A producer fuses into all of its readers or none. With
     several readers, each reader gets a duplicate, so the nodes must be cheap. Finally, kernels that
-    read the same value merge into kernels with several outputs. Producers with a reader merge
+    read the same value merge into kernels with several outputs. Producers and their readers merge
     likewise.
     """
     units = Units(graph)

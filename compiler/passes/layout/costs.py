@@ -25,9 +25,9 @@ strides, which load every other pixel (0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
-"""Shares for depthwise convolutions with strides, and with rows shorter than a vector.
+"""Shares of peak for depthwise convolutions with strides, and with rows shorter than a vector.
 
-Assembling a vector serves few products (measured: 0.1 to 0.15, 0.15 to 0.3).
+An assembled vector is used in few products (measured: 0.1 to 0.15, 0.15 to 0.3).
 """
 
 COPIES = 0.3

@@ -105,7 +105,7 @@ def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[
 
 
 def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
-    """Combine compatible products if that pays; return 1 if it did, else 0."""
+    """Combine compatible products if that saves time; return 1 if they were combined, else 0."""
     branches = Branches(form_of(family[0]), [[n] for n in family])
     at = family[0].output
     old = [n for chain in branches.chains for n in chain]

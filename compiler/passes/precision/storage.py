@@ -113,7 +113,7 @@ class Storage:
             if wide and len(wide) < len(values):
                 for v in self.narrow & set(values):
                     self.narrow.discard(v)
-                    self.declined[v] = f"{node.op} gives {node.output} the same type"
+                    self.declined[v] = f"{node.op} requires the same type for {node.output}"
                     self.declined[v] += f", and {wide[0]} stays f32"
                 return True
         return False

@@ -1,4 +1,4 @@
-"""Decomposition of dynamic quantization of images into their range and an elementwise quantize."""
+"""Decomposition of dynamic quantization into a range computation and an elementwise quantize."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
     """,
 )
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
-    """Split dynamic quantization into the range of the image and an elementwise quantize.
+    """Split dynamic quantization into a range computation and an elementwise quantize.
 
     The range depends on all elements, but each quantized element only on one element. The quantize
     node can therefore read and write any memory layout.

@@ -1,4 +1,4 @@
-"""Rules that fold explicit padding into the window operator that reads it."""
+"""Rules that fold explicit padding into the window operator that reads the padded tensor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LP_POOL = MAX_POOL | attributes("p")
 def _joined(
     x: Tensor, amounts: ConstTensor, axes: ConstTensor | None, attrs: dict[str, Anything]
 ) -> dict[str, Anything]:
-    """Merge a pad into window attributes; raise Objection if they cannot express it."""
+    """Merge a pad into window attributes; raise Objection if that is impossible."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is not known")
     begins, ends = np.reshape(amounts.stored.array(), (2, -1)).tolist()

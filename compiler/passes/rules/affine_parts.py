@@ -88,7 +88,7 @@ def _largest(c: Constant) -> float:
 
 
 def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = None) -> Constant:
-    """Return a bias (0 if None) times a scale, plus a shift. Raises Objection as `scaled`."""
+    """Return a bias (0 if None) times a scale, plus a shift. Raises Objection like `scaled`."""
     if bias is None:
         return shift
     if scale is None:
@@ -108,8 +108,8 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
 
     The product's result has `rank` axes, of which the last two (or fewer) are those of a matrix.
     `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
-    axis that the other operand contributes, counted from the end; 0 for none. Raises Objection for
-    a scale that varies along that axis, or along a batch axis that the operand lacks.
+    axis that the other operand contributes, counted from the end; 0 if there is none. Raises
+    Objection for a scale that varies along that axis, or along a batch axis that the operand lacks.
     """
     if c.rank > rank:
         raise Objection(f"{c.name} has more axes than the result")

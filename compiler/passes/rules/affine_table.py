@@ -54,7 +54,8 @@ def scale_of_table(
 ) -> Operand:
     """Fold a scale of gathered rows into the table.
 
-    Each table element is scaled once, at compile time, by the same number.
+    An element has the same factor in every gather of its row. Each table element is therefore
+    scaled once, at compile time.
     """
     return _changed(o.mul, table, rows, c, axis, t)
 

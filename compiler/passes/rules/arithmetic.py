@@ -61,7 +61,7 @@ def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
 
 
 def filled(value: int, t: TensorType) -> Constant | Skip:
-    """Return a constant of a type with equal elements, or Skip if its shape is open."""
+    """Return a constant of type `t` whose elements all equal `value`; Skip if the shape is open."""
     if not t.is_static:
         return Skip(f"the shape {t} is open, so a constant of that shape does not exist")
     return Constant.splat(value, t)

@@ -13,7 +13,7 @@ X = Any("x")
 
 
 THROUGH_LOGARITHM = 1e-5
-"""Error budget of rewrites with a logarithm: the error grows with the exponent, at most 88."""
+"""Error budget of rewrites with a logarithm: the error grows with the exponent (at most 88)."""
 
 
 @rule(
@@ -228,8 +228,8 @@ def sigmoid_by_tanh(x: Tensor) -> Operand:
 def log_of_sigmoid(x: Tensor) -> Operand:
     """Rewrite `log(sigmoid(x))` as `-softplus(-x)`, in which no sigmoid can underflow.
 
-    Exporters decompose LogSigmoid into a sigmoid and a logarithm. Below -104 the sigmoid is 0 in
-    f32 and its logarithm -infinity, while the exact result rounds to x.
+    Exporters decompose LogSigmoid into a sigmoid and a logarithm. For x below -104 the sigmoid is 0
+    in f32 and its logarithm -infinity, but the exact result rounds to x.
     """
     return o.neg(o.softplus(o.neg(x)))
 

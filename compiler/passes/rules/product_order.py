@@ -134,7 +134,7 @@ def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
     """,
 )
 def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
-    """Merge two consecutive constant matrices into their product, unless their inner size is small.
+    """Merge two consecutive constant matrices into their product, unless the inner size is small.
 
     A low-rank product, such as a LoRA adapter, takes fewer multiplications than the full matrix.
     """

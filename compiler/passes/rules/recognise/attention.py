@@ -87,8 +87,8 @@ def attention_of_products(
 ) -> Operand:
     """Recognise softmax(q * transposed k * scale + mask) * v as attention.
 
-    Exporters write attention in many ways. A single kernel computes it for one block of queries
-    after another, so the scores stay in the cache.
+    Exporters write attention in many ways. A single kernel computes attention for one block of
+    queries after another, so the scores stay in the cache.
     """
     keys = columns if k is None else k
     assert keys is not None, "one of the alternatives binds the right operand"

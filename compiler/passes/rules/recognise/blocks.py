@@ -29,7 +29,7 @@ Order = tuple[tuple[Dim, ...], tuple[int, ...]]
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
     """Return the canonical transpose: without axes of size 1, and with adjacent axes merged.
 
-    Two transposes between reshapes move elements alike if their canonical forms are equal.
+    Two transposes between reshapes are equivalent if their canonical forms are equal.
     """
     kept = [a for a in perm if dims[a] != 1]
     places = {a: i for i, a in enumerate(sorted(kept))}

@@ -75,7 +75,7 @@ def group_norm_of_instance_norm(
     PyTorch's exporters write group normalisation this way for opsets before 18.
     """
     if x.type.shape is None or t != x.type.logical or x.rank < 2:
-        return Skip(f"{x.type} is reshaped to {t} instead of its own shape")
+        return Skip(f"the result is reshaped to {t} instead of {x.type}")
     groups, channels = scale.shape[0], x.shape[1]
     if not isinstance(channels, int) or not isinstance(groups, int) or channels % groups:
         return Skip(f"{channels} channels do not divide into {groups} groups")
