@@ -1,8 +1,8 @@
 """The choice between direct and Winograd convolution.
 
-The attribute `algorithm` of a convolution records the choice; its semantics stay the direct sum.
-`budget` limits the added error relative to the scale of the results. With 0 every convolution stays
-direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
+The attribute `algorithm` of a convolution records the choice; the semantics remain those of the
+direct sum. `budget` limits the added error relative to the scale of the results. With 0 every
+convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def _why_not(shape: Shape, tiling: Tiling) -> str:
     growth = tiling.inputs**2 / 9
     n_bytes = 36 * shape.channels * shape.outputs
     return (
-        f"{_products(shape, tiling)}, the weights grow {growth:.1f} times from {n_bytes:,} bytes, "
+        f"{_products(shape, tiling)}, weights grow by {growth:.1f} times from {n_bytes:,} bytes, "
         f"and {shape.channels} and {shape.outputs} channels are transformed"
     )
 

@@ -140,7 +140,7 @@ def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
     log.applied(
         root.rule,
         root.node.output,
-        f"{names} {'absorb' if len(changed) > 1 else 'absorbs'} it{saved}",
+        f"{names} {'absorb' if len(changed) > 1 else 'absorbs'} the constant{saved}",
         [*(n.output for n in changed), root.node.output, root.constant],
         [*changed, *ed.made_constants],
         error=ROUNDINGS,

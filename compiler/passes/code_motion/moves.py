@@ -36,7 +36,7 @@ def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
 
 
 def data_of(node: Node) -> tuple[str, ...]:
-    """Return the operands whose elements a data movement copies."""
+    """Return the operands whose elements data movement copies."""
     return node.inputs if node.op == "concat" else node.inputs[:1]
 
 

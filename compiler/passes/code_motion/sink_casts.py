@@ -21,7 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
-"""Data movement without copies: a cast before a view stays in the kernel before it."""
+"""Data movement without copies: a cast before a view stays in the kernel before the view."""
 
 
 @graph_pass(

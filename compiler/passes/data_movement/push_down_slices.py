@@ -69,7 +69,7 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
-    """Move a slice toward the inputs if that pays; return whether it moved."""
+    """Move a slice toward the inputs if that saves time; return whether it moved."""
     found = _cut(ed, node)
     if found is None or not ed.n_uses(node.output):
         return False

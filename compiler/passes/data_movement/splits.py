@@ -63,7 +63,7 @@ _INJECTIVE = with_trait("injective")
 
 
 def _mover_behind(ed: Editor, node: Node) -> Node | None:
-    """Return the data movement that is the only reader of a slice or of a view of it, or None."""
+    """Return the data movement that is the only reader of a slice or of its view, or None."""
     while ed.n_uses(node.output) == 1 and (users := ed.users(node.output)):
         node = users[0]
         if node.op in _INJECTIVE:

@@ -88,7 +88,7 @@ class _Glance:
 
 
 _CONSTANT = frozenset({"constant"})
-"""Represents a constant among sets of operators; no operator has this name."""
+"""A marker for constants in sets of operators; no operator has this name."""
 
 _glances: dict[int, tuple[Root, _Glance]] = {}
 

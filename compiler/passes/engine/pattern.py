@@ -37,7 +37,7 @@ NEAR = 1e-6
 def is_near(number: float, value: float, dtype: DType) -> bool:
     """Whether a number equals this value up to one or two roundings in its type.
 
-    In f64 the two must be equal, since results keep the precision of that type.
+    In f64 both numbers must be equal, since results keep the precision of that type.
     """
     step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
     return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))

@@ -26,7 +26,7 @@ floats only, other rounding.
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Two equivalent sides; with `both=False` only matches of the left side apply."""
+    """An equation of two sides; with `both=False` only matches of the left side are rewritten."""
 
     name: str
     left: str

@@ -146,7 +146,7 @@ class Problem:
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`.
+        """Return the operands that may have layouts: `no`, `output`, `both` or `grouped`.
 
         With `output` the input may have any layout; with `both` it has the layout of the result.
         With `grouped` input and output are in blocks of channels, which the groups fill. A
@@ -245,7 +245,7 @@ class Problem:
         return saved
 
     def pads_plain(self, value: str) -> bool:
-        """Whether a halo around a value in plain order pays.
+        """Whether a halo around a value in plain order saves time.
 
         The halo is free if a kernel writes it together with the value. It costs a copy if a reader
         needs the value without a halo, or if no kernel computes the value.

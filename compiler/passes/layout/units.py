@@ -161,7 +161,7 @@ def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
 
 
 def same_channels(a: Type, b: Type) -> bool:
-    """Whether two images have equal numbers of channels, more than one."""
+    """Whether two images have the same number of channels, and more than one channel."""
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return False
     if not (is_image(a) and is_image(b)) or a.rank != b.rank:

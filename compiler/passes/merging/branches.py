@@ -33,7 +33,7 @@ class Form:
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one operand with columns to concatenate, and the operations behind each."""
+    """Products of one operand with columns to concatenate, and the operations behind them."""
 
     form: Form
     chains: list[list[Node]]

@@ -99,7 +99,7 @@ def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[
     lonely = [family[0] for family in by_geometry.values() if len(family) == 1]
     for node in lonely if len(by_geometry) > 1 else ():
         other = next(text for text, family in by_geometry.items() if node not in family)
-        because = f"its geometry is {geometry(ed, node)}; another reader of {x} has {other}"
+        because = f"the geometry is {geometry(ed, node)}; another reader of {x} has {other}"
         log.declined(_RULE, node.output, because, [node])
     return [family for family in by_geometry.values() if len(family) > 1]
 

@@ -100,7 +100,7 @@ class Pipeline:
                 givers = [p.name for p in PASSES.values() if need in p.gives]
                 found.append(
                     f"{line.name} is less effective here: it benefits from {need}, which "
-                    f"{' or '.join(givers)} would provide before it"
+                    f"an earlier {' or '.join(givers)} would provide"
                 )
         return found
 

@@ -57,7 +57,7 @@ FAST_BUDGET = 2e-5
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
     """Set the error budget of fast mode in `choose_algorithms`; append the pass if missing."""
-    made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
+    made = _with_last(pipeline, "choose_algorithms", "fewer products at lower accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 
 

@@ -1,4 +1,4 @@
-"""Kernels with lower-precision operands and results, which convert inside and compute in f32."""
+"""Kernels that convert lower-precision operands to f32, compute in f32, and convert the results."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
                 continue
             reason = objection(product, types.__getitem__)
             if not reason and node.op != "fusion" and not is_lowerable(node):
-                reason = "it has no generated code"
+                reason = "the kernel has no generated code"
             if reason:
                 log.declined("round_operands", node.output, reason, [node])
             elif log.may("round_operands", node.output):

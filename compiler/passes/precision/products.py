@@ -45,7 +45,7 @@ def objection(product: Node, type_of: TypeOf) -> str:
     if is_depthwise(product, b):
         taps = prod(map(affine.assumed, b.dims[2:]))
         return (
-            f"each channel is a separate sum of {taps} products (depthwise): its weights stay f32"
+            f"each channel is a separate sum of {taps} products (depthwise): the weights stay f32"
         )
     n_terms = _terms(product, a, b)
     if n_terms < FEWEST_TERMS:

@@ -1,4 +1,4 @@
-"""Rules for reductions: over axes of size 1, of reductions, of negated and of repeated elements."""
+"""Rules for reductions over axes of size 1, of reductions, and of negated or repeated elements."""
 
 from __future__ import annotations
 

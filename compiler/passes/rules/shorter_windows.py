@@ -180,7 +180,7 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
 
 
 def _estimate_of(x: Tensor, sizes: list[int]) -> str:
-    """Return the words that name the image to which a number of taps refers."""
+    """Describe the image to which a number of taps refers."""
     if x.shape[2:] == tuple(sizes):
         return "per image"
     return f"per image of {'x'.join(map(str, sizes))}"
@@ -343,8 +343,8 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     """Compose a long max window from two passes of short, overlapping windows.
 
-    The total number of taps is smallest if the taps of the first window number about the square
-    root of the original taps.
+    The total number of taps is smallest if the number of taps of the first window is about the
+    square root of the original number.
     Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running
     maxima.
     """

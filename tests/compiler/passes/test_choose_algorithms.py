@@ -159,7 +159,7 @@ def test_small_images_do_not_pay_for_weights_that_grow() -> None:
     name, steps = chosen(g, budget=1.0)
     assert name == "direct"
     assert all(s.outcome == "declined" for s in steps)
-    assert "weights grow 1.8 times from 9,437,184 bytes" in steps[0].because + steps[1].because
+    assert "weights grow by 1.8 times from 9,437,184 bytes" in steps[0].because + steps[1].because
 
 
 def test_what_is_refused_is_taken_by_the_next_best_or_stays() -> None:

@@ -82,6 +82,6 @@ MANNER = Manner(
     ),
     alike="Everything is a rewrite of a single graph, and a second iteration uses matches that "
     "the first created.",
-    unlike="Grappler must preserve names that a caller may fetch. It passes its graph to library "
-    "kernels, so fusion is a short list of remappings.",
+    unlike="Grappler must preserve names that a caller may fetch. Library "
+    "kernels execute the graph, so fusion is a short list of remappings.",
 )

@@ -42,6 +42,6 @@ MANNER = Manner(
         Theirs("NodeIRScheduler, LiveIntervals, LinearScanMemAlloc", None, "order and memory plan"),
     ),
     alike="The ONNX graph is the graph IR, and each small pass declares its prerequisites.",
-    unlike="ONNC's main work follows the graph passes: placing operators on accelerators. Its "
-    "CPU code calls a C function per operator.",
+    unlike="ONNC mainly places operators on accelerators, after the graph passes. The code for "
+    "CPUs calls a C function per operator.",
 )

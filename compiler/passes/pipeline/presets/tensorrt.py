@@ -62,5 +62,5 @@ MANNER = Manner(
     ),
     alike="TensorRT fuses epilogues into anchors and folds scales by the same methods.",
     unlike="TensorRT is closed: the order of its phases is known only from its documents and "
-    "logs. It chooses kernels by timing on the device, we by counting bytes.",
+    "logs. TensorRT chooses kernels by timing on the device; we choose by counting bytes.",
 )

@@ -102,7 +102,7 @@ def softplus_written_out(x: Tensor, threshold: float | None) -> Operand:
     """,
 )
 def elu_of_where(x: Tensor, alpha: float | None) -> Operand:
-    """Recognise x where positive, else alpha*(exp(x)-1), as elu."""
+    """Recognise `where(x > 0, x, alpha*(exp(x)-1))` as elu."""
     return o.elu(x) if alpha is None else o.elu(x, alpha=float(alpha))
 
 

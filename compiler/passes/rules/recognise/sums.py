@@ -89,7 +89,7 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     """,
 )
 def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
-    """Recognise a sum of squares divided by the number of its terms as their mean.
+    """Recognise a sum of squares divided by the number of its terms as the mean of the squares.
 
     Both forms are a single kernel, but patterns of normalisations match the mean.
     """

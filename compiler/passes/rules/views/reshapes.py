@@ -298,9 +298,9 @@ def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType
     result="t",
 )
 def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType) -> Operand:
-    """Replace a shape computed from the tensor's own sizes with a constant.
+    """Replace a shape computed from the sizes of the tensor with a constant.
 
-    In the constant, 0 keeps a size and a single -1 is inferred.
+    In the constant, 0 keeps the size of an axis, and the size of a single -1 is inferred.
 
     Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
     the same shape without computation at run time.
