@@ -29,7 +29,7 @@ SLACK_BYTES = 1 << 16
 """Growth in bytes that is always allowed, for small parameters of models with few weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Limit on the operations of a fold, since reference implementations favour clarity over speed."""
+"""Limit on the number of operations of a fold: references favour clarity over speed."""
 
 UNIFORM_LIMIT = 1 << 20
 """Largest number of elements of a result that is tested for equality of all elements."""
@@ -84,7 +84,7 @@ def fold_constants(
 
 
 def held_bytes(c: Constant) -> int:
-    """Return the bytes that a model stores for a constant; a splat stores one element."""
+    """Return the number of bytes that a model stores for a constant; a splat stores one element."""
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
 
 
@@ -215,7 +215,7 @@ class _Folder:
         return ""
 
     def freed(self, node: Node) -> int:
-        """Return the bytes of operands that become dead when the node is folded.
+        """Return the size in bytes of operands that become dead when the node is folded.
 
         If all readers of a constant are slices, each fold frees one slice.
         """
@@ -224,7 +224,7 @@ class _Folder:
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """Return the bytes of an operand of which a node is the last reader."""
+        """Return the size in bytes of an operand whose last reader is the node."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results if it folds, else more bytes than the operand."""
+        """Return the size in bytes of a reader's results; more than the operand if it cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]

@@ -59,7 +59,7 @@ def only_reader(ed: Editor, value: str, op: str) -> Node | None:
 
 
 def moves_alone(ed: Editor, made: Node) -> bool:
-    """Whether all readers of a tensor move its elements, each at most once."""
+    """Whether only data movement reads a tensor; in total at most its number of elements."""
     readers = ed.users(made.output)
     if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
         return False

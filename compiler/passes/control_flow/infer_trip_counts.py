@@ -81,8 +81,8 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     """Infer the trip count of a Loop whose condition compares a counter with a bound.
 
     The counter is an induction variable: a state with a constant increment per iteration, or the
-    iteration number. The bound is loop-invariant. Of conditions joined by `and`, those that test
-    counters become the trip count, and the others stay. Source: LLVM's loop exit counts, XLA's
+    iteration number. The bound is loop-invariant. Conditions joined by `and` that test counters
+    become the trip count; the other conditions stay. Source: LLVM's loop exit counts, XLA's
     WhileLoopTripCountAnnotator.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):

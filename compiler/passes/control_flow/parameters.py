@@ -25,7 +25,7 @@ from compiler.passes.control_flow.fold_constant_branches import fold_constant_br
 from compiler.passes.control_flow.unroll_loops import unroll_loops
 
 MAX_PARAMETER_ELEMENTS = 64
-"""Limit on the elements of parameters: larger inputs are data."""
+"""Largest number of elements of a parameter: larger inputs are data."""
 
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:

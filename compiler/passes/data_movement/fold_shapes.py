@@ -19,7 +19,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on walks over all nodes: a rewrite may make further lists equal."""
+"""Limit on the number of walks over all nodes: a rewrite may make further lists equal."""
 
 PLACES = 16
 """Largest number of axes examined per size, input axes first."""

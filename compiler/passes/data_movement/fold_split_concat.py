@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on walks over all nodes: a rewrite may enable a rewrite of an earlier node."""
+"""Limit on the number of walks over all nodes: a rewrite may enable one of an earlier node."""
 
 
 @graph_pass(

@@ -8,7 +8,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 
 GONE_LIMIT = 64
-"""Limit on the nodes counted."""
+"""Limit on the number of nodes counted."""
 
 
 def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:

@@ -23,7 +23,7 @@ from compiler.passes.data_movement.parts import is_plain
 from compiler.passes.layout.labels import Copy, Energy
 
 REGION_LIMIT = 200
-"""Limit on the nodes examined around a transpose."""
+"""Limit on the number of nodes examined around a transpose."""
 
 KERNEL_BYTES = 20_000
 """Launch overhead of a kernel, as the number of bytes that could be copied in that time."""

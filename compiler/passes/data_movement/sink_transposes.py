@@ -27,7 +27,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 SWEEPS = 8
-"""Limit on iterations over all transposes; each rewrite lowers the cost of copies."""
+"""Limit on the number of iterations over all transposes; each rewrite lowers the cost of copies."""
 
 
 @graph_pass(

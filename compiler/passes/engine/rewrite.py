@@ -26,7 +26,7 @@ from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
 
 REQUEUE_LIMIT = 256
-"""Limit on values revisited around a rewrite, which keeps the total time near-linear."""
+"""Limit on the number of values revisited around a rewrite: the total time stays near-linear."""
 
 
 def apply_rules(

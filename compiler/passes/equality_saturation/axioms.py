@@ -205,7 +205,7 @@ def _text(part: object) -> str:
 
 
 def rules_of(equations: Iterable[Equation], inexact: bool) -> Iterator[str]:
-    """Return the equations as egglog rules; inexact ones apply only to integers."""
+    """Return the equations as egglog rules; inexact equations apply only to integers."""
     for e in equations:
         if e.kind == "real" and not inexact:
             continue

@@ -41,7 +41,7 @@ def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
 
 
 def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
-    """Return the bytes saved by computing a node in each of its readers."""
+    """Return the number of bytes saved by computing a node in each of its readers."""
     read = 0
     for i in filter(None, node.inputs):
         t = graph.types[i]

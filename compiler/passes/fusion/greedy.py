@@ -9,7 +9,7 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 ROUNDS = 10
-"""Limit on iterations over all pairs: the effect decreases from iteration to iteration."""
+"""Limit on the number of iterations over all pairs: later iterations have less effect."""
 
 FARTHEST = 64
 """Limit on the distance of paired kernels in topological order; distant kernels share little."""

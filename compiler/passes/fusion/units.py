@@ -113,7 +113,7 @@ class Units:
             yield from filter(None, self.made[name].outputs)
 
     def nbytes(self, value: str) -> int:
-        """Return the bytes that reading or writing a value moves; 0 for a broadcast scalar."""
+        """Return the bytes moved by a read or write of a value; 0 for a broadcast scalar."""
         found = self._nbytes.get(value)
         if found is None:
             found = self._nbytes[value] = self._bytes_of(value)

@@ -65,10 +65,10 @@ def assign_layout(
 
     A convolution with channels in blocks of one vector loads weights as full vectors, and each
     pixel only once. A convolution whose input has a halo of zeros needs no border tests. The cost
-    of a copy between two layouts follows from its bytes. The pass minimises the sum for kernels and
-    copies. The minimum is exact for a choice between plain order and blocks, or between plain order
-    and channels last (`layouts=last`). With `layouts=all` a local search chooses among the three
-    layouts.
+    of a copy between two layouts follows from its bytes. The pass minimises the total cost of
+    kernels and copies. The minimum is exact for a choice between plain order and blocks, or between
+    plain order and channels last (`layouts=last`). With `layouts=all` a local search chooses among
+    the three layouts.
     """
     if any(not t.layout.is_plain for t in graph.types.values() if isinstance(t, TensorType)):
         log.declined("assign_layout", graph.name, "layouts are assigned already")

@@ -65,7 +65,7 @@ class Energy:
         return chosen
 
     def _move(self, chosen: list[int], label: int) -> list[int]:
-        """Return the best labels if each kernel either keeps its label or changes to `label`."""
+        """Return the best choice in which each kernel keeps its label or changes to `label`."""
         return _Move(self, chosen, label).best()
 
 

@@ -213,7 +213,7 @@ class Problem:
         return any(u.follows for u in self.uses.get(operand, ()) if u.reader == i)
 
     def _flops(self, i: int) -> int:
-        """Return the operations of a convolution."""
+        """Return the number of operations of a convolution."""
         unit = self.units[i]
         if i not in self.flops and unit.anchor is not None:
             self.flops[i] = assumed_flops(unit.anchor, self._inside(unit).__getitem__)
@@ -236,7 +236,7 @@ class Problem:
         return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
-        """Return the picoseconds that a halo around a plain value saves its readers."""
+        """Return the time in picoseconds that a halo around a plain value saves its readers."""
         saved = 0
         for u in self.uses.get(value, ()):
             unit = self.units[u.reader]
@@ -260,7 +260,7 @@ class Problem:
         return self._copy_cost(value, 1)
 
     def _copy_cost(self, value: str, block: int) -> int:
-        """Return the picoseconds of copying a value; 0 if data movement absorbs the copy."""
+        """Return the time in picoseconds to copy a value; 0 if data movement absorbs the copy."""
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]

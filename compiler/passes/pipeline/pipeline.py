@@ -18,7 +18,7 @@ from compiler.errors import CompileError
 from compiler.passes.engine.declaration import ALIASES, PASSES, Pass
 
 MAX_LINES = 200
-"""Limit on the lines of a pipeline, against denial of service."""
+"""Limit on the number of lines of a pipeline, against denial of service."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The pass that recognises a step of a long short-term memory (LSTM), which has two results."""
+"""The pass that recognises a step of a long short-term memory (LSTM), with two results."""
 
 from __future__ import annotations
 
