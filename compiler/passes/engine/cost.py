@@ -99,7 +99,7 @@ def graph_cost(graph: Graph) -> tuple[Cost, int]:
 
 
 def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Return the operations of the nodes inside a fusion, and the bytes of its operands and results."""
+    """Return the operations inside a fusion, and the bytes of operands and results."""
     flops = 0
     for region in node.regions.values():
         inner = cost_of(region.nodes, region.types.__getitem__)
