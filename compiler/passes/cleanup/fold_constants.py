@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the size of a reader's results; more than that of the operand if it cannot fold."""
+        """Return the size of a reader's results; above the operand's size if it cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]

@@ -88,7 +88,7 @@ class _Move:
             if label in costs and chosen[i] != label
         }
         stays: dict[int, int] = {}
-        """For each kernel: the cost of its current label minus the cost of the new one."""
+        """For each kernel: the cost of its current label minus the cost of the new label."""
         for i in self.at:
             stays[i] = energy.kernels[i][chosen[i]] - energy.kernels[i][label]
         for c in energy.copies:
