@@ -59,7 +59,10 @@ def only_reader(ed: Editor, value: str, op: str) -> Node | None:
 
 
 def moves_alone(ed: Editor, made: Node) -> bool:
-    """Whether only data movement reads a tensor; in total at most its number of elements."""
+    """Whether only data movement reads a tensor.
+
+    Several readers may together read at most as many elements as the tensor has.
+    """
     readers = ed.users(made.output)
     if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
         return False

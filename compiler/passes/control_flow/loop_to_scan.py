@@ -218,7 +218,7 @@ class _Slices(Rebuild):
 def _read(
     x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
 ) -> tuple[Operand, bool] | None:
-    """Return the tensor whose rows the iterations read, and whether they read it backwards."""
+    """Return the tensor whose rows the iterations read, and whether rows are read backwards."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:

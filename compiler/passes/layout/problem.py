@@ -146,7 +146,7 @@ class Problem:
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Return the operands that may have layouts: `no`, `output`, `both` or `grouped`.
+        """Return the support of a convolution for layouts: `no`, `output`, `both` or `grouped`.
 
         With `output` the input may have any layout; with `both` it has the layout of the result.
         With `grouped` input and output are in blocks of channels, which the groups fill. A

@@ -192,7 +192,7 @@ def pad_into_max_pool_of_relu(
     """
     _need_zero(around)
     if not x.dtype.is_float:
-        raise Objection(f"{x.dtype} has no infinity, the identity element of a maximum")
+        raise Objection(f"{x.dtype} has no -infinity, the identity element of a maximum")
     window = _joined(x, amounts, axes, attrs)
     pads, n = window["pads"], x.rank - 2
     if objection := empty_window(window):

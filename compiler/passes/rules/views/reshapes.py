@@ -1,4 +1,4 @@
-"""Rules for reshapes and flattens: consecutive views become one."""
+"""Rules for reshapes and flattens: consecutive views become one view."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def merge_reshapes(
 ) -> Operand:
     """Merge two consecutive reshapes.
 
-    No other operator reads the intermediate tensor. If the reshapes cancel, both are removed.
+    The result does not depend on the intermediate shape. If the reshapes cancel, both are removed.
     """
     return reshaped(x, t)
 
