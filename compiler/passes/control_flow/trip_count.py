@@ -134,7 +134,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; if the body must compute it, under the name of the outermost value."""
+        """Return the test; a test that the body computes gets the name of the outermost value."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test

@@ -63,8 +63,8 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
     """Return the cost of a node for reports; where `node_cost` returns None, a lower bound.
 
-    Nodes inside a fusion without a declared cost add nothing. For a node with open sizes or without
-    a declared cost, only operands and results of known size count, as bytes moved.
+    In a fusion, nodes without a declared cost add nothing. For a node with open sizes or without a
+    declared cost, only operands and results of known size count, as bytes moved.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
     found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None

@@ -155,7 +155,7 @@ Root = Call | OneOf | Product
 """The possible roots of a rule's pattern."""
 
 Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
-"""A pattern; a number matches a constant whose elements all equal it, None an omitted operand."""
+"""A pattern. A number matches a constant whose elements all equal it; None, an omitted operand."""
 
 
 def roots(p: Pattern) -> tuple[str, ...]:

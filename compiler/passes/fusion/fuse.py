@@ -83,7 +83,7 @@ def carried_out(plan: Plan, log: Log) -> Graph:
     read = {i for n in nodes for i in n.reads} | plan.graph.result_values
     constants = {k: c for k, c in plan.graph.constants.items() if k in read}
     made = replace(plan.graph, nodes=tuple(nodes), constants=constants)
-    # With several outputs, a reader of the first may precede the producer of the last.
+    # A reader of the first output may precede the producer of the last output.
     in_order = all(n.outputs == (last,) for last, n in fused.items())
     return made if in_order else Editor(made).graph()
 

@@ -31,7 +31,7 @@ class Line:
 
     @property
     def declared(self) -> Pass:
-        """The pass. Errors: E-PIPELINE-PASS."""
+        """The pass of the line. Errors: E-PIPELINE-PASS."""
         return find_pass(self.name)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ UNTIL_STABLE = "until_stable"
 """The name of a group in the text form."""
 
 AT_MOST = 4
-"""Default limit on the iterations of a group; usually two or three suffice."""
+"""Default limit on the iterations of a group; two or three iterations usually suffice."""
 
 
 @dataclass(frozen=True, slots=True)

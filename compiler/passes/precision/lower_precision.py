@@ -243,7 +243,7 @@ class _Writer:
         self.log.applied(
             "store_rounded",
             value,
-            f"{t} between products: saves {saved:,} bytes of writes, and of reads",
+            f"{t} between products: writes and reads save {saved:,} bytes each",
             [node],
             [node],
             error=ROUNDING[str(self.to)],

@@ -104,7 +104,7 @@ def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
 
 
 def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
-    """Return the other operand's zero point: a constant, a value's name, or None for several."""
+    """Return the zero point of the image: a constant, a value's name, or None for several."""
     name = operand(node, 2)
     if not name:
         return np.zeros((), np.int32)
