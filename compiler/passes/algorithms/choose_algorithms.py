@@ -1,8 +1,8 @@
 """The choice between direct and Winograd convolution.
 
-The attribute `algorithm` of a convolution records the choice; its semantics stay the direct sum.
-`budget` limits the added error relative to the scale of the results. With 0 every convolution stays
-direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
+The attribute `algorithm` of a convolution records the choice; the semantics remain those of the
+direct sum. `budget` limits the added error relative to the scale of the results. With 0 every
+convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ def choose_algorithms(
 ) -> Graph:
     """Select Winograd convolution, which needs fewer multiplications, where it is faster.
 
-    A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, a tile of 4x4 takes 36
-    instead of 144. The cost of transforms grows with the number of channels, the cost of products
-    with the number of channel pairs. The weights grow 1.8 or 4 times, which does not pay for small
-    images. The larger tiles have ten times the rounding error: `budget` limits the error. `direct`
-    is the hardware that multiplies in direct sums: vectors of f32 or bf16, or matrix tiles of bf16.
-    With "parts" each f32 product is three tile products of bf16 parts. Winograd tiles are always
-    multiplied as f32 vectors.
+    For a 3x3 window, a tile of 2x2 results needs 16 products instead of 36, and a tile of 4x4
+    results 36 instead of 144. The cost of transforms grows with the number of channels, the cost of
+    products with the number of channel pairs. The weights grow by a factor of 1.8 or 4, which does
+    not pay for small images. The larger tiles have ten times the rounding error: `budget` limits
+    the error. `direct` is the hardware that multiplies in direct sums: vectors of f32 or bf16, or
+    matrix tiles of bf16. With "parts" each f32 product is three tile products of bf16 parts.
+    Winograd tiles are always multiplied as f32 vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:
@@ -150,26 +150,26 @@ def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
     x, w = graph.types[unit.data], graph.types[unit.weights]
     y = unit.node.types[0]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in (x, w, y)):
-        return "its sizes are known only at run time"
+        return "the sizes are known only at run time"
     assert isinstance(x, TensorType)
     assert isinstance(w, TensorType)
     assert isinstance(y, TensorType)
     if not w.is_static or not x.is_static:
-        return "its sizes are known only at run time"
+        return "the sizes are known only at run time"
     window = _window(conv, x, w)
     sizes = (*conv_sizes(conv), *x.static_shape[:2])
     obstacle = unsuitable(x.dtype, sizes, window, int(conv.attrs["groups"]))
     if obstacle:
         return obstacle
     if unit.weights not in graph.constants:
-        return "its weights are computed at run time"
+        return "the weights are computed at run time"
     if y.layout.block == 1:
-        return "its result is in plain order; tiles need blocks of channels"
+        return "the result is in plain order; tiles need blocks of channels"
     if x.layout.block == 1:
         few = x.static_shape[1] < y.layout.block
-        return f"its image has {x.static_shape[1]} channels in plain order" if few else ""
+        return f"the image has {x.static_shape[1]} channels in plain order" if few else ""
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
-        return "its image has no padding: every tile would test for the border"
+        return "the image has no padding: every tile would test for the border"
     return ""
 
 
@@ -236,7 +236,7 @@ def _why_not(shape: Shape, tiling: Tiling) -> str:
     growth = tiling.inputs**2 / 9
     n_bytes = 36 * shape.channels * shape.outputs
     return (
-        f"{_products(shape, tiling)}, the weights grow {growth:.1f} times from {n_bytes:,} bytes, "
+        f"{_products(shape, tiling)}, weights grow by {growth:.1f} times from {n_bytes:,} bytes, "
         f"and {shape.channels} and {shape.outputs} channels are transformed"
     )
 

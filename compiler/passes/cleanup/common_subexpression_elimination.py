@@ -46,10 +46,11 @@ from compiler.trace import Log
 def common_subexpression_elimination(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same value.
 
-    Readers of the duplicates read the kept node, which inherits their origins. Equal constants
-    merge first, since that makes their readers equal. Constants are equal if their bits are equal,
-    whether stored in the model file, in memory or as a splat. Non-deterministic operators are never
-    merged. Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
+    Readers of duplicates then read the remaining node, which inherits the origins of the
+    duplicates. Equal constants merge first, since that makes their readers equal. Constants are
+    equal if their bits are equal, whether stored in the model file, in memory or as a splat.
+    Non-deterministic operators are never merged. Source: ConstantSharing of ONNX Runtime,
+    LiteralCanonicalizer of XLA.
     """
     while (merged := _merged(graph, log)) is not graph:
         # Data-dependent sizes are named after values: merging two values makes their sizes equal.

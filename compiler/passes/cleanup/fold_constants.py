@@ -29,7 +29,7 @@ SLACK_BYTES = 1 << 16
 """Growth in bytes that is always allowed, for small parameters of models with few weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Limit on the operations of a fold, since reference implementations favour clarity over speed."""
+"""Limit on the number of operations of a fold: references favour clarity over speed."""
 
 UNIFORM_LIMIT = 1 << 20
 """Largest number of elements of a result that is tested for equality of all elements."""
@@ -73,9 +73,9 @@ def fold_constants(
 
     A folded node costs nothing at run time, but its result is stored. The stored constants may grow
     to `max_growth` times their size, and a single fold may store at most `max_bytes`. A splat stays
-    a single number. With `keep_codes` the quantized weights of products stay integer codes, which a
-    later pass may multiply directly. With `keep_quantized` all integer codes stay, for runtimes
-    whose patterns match a dequantize of codes.
+    a single number. With `keep_codes` the quantized weights of products stay integers, which a
+    later pass may multiply directly. With `keep_quantized` all quantized constants stay integers,
+    for runtimes whose patterns match a dequantize.
     """
     folder = _Folder(graph, log, max_growth, max_bytes, keep_codes, keep_quantized)
     for node in graph.nodes:
@@ -84,7 +84,7 @@ def fold_constants(
 
 
 def held_bytes(c: Constant) -> int:
-    """Return the bytes that a model stores for a constant; a splat stores one element."""
+    """Return the number of bytes that a model stores for a constant; a splat stores one element."""
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
 
 
@@ -180,9 +180,9 @@ class _Folder:
 
     def objection(self, node: Node) -> str:
         if self.keep_codes and node.op == "dequantize" and self.feeds_product(node.output):
-            return "a product reads it, and may take the codes directly"
+            return "a product reads the result, and may multiply the integers directly"
         if self.keep_quantized and node.op == "dequantize":
-            return "other runtimes match the codes at a dequantize"
+            return "other runtimes match a dequantize of integers"
         if node.regions:
             return f"{node.op} contains a subgraph, which is not run at compile time"
         if not is_deterministic(node):
@@ -191,7 +191,7 @@ class _Folder:
             return "strings are not stored as constants"
         read = (self.ed.constants[i].type for i in node.inputs if i in self.ed.constants)
         if any(t.dtype.label == "string" for t in read):
-            return "work on strings has no bound known in advance"
+            return "the cost of string operations is not known in advance"
         return ""
 
     def feeds_product(self, value: str) -> bool:
@@ -211,20 +211,20 @@ class _Folder:
             return objection
         flops = _flops(node, operands)
         if flops > FLOPS_LIMIT:
-            return f"computing it takes {flops:,} operations; a fold may take {FLOPS_LIMIT:,}"
+            return f"the fold takes {flops:,} operations; the limit is {FLOPS_LIMIT:,}"
         return ""
 
     def freed(self, node: Node) -> int:
-        """Return the bytes of operands that become dead when the node is folded.
+        """Return the size in bytes of operands that become dead when the node is folded.
 
-        If all readers of a constant take slices of it, each fold frees its own slice.
+        If all readers of a constant are slices, each fold frees one slice.
         """
         return sum(
             self.piece(i, node) for i in dict.fromkeys(node.inputs) if i in self.ed.constants
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """Return the bytes of an operand of which a node is the last reader."""
+        """Return the size in bytes of an operand whose last reader is the node."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results if it folds, else more bytes than the operand."""
+        """Return the size of a reader's results; above the operand's size if it cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]
@@ -264,7 +264,7 @@ class _Folder:
             assert isinstance(t, TensorType)
             values.append(_constant(np.asarray(r), t) if name else None)
         if not _fits(node, values):
-            return "its reference gave a type other than its type rule"
+            return "the reference returned a type other than the type rule"
         return values
 
     def settle(

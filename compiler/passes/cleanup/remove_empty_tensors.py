@@ -20,7 +20,7 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 LARGEST = 1 << 16
-"""Limit in bytes of a constant that replaces the result of empty operands."""
+"""Largest size in bytes of a constant that replaces the result of empty operands."""
 
 
 @graph_pass(

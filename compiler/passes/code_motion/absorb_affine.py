@@ -48,9 +48,9 @@ from compiler.trace import Log
 def absorb_affine(graph: Graph, log: Log) -> Graph:
     """Fold a scale or shift into weights across sums, concatenations, pools and activations.
 
-    A scale commutes with a sum if both operands absorb it, and with a concatenation if all do.
-    Positive scales also commute with a relu and a maximum. The pass rewrites only if every path
-    ends in weights or constants without other readers; then the multiplication vanishes.
+    A scale commutes with a sum if both operands absorb it, and with a concatenation if all operands
+    do. Positive scales also commute with a relu and a maximum. The pass rewrites only if every path
+    ends in weights or constants without other readers; the multiplication is then removed.
     """
     ed = Editor(graph)
     n_done = 0
@@ -63,7 +63,7 @@ def absorb_affine(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True)
 class _Root:
-    """A scale or shift by a constant: its node, and the value that it changes."""
+    """A scale or shift by a constant: the node, and the value scaled or shifted."""
 
     node: Node
     value: str
@@ -140,7 +140,7 @@ def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
     log.applied(
         root.rule,
         root.node.output,
-        f"{names} {'absorb' if len(changed) > 1 else 'absorbs'} it{saved}",
+        f"{names} {'absorb' if len(changed) > 1 else 'absorbs'} the constant{saved}",
         [*(n.output for n in changed), root.node.output, root.constant],
         [*changed, *ed.made_constants],
         error=ROUNDINGS,

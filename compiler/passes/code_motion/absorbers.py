@@ -42,7 +42,7 @@ class Affine:
 
     @property
     def dtype(self) -> DType:
-        """The element type."""
+        """The element type of the numbers."""
         return self.values.type.dtype
 
     @property
@@ -77,7 +77,7 @@ class Edits:
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find the nodes that absorb a scale or shift; raise Objection if a path has none."""
+    """Find the nodes that absorb a scale or shift; raise Objection if a path has no such node."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
         raise Objection(f"{value} is not computed from weights")

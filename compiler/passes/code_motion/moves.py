@@ -23,11 +23,11 @@ SELECTS = frozenset({"slice", "gather", "max_pool"})
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""A function that exchanges a move with a neighbour if possible, and returns whether it did."""
+"""A function that exchanges data movement with a neighbour; returns whether it was possible."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
-    """Exchange every move with its producer if possible, otherwise with its reader."""
+    """Exchange all data movement with its producer if possible, otherwise with its reader."""
     ed = Editor(graph)
     n_done = sum(down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
     behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
@@ -36,12 +36,12 @@ def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
 
 
 def data_of(node: Node) -> tuple[str, ...]:
-    """Return the operands whose elements a data movement copies."""
+    """Return the operands whose elements data movement copies."""
     return node.inputs if node.op == "concat" else node.inputs[:1]
 
 
 def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
-    """Return the producers of a move's data operands if all are an `op`, else None."""
+    """Return the producers of the data operands of a node if all are an `op`, else None."""
     found = [ed.producer(i) for i in data_of(node)]
     made = [n for n in found if n is not None and n.op == op]
     if node.op not in MOVES or len(made) != len(found):
@@ -59,7 +59,10 @@ def only_reader(ed: Editor, value: str, op: str) -> Node | None:
 
 
 def moves_alone(ed: Editor, made: Node) -> bool:
-    """Whether all readers of a tensor move its elements, each at most once."""
+    """Whether only data movement reads a tensor.
+
+    Several readers may together read at most as many elements as the tensor has.
+    """
     readers = ed.users(made.output)
     if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
         return False
@@ -71,7 +74,7 @@ def moves_alone(ed: Editor, made: Node) -> bool:
 
 
 def grows(ed: Editor, node: Node) -> bool:
-    """Whether the result of a move may have more elements than its operand."""
+    """Whether the result of data movement may have more elements than the operand."""
     t = ed.type(node.inputs[0])
     if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
         return False
@@ -88,9 +91,9 @@ def later(
     error: float = 0.0,
     **attrs: object,
 ) -> None:
-    """Replace elementwise nodes before a move with one node of the same kind behind it.
+    """Replace elementwise nodes before data movement with one node of the same kind behind it.
 
-    `attrs` are the attributes of the elementwise node that change.
+    `attrs` are the changed attributes of the elementwise node.
     """
     first = made[0]
     source = {m.output: m.inputs[0] for m in made}
@@ -116,7 +119,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Exchange a move and the elementwise node behind it: the elementwise node becomes first."""
+    """Exchange data movement and the elementwise node behind it, which then runs first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

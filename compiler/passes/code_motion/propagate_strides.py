@@ -44,7 +44,7 @@ Steps = tuple[int, ...]
     """,
 )
 def propagate_strides(graph: Graph, log: Log) -> Graph:
-    """Apply the strides of 1x1 convolutions before the nodes that compute their input.
+    """Move strides of 1x1 convolutions to the nodes that compute the input.
 
     The strides move to the preceding convolution or pool, through elementwise operators and
     concatenations. If another reader needs all elements of an intermediate value, a slice selects

@@ -21,7 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
-"""Data movement without copies: a cast before a view stays in the kernel before it."""
+"""Data movement without copies: a cast before a view stays in the kernel before the view."""
 
 
 @graph_pass(
@@ -51,7 +51,7 @@ def sink_casts(graph: Graph, log: Log) -> Graph:
     """Move casts so that data movement copies narrow elements: widening later, narrowing earlier.
 
     Data movement never interprets elements, so every element keeps its bits. A cast at the end of a
-    chain of moves often merges with another cast, or fuses with its reader. Source: Glow's
+    chain of data movement often merges with another cast, or fuses with its reader. Source: Glow's
     SinkConversions.
     """
     if not any(n.op == "cast" for n in graph.nodes):
@@ -60,7 +60,7 @@ def sink_casts(graph: Graph, log: Log) -> Graph:
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
-    """Cast the result of a move instead of its operands."""
+    """Cast the result of data movement instead of the operands."""
     node = ed.producer(value)
     made = None if node is None else makers(ed, node, "cast")
     if node is None or made is None:
@@ -73,7 +73,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _up(ed: Editor, log: Log, value: str) -> bool:
-    """Cast the operand of a move instead of its result."""
+    """Cast the operand of data movement instead of the result."""
     node, after = ed.producer(value), only_reader(ed, value, "cast")
     if node is None or after is None or node.op not in MOVES:
         return False
@@ -82,7 +82,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
     if not objection and isinstance(t, TensorType) and after.tensor.dtype.nbytes >= t.dtype.nbytes:
         objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
     if not objection and not _leads_up(ed, node):
-        objection = f"{node.op} moves no bytes, and follows no move that does"
+        objection = f"{node.op} moves no bytes, and follows no copy"
     if not log.may("cast_earlier", value, objection, [node, after]):
         return False
     earlier(ed, log, "cast_earlier", node, after)
@@ -90,7 +90,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return the reason that casts stay before a move, or "" if they may follow it."""
+    """Return the reason that casts stay before data movement, or "" if they may follow it."""
     sources = [ed.type(m.inputs[0]) for m in made]
     for t in (*sources, node.type):
         if reason := _unfit(t):
@@ -108,14 +108,14 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     if not _leads_down(ed, node):
-        return f"{node.op} moves no bytes, and precedes no move that does"
+        return f"{node.op} moves no bytes, and precedes no copy"
     if node.op == "max_pool":
         return "the maximum is taken over the numbers before the cast"
     return ""
 
 
 def _leads_down(ed: Editor, node: Node) -> bool:
-    """Whether a move copies elements, or is a view whose only reader does."""
+    """Whether data movement copies elements, or is a view whose only reader copies elements."""
     while node.op in VIEWS:
         readers = ed.users(node.output)
         if len(readers) != 1 or readers[0].op not in MOVES or ed.is_result(node.output):
@@ -125,7 +125,7 @@ def _leads_down(ed: Editor, node: Node) -> bool:
 
 
 def _leads_up(ed: Editor, node: Node) -> bool:
-    """Whether a move copies elements, or is a view and the only reader of a move that does."""
+    """Whether data movement copies elements, or is a view and the only reader of a copy."""
     while node.op in VIEWS:
         maker = ed.producer(node.inputs[0])
         if maker is None or maker.op not in MOVES - SELECTS - {"concat"}:

@@ -105,7 +105,7 @@ def _is_unary(ed: Editor, node: Node) -> bool:
     if len(node.outputs) != 1 or not is_deterministic(node) or node.op.startswith("random_"):
         return False
     if node.op in ("quantize", "dequantize", "cast"):
-        return False  # `sink_casts` moves casts by their bytes.
+        return False  # `sink_casts` moves casts according to the bytes saved.
     types = [ed.type(i) for i in node.inputs if i]
     if not types or not all(isinstance(t, TensorType) and t.is_static for t in types):
         return False
@@ -120,7 +120,7 @@ def _is_unary(ed: Editor, node: Node) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return the reason that elementwise nodes stay before a move, or "" if they may follow it."""
+    """Return the reason that elementwise nodes stay before data movement, or "" if they move."""
     first = made[0]
     for m in made:
         if len(ed.users(m.output)) != 1 or ed.is_result(m.output):

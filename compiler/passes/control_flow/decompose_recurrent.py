@@ -53,7 +53,7 @@ from compiler.trace import Log
     """,
 )
 def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
-    """Decompose recurrent layers into one product for all inputs and a loop over the steps.
+    """Decompose recurrent layers into one product for all inputs and a loop over time steps.
 
     Later passes can then optimise the body: gates become a single kernel, weights are split and
     packed at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the

@@ -50,7 +50,7 @@ from compiler.trace import Log
     """,
 )
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
-    """Replace an If with the nodes of the branch taken if its condition is known.
+    """Replace an If whose condition is known with the nodes of the branch taken.
 
     Models often test sizes, which are known once the input shapes are. The results of the branch
     taken then have known sizes, which may decide the next condition. The pass therefore propagates
@@ -79,7 +79,7 @@ class _Branches(Rebuild):
         key = "then_branch" if is_true(condition) else "else_branch"
         region = node.regions[key]
         if reason := self._failure(region):
-            because = f"{key} fails when it is taken: {reason}"
+            because = f"{key} fails when the branch is taken: {reason}"
             self.log.declined("fold_constant_branches", node.output, because, [node])
             return False
         made_inside = {o for n in region.nodes for o in n.outputs if o}

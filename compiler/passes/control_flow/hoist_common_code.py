@@ -56,11 +56,11 @@ BRANCHES = ("then_branch", "else_branch")
     """,
 )
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
-    """Hoist nodes that both branches of an If compute before the If.
+    """Move nodes common to both branches of an If before the If.
 
-    Such nodes run for either condition. Readers of a result that is the same in both branches read
-    its value outside the If. Results without readers are dropped, so an If with equal branches
-    vanishes. Source: XLA's ConditionalSimplifier.
+    Such nodes run for either condition. If a result is the same in both branches, its readers read
+    the value outside the If. Results without readers are removed, and so is an If with equal
+    branches. Source: XLA's ConditionalSimplifier.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -141,7 +141,7 @@ class _Choice:
             if output and one == two and one is not None and self.fits(one, k):
                 if not self.log.may("forward_result", output):
                     continue
-                because = f"it is {one} in both branches"
+                because = f"the result is {one} in both branches"
                 self.log.applied("forward_result", output, because, [self.node], [one])
                 self.constants.update((n, c) for n, c in self.shared.values() if n == one)
                 names[output] = one

@@ -49,8 +49,9 @@ MAY_TRAP = ("div", "mod")
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select where branching costs more.
 
-    The branches must consist of elementwise operators, which cannot fail and fuse with nodes around
-    the If. The select copies the bits of the chosen results. Source: XLA's ConditionalToSelect.
+    The branches must consist of elementwise operators, which cannot fail, and which can fuse with
+    nodes around the If. The select copies the bits of the chosen results. Source: XLA's
+    ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -73,7 +74,7 @@ def _objection(ed: Editor, node: Node) -> str:
     if not isinstance(condition, TensorType) or condition.shape not in ((), (1,)):
         return f"the condition {node.inputs[0]} is {condition}"
     if node.inputs[0] in ed.constants:
-        return "the condition is constant: `fold_constant_branches` takes the branch instead"
+        return "the condition is constant: `fold_constant_branches` folds the If instead"
     for region in node.regions.values():
         for inner in region.nodes:
             if reason := _obstacle(inner):
@@ -81,7 +82,7 @@ def _objection(ed: Editor, node: Node) -> str:
         for r, t in zip(region.results, node.types, strict=True):
             made = region.types.get(r.value) or ed.type(r.value)
             if logical(made) != logical(t) or not isinstance(made, TensorType):
-                return f"{r.value} is {made}, the If gives {t}"
+                return f"{r.value} is {made}, but the result of the If is {t}"
             if not made.is_static or not made.layout.is_plain:
                 return f"the size of {r.value} is not known"
     return _price(ed, node)

@@ -81,8 +81,8 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     """Infer the trip count of a Loop whose condition compares a counter with a bound.
 
     The counter is an induction variable: a state with a constant increment per iteration, or the
-    iteration number. The bound is loop-invariant. Of conditions joined by `and`, those that test
-    counters become the trip count, and the others stay. Source: LLVM's loop exit counts, XLA's
+    iteration number. The bound is loop-invariant. Conditions joined by `and` that test counters
+    become the trip count; the other conditions stay. Source: LLVM's loop exit counts, XLA's
     WhileLoopTripCountAnnotator.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
@@ -137,7 +137,7 @@ class _Counts(Rebuild):
         made = [n for n in self.ed.made[n_made:] if self.ed.alive(n)]
         self.n_replaced += 1
         self._keep(now)
-        kept = f"; {', '.join(left)} may end it earlier" if left else ""
+        kept = f"; {', '.join(left)} may end the loop earlier" if left else ""
         self.log.applied("infer_trip_counts", node.output, f"{words}{kept}", [node], [*made, now])
 
     def _steps(self, node: Node, counted: Sequence[Test], n_made: int) -> tuple[str, str]:
@@ -170,7 +170,7 @@ class _Counts(Rebuild):
                 self.ed.remove(made)
             value = self.ed.add_constant(np.array(found, np.int64), hint, node.origins)
         self.used.add(value)
-        return value, f"it runs {value if found is None else found} iterations"
+        return value, f"the loop runs {value if found is None else found} iterations"
 
     def _first(self, start: str) -> tuple[Test, ...] | None:
         """Return the test that decides whether the loop starts."""

@@ -91,7 +91,7 @@ def _invariant(body: Graph, log: Log, loop: Node) -> list[Node]:
         same = varying.isdisjoint(node.reads) and _may_move(node)
         if same and log.may("loop_invariant_code_motion", node.output):
             found.append(node)
-            because = f"it is invariant in {loop.output}"
+            because = f"the node is invariant in {loop.output}"
             log.applied("loop_invariant_code_motion", node.output, because, [node], [node])
         else:
             varying.update(o for o in node.outputs if o)

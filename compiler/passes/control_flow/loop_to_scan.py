@@ -63,7 +63,8 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.
 
     The iteration number becomes a scanned slice of a tensor of all iteration numbers. If the trip
-    count is known only at run time, the length of this tensor gives the scan outputs their size.
+    count is known only at run time, the length of this tensor determines the size of the scan
+    outputs.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -121,16 +122,16 @@ class _Slices(Rebuild):
         """Return the reason that a loop cannot become a Scan, or "" if it can."""
         body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
-            return "its body does not match its operands"
+            return "the body of the loop does not match the operands"
         trip, start = node.inputs[:2]
         if not passes_on(body, self.ed.constants):
-            return "a condition computed in its body ends it"
+            return "a condition computed in the body ends the loop"
         if not trip or not is_number(self.ed.type(trip)):
-            return "it has no trip count"
+            return "the loop has no trip count"
         if start:
             known = self.ed.known(start)
             if known is None or known.dtype == np.object_ or not is_true(known):
-                return f"the condition {start} determines whether it starts"
+                return f"the condition {start} determines whether the loop starts"
         made = results_of(body, self.ed.facts.types)[1:]
         for k, state in enumerate(node.inputs[2:]):
             given = body.inputs[2 + k].type
@@ -143,7 +144,7 @@ class _Slices(Rebuild):
                 return f"the body returns {t}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
-            return f"it has more than {MOST_STEPS:,} iterations"
+            return f"the loop has more than {MOST_STEPS:,} iterations"
         return ""
 
     def _length(self, node: Node) -> Expr | None:
@@ -217,7 +218,7 @@ class _Slices(Rebuild):
 def _read(
     x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
 ) -> tuple[Operand, bool] | None:
-    """Return the tensor whose rows the iterations read, and whether they read it backwards."""
+    """Return the tensor whose rows the iterations read, and whether rows are read backwards."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:

@@ -1,9 +1,9 @@
 """Inputs that parametrise a model's computation: axes, pads, sizes, counts.
 
 ONNX passes such parameters as tensors, and a model may make them inputs. Code for a fixed value is
-much faster than code for all values, so a program is compiled for the values that it is called
-with, as for shapes. An input is a parameter only if some node has no code without its value; data
-are never parameters. Source: XLA's compile-time constant operands, TensorRT's shape tensors.
+much faster than code for all values, so a program is compiled for the parameter values of a call,
+as for the shapes. An input is a parameter only if some node has no code without its value; data are
+never parameters. Source: XLA's compile-time constant operands, TensorRT's shape tensors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compiler.passes.control_flow.fold_constant_branches import fold_constant_br
 from compiler.passes.control_flow.unroll_loops import unroll_loops
 
 MAX_PARAMETER_ELEMENTS = 64
-"""Limit on the elements of parameters: larger inputs are data."""
+"""Largest number of elements of a parameter: larger inputs are data."""
 
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values with which as many nodes have code as with all."""
+    """Return a minimal subset of the values for which as many nodes have code as for all values."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:
@@ -113,12 +113,12 @@ def _has_code(node: Node, graph: Graph) -> bool:
         types = [*_operand_types(node, graph), *node.types]
         return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
     if operator is None or (operator.kind == "scan" and operator.lower_fn is None):
-        return True  # It is foreign or a loop, independent of known values.
+        return True  # The node is foreign or a loop, independent of known values.
     operands = tuple(_operand_types(node, graph))
     if not all(map(_is_ranked, node.types)):
         return False
     if not open_symbols(node.types) <= open_symbols(operands):
-        return False  # The values of operands determine its sizes.
+        return False  # The values of operands determine the sizes of the result.
     if operator.lower_fn is None and operator.decompose_fn is None:
         return True
     if not all(map(_is_ranked, operands)):

@@ -50,7 +50,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
             log.declined("resolve_foreign", node.output, objection, [node])
             continue
         n_taken += 1
-        because = f"its operands now determine the operator of {node.op}"
+        because = f"the operands now determine the operator of {node.op}"
         made = [*ed.made, *ed.made_constants]
         log.applied("resolve_foreign", node.output, because, [node], made)
     return ed.graph() if n_taken else graph

@@ -125,7 +125,7 @@ class _Loop:
             objection = self.objection(k)
             if self.log.may("capture_state", self.label(k), objection, [self.node]):
                 start = self.node.inputs[self.first + k]
-                because = f"every iteration returns it unchanged: it is always {start}"
+                because = f"every iteration returns the state unchanged: always {start}"
                 self.log.applied("capture_state", self.label(k), because, [self.node], [start])
                 self.gone.add(k)
                 self.body = _reading(self.body, {given: start})
@@ -142,11 +142,11 @@ class _Loop:
         start = self.node.inputs[self.first + k]
         given = self.body.inputs[self.first + k].type
         if not start:
-            return "it has no initial value"
+            return "the state has no initial value"
         t = self.graph.types[start]
         types = [given, *([self.node.types[k]] if self.output(k) else [])]
         if other := next((o for o in types if logical(o) != logical(t)), None):
-            return f"its initial value is {t}, but its type is {other}"
+            return f"the initial value of the state is {t}, but its type is {other}"
         if start in names_inside(self.body):
             return f"{start} names another value inside the body"
         return ""
@@ -179,7 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """Return the states and scan outputs that neither live ones nor the condition depend on."""
+        """Return the states and scan outputs that no live output and no condition depends on."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)

@@ -52,8 +52,8 @@ from compiler.trace import Log
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
     """Move nodes that only one branch reads into that branch.
 
-    The nodes then do not run if the other branch is taken. Constants that only a branch reads move
-    with it. Source: XLA's ConditionalSimplifier and conditional code motion.
+    The nodes then do not run if the other branch is taken. Constants that only this branch reads
+    move into it too. Source: XLA's ConditionalSimplifier and conditional code motion.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -122,14 +122,14 @@ def _objection(graph: Graph, node: Node, choice: Node) -> str:
     """Return the reason against moving a node into the only branch that reads it, or ""."""
     operator = OPERATORS.get(node.op)
     if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
-        return f"{node.op} has no code of its own: the branch would need a run-time call"
+        return f"{node.op} has no generated code: the branch would need a run-time call"
     if not is_deterministic(node):
         return f"{node.op} gives different results on each run"
     if reason := unfit(choice, graph):
-        return f"the branches of {choice.output} have no code of their own: {reason}"
+        return f"the branches of {choice.output} have no generated code: {reason}"
     inside = {n for region in choice.regions.values() for n in names_inside(region)}
     if taken := inside.intersection(filter(None, node.outputs)):
-        return f"{min(taken)} names another value inside"
+        return f"{min(taken)} names another value inside the branch"
     return ""
 
 

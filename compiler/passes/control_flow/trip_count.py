@@ -1,7 +1,7 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
-A state with a constant integer increment per iteration is an induction variable. The number of
-iterations for which its comparison with a loop-invariant value holds follows by arithmetic.
+A state with a constant integer increment per iteration is an induction variable. Arithmetic gives
+the number of iterations for which a comparison of this variable with a loop-invariant value holds.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -61,35 +61,35 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """Holds while the number is above 0."""
+    """A test that holds while the number is above 0."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class NotZero:
-    """Holds while the number, which moves by one per iteration, is not 0."""
+    """A test that holds while the number, which changes by one per iteration, is not 0."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Holds while all of several tests hold."""
+    """A test that holds while all of several tests hold."""
 
     parts: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Holds while any of several tests holds; a test that fails once never holds again."""
+    """A test that holds while any of several tests holds; a failed test never holds again."""
 
     parts: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Always holds, or never."""
+    """A test that always holds, or never."""
 
     holds: bool
 
@@ -134,7 +134,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; if the body must compute it, under the name of the outermost value."""
+        """Return the test; a test that the body computes gets the name of the outermost value."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test
@@ -165,7 +165,7 @@ class Tests:
         if node.op == "equal":
             line = b.plus(a, -1)
             if holds or abs(line.stride) != 1:
-                return Opaque(value if holds else "", "it tests a counter for equality")
+                return Opaque(value if holds else "", "the condition tests a counter for equality")
             return NotZero(line)
         above, extra = _COMPARED[node.op]
         line = (a.plus(b, -1) if above else b.plus(a, -1)).plus(Line(extra))
@@ -205,7 +205,7 @@ class Around:
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
         self._sizes: dict[Expr, str] = {}
-        """For each open size visited so far: a value that holds it."""
+        """For each open size visited so far: a value equal to this size."""
 
     def number(self, value: str) -> Line | None:
         """Return a value as a line, or None if it is not an integer."""
@@ -222,7 +222,7 @@ class Around:
         return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
 
     def of_size(self, size: Expr) -> Line | None:
-        """Return an open size as a line, or None if no visited value holds it."""
+        """Return an open size as a line, or None if no visited value equals the size."""
         name = self._sizes.get(size)
         return None if name is None else Line(0, ((name, 1),))
 

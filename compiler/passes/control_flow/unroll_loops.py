@@ -16,10 +16,10 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
 SMALL = 24
-"""Largest number of nodes after unrolling, if the iterations have code without it."""
+"""Largest number of nodes after unrolling, if the body compiles without unrolling."""
 
 LARGE = 512
-"""Largest number of nodes after unrolling, if iterations with different sizes have no code."""
+"""Largest number of nodes after unrolling, if the body compiles only when unrolled."""
 
 
 @graph_pass(
@@ -131,9 +131,9 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     body = node.regions["body"]
     collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
     if any(isinstance(t, TensorType) and not t.is_ranked for t in collected):
-        return "it has scan outputs of unknown rank"
+        return "the loop has scan outputs of unknown rank"
     if any(isinstance(t, TensorType) and not t.is_ranked for t in states):
-        return "it has initial states of unknown rank"
+        return "the loop has initial states of unknown rank"
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:

@@ -19,7 +19,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on walks over all nodes: a rewrite may make further lists equal."""
+"""Limit on the number of walks over all nodes: a rewrite may make further lists equal."""
 
 PLACES = 16
 """Largest number of axes examined per size, input axes first."""
@@ -58,7 +58,7 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
 
     Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
     of such lists as expressions of the input sizes. The pass therefore reads runs of sizes directly
-    from the tensors that have them.
+    from tensors with these sizes.
     """
     for _ in range(ROUNDS):
         settler = _Settler(graph, log)
@@ -87,12 +87,12 @@ class _Settler:
     log: Log
     ed: Editor = field(init=False)
     seen: dict[tuple[object, ...], str] = field(default_factory=dict)
-    """For each list of sizes: the first value that holds it."""
+    """For each list of sizes: the first value with these elements."""
     reads: dict[_Read, str] = field(default_factory=dict)
     """The outputs of existing nodes that read sizes."""
     sources: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
     places: dict[Dim, list[tuple[str, int]]] = field(default_factory=dict)
-    """For each size: the values and axes that have it."""
+    """For each size: the values and axes with this size."""
     n_done: int = 0
 
     def __post_init__(self) -> None:
@@ -166,7 +166,7 @@ class _Settler:
         new += (len(pieces) > 1) + (not node.tensor.dims)
         if new >= len(gone):
             if len(gone) > 1:
-                because = f"{_text(sizes)} takes {len(gone)} nodes; reading it anew takes {new}"
+                because = f"{_text(sizes)} takes {len(gone)} nodes; another read would take {new}"
                 self.log.declined("read_sizes", node.output, because, gone)
             return False
         if not self.log.may("read_sizes", node.output):

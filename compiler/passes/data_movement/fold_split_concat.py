@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on walks over all nodes: a rewrite may enable another of an earlier node."""
+"""Limit on the number of walks over all nodes: a rewrite may enable one of an earlier node."""
 
 
 @graph_pass(
@@ -139,7 +139,7 @@ class _Joiner:
             return
         operands = [self.group(g, axis) for g in groups]
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
-        because = f"{len(node.inputs)} operands are {len(groups)} adjacent runs"
+        because = f"{len(node.inputs)} operands form {len(groups)} adjacent runs"
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
@@ -151,7 +151,7 @@ class _Joiner:
         """Replace a concatenation of one tensor with itself by a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
-        because = f"{x.name} {len(values)} times along axis {axis}"
+        because = f"{x.name} is repeated {len(values)} times along axis {axis}"
         self.put("concat_of_same", node, node.output, o.tile(x, times), because)
 
     def flattened(self, node: Node, axis: int) -> list[str]:
@@ -196,7 +196,7 @@ class _Joiner:
         return part if part is not None and part.axis == axis else None
 
     def saves(self, node: Node, members: list[str], axis: int) -> bool:
-        """Whether a run of slices is an existing tensor, or replaces nodes that only it reads."""
+        """Whether a run of slices is an existing tensor, or replaces nodes that become dead."""
         if isinstance(self.joined(members, axis), str):
             return True
         alone = sum(self.ed.n_uses(v) == 1 for v in members)
@@ -206,7 +206,7 @@ class _Joiner:
         return alone > 1
 
     def joined(self, members: list[str], axis: int) -> str | Part:
-        """Return the tensor that equals a run of slices, or the larger slice that does."""
+        """Return the tensor, or the larger slice, that equals a run of slices."""
         first, last = self.part(members[0], axis), self.part(members[-1], axis)
         assert first is not None
         assert last is not None

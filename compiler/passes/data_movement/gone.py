@@ -8,11 +8,11 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 
 GONE_LIMIT = 64
-"""Limit on the nodes counted."""
+"""Limit on the number of nodes counted."""
 
 
 def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:
-    """Return a node and the producers that die with it when its readers are redirected, node first.
+    """Return a node and the producers that become dead when its readers are redirected.
 
     Producers of the `needed` values stay.
     """

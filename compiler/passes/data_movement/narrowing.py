@@ -15,7 +15,7 @@ Needs = Mapping[int, int]
 
 
 def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Return the operands to slice instead of the result; None if that is not equivalent."""
+    """Return the operands to slice instead of the result; None if the results would differ."""
     operator = OPERATORS.get(node.op)
     if operator is None or node.regions or len(node.outputs) != 1:
         return None

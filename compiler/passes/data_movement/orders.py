@@ -1,7 +1,7 @@
 """Operators on transposed operands: changes of axes and attributes.
 
-The order `perm` of a value `v` means that nodes read `v'` instead, with `v = transpose(v', perm)`.
-A reorderable operator computes its result in one order from operands in other orders.
+A permutation `perm` of a value `v` means that nodes read `v'` instead, with `v = transpose(v',
+perm)`. Many operators can compute a permuted result from permuted operands.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Perm = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """A node with reordered axes: the orders of its reordered operands, and of its results."""
+    """A node with permuted axes: the permutations of changed operands, and of the results."""
 
     reads: Mapping[int, Perm]
     gives: Perm
     attrs: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[int, Array] = field(default_factory=dict)
-    """New numbers for constant operands, by operand number."""
+    """New elements of constant operands, by operand number."""
     exact: bool = True
     """Whether results are bit-identical: reordered sums are not."""
 
@@ -61,24 +61,24 @@ def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
 
 
 def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return a node for this order of its main operand, or the reason that it requires another."""
+    """Return a node for this permutation of the main operand, or the reason against it."""
     if len(perm) < 2:
-        return f"a tensor of {len(perm)} axes has only one order"
+        return f"a tensor of {len(perm)} axes has no other permutation"
     types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
     if not all(isinstance(t, TensorType) and t.is_ranked for t in types):
         return f"{node.output} or one of its operands is not a tensor of known rank"
     if node.regions or node.op not in OPERATORS:
-        return f"{node.op} has no axes that can be reordered"
+        return f"{node.op} has no axes that can be permuted"
     if OPERATORS[node.op].kind == "elementwise":
         return _elementwise(ed, node, perm)
     how = _HOW.get(node.op)
     if how is None:
-        return f"{node.op} requires its axes in the given order"
+        return f"{node.op} requires the original order of axes"
     return how(ed, node, perm)
 
 
 def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return a node for this order of its results, or the reason that it cannot produce it."""
+    """Return a node for this permutation of the results, or the reason against it."""
     if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
         return f"the results of {node.op} are not tensors"
     main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
@@ -103,7 +103,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     if node.op in POSITIONAL:
         return f"{node.op} depends on the positions of elements"
     if len(node.tensor.dims) != len(perm):
-        return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are reordered"
+        return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are permuted"
     reads: dict[int, Perm] = {}
     for i, value in enumerate(node.inputs):
         if not value or all(d == 1 for d in _dims(ed, value)):
@@ -118,7 +118,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _axis(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Reorder an operator along a single axis."""
+    """Permute the axes of an operator along a single axis."""
     at = perm[node.attrs["axis"] % len(perm)]
     reads = {i: perm for i, v in enumerate(node.inputs) if v}
     return Reordered(reads, perm, {"axis": at})
@@ -151,7 +151,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """Return the axes of a slice or pad: those given, else the first n; None if unknown."""
+    """Return the axes that a slice or pad lists, else the first n axes; None if unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))

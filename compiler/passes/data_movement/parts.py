@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return the part of the operand of its source's producer, or None."""
+    """Return an equal part of an operand of the source's producer, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None
@@ -110,7 +110,7 @@ def _behind(ed: Editor, part: Part) -> Part | None:
 
 
 def _of_operand(ed: Editor, node: Node, part: Part) -> Part | None:
-    """Return the part of the concatenated operand that contains it, or None if it spans several."""
+    """Return a part of a concatenation as a part of one operand, or None if it spans several."""
     if node.attrs["axis"] % ed.tensor(node.output).rank != part.axis or part.start == part.end:
         return None
     begin = 0

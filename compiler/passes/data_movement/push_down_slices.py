@@ -21,7 +21,7 @@ from compiler.passes.rules.views.shapes import numbers
 from compiler.trace import Log
 
 DEPTH = 24
-"""Limit on the nodes through which a slice moves up."""
+"""Limit on the number of nodes through which a slice moves toward the inputs."""
 
 
 @graph_pass(
@@ -53,9 +53,9 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move slices toward the inputs, where fewer elements are computed.
 
     A model may read only the class token of the last layer, or the last step of a sequence. Earlier
-    nodes then need not compute the other elements. A slice moves up through nodes without other
-    readers if the roofline model of a core predicts a gain. With `inexact=false` it does not move
-    through sums, since sums of other sizes may round differently.
+    nodes then need not compute the other elements. A slice moves through nodes without other
+    readers if the roofline model of a core predicts a gain. With `inexact=false` a slice does not
+    move through sums, since sums of other sizes may round differently.
     """
     if not any(n.op in ("slice", "gather") for n in graph.nodes):
         return graph
@@ -69,7 +69,7 @@ def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
-    """Move a slice toward the inputs if that pays; return whether it moved."""
+    """Move a slice toward the inputs if that saves time; return whether it moved."""
     found = _cut(ed, node)
     if found is None or not ed.n_uses(node.output):
         return False
@@ -127,7 +127,7 @@ def _cut(ed: Editor, node: Node) -> tuple[int, Cut, bool] | None:
 
 @dataclass(slots=True)
 class _Plan:
-    """The nodes through which a slice moves up, and the values that are finally sliced."""
+    """The nodes through which a slice moves toward the inputs, and the values finally sliced."""
 
     ed: Editor
     cut: Cut

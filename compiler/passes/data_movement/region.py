@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could run in its axis order, and the copies of each choice."""
+"""Nodes around a transpose that could run with permuted axes, and the copies of each choice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compiler.passes.data_movement.parts import is_plain
 from compiler.passes.layout.labels import Copy, Energy
 
 REGION_LIMIT = 200
-"""Limit on the nodes examined around a transpose."""
+"""Limit on the number of nodes examined around a transpose."""
 
 KERNEL_BYTES = 20_000
 """Launch overhead of a kernel, as the number of bytes that could be copied in that time."""
@@ -32,7 +32,7 @@ NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""Numbers of the first two kernels: outside nodes in the original order, and reordered."""
+"""Numbers of the first two kernels: outside nodes with original axes, and with permuted axes."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""
@@ -40,7 +40,7 @@ INJECTIVE = with_trait("injective")
 
 @dataclass(slots=True)
 class Region:
-    """Nodes that could run in another order, and the order of each value between them."""
+    """Nodes that could run with permuted axes, and the permutation of each value between them."""
 
     ed: Editor
     orders: dict[str, Perm] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """Return the region at the output of a transpose, or at its input if that is empty."""
+        """Return the region at the output of a transpose, or, if it is empty, at the input."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -70,7 +70,7 @@ class Region:
                     pending.extend(self.add(user, reorder(self.ed, user, self.orders[value])))
 
     def add(self, node: Node, how: Reordered | str) -> list[str]:
-        """Add a node if its orders agree with the existing ones; return the new values."""
+        """Add a node if its permutations agree with existing ones; return the new values."""
         if isinstance(how, str) or node.output in self.nodes:
             return []
         values = [v for v in (*node.inputs, *node.outputs) if v]
@@ -92,21 +92,21 @@ class Region:
         return [v for v in new if v not in self.ed.constants]
 
     def cost(self, value: str) -> int:
-        """Return the cost of copying a value into the other order; 0 for a view."""
+        """Return the cost of transposing a value; 0 for a view."""
         t = self.ed.tensor(value).type
         if is_view(t.dims, inverse(self.orders[value])):
             return 0
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """Return the operand of the transpose that gives a value in the region's order, or ""."""
+        """Return the operand of a value's transpose if the operand has permuted axes, or ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
         return node.inputs[0] if tuple(node.attrs["perm"]) == self.orders[value] else ""
 
     def returned(self, value: str, user: Node) -> bool:
-        """Whether a reader is the transpose that gives a value in the region's order."""
+        """Whether a reader is the transpose of a value to the permuted axes of the region."""
         return user.op == "transpose" and tuple(user.attrs["perm"]) == inverse(self.orders[value])
 
     def transposes(self) -> list[str]:
@@ -128,7 +128,7 @@ class Region:
         return energy, [n for n, _ in self.nodes.values()]
 
     def lifts(self, node: Node, how: Reordered) -> int:
-        """Return the cost of copying lower-rank operands that a reordered node reads reordered."""
+        """Return the cost of transposing the lower-rank operands of a node with permuted axes."""
         total = 0
         for i, perm in how.reads.items():
             value = node.inputs[i]
@@ -172,7 +172,7 @@ class Region:
         return False
 
     def joins_behind(self, value: str) -> bool:
-        """Whether the transpose of a value into the order fuses with data movement behind it."""
+        """Whether the transpose of a value to permuted axes fuses with data movement behind it."""
         back = [u for u in self.ed.users(value) if self.returned(value, u)]
         return len(back) == 1 and self._moved_on(back[0])
 
@@ -189,14 +189,14 @@ class Region:
 def _decides_sizes(ed: Editor, node: Node) -> bool:
     """Whether elements of operands decide a size of a result.
 
-    A copy of the node in another order would name this size anew.
+    A copy of the node with permuted axes would give this size a new name.
     """
     known = open_symbols(ed.tensor(i).type for i in node.inputs if i)
     return not open_symbols(ed.tensor(v).type for v in node.outputs if v) <= known
 
 
 def in_order(t: TensorType, perm: Perm) -> TensorType:
-    """Return the type of a value in another order."""
+    """Return the type of a value with permuted axes."""
     back = inverse(perm)
     dims = lifted(t.dims, len(perm))
     return replace(t, shape=tuple(dims[a] for a in back))

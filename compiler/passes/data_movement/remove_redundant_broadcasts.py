@@ -44,11 +44,11 @@ from compiler.trace import Log
     """,
 )
 def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
-    """Remove broadcasts whose readers broadcast themselves.
+    """Remove broadcasts whose readers broadcast their operands.
 
     An expand or a fill stores many copies of few elements. If a reader broadcasts its operands and
-    another operand determines the shape, it reads the original elements. An operator whose operands
-    are all repeated runs before the repetition.
+    another operand determines the shape, the reader reads the original elements. If all operands of
+    an operator are repeated, the operator runs before the repetition.
     """
     if not any(n.op in ("expand", "fill") for n in graph.nodes):
         return graph
@@ -124,7 +124,7 @@ def _broadcasts(node: Node) -> bool:
 
 
 def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | str:
-    """Return the result types of a reader of unrepeated elements, or why it rejects them."""
+    """Return the result types of a reader of unrepeated elements, or the reason for a rejection."""
     few = ed.tensor(node.inputs[0])
     if node.op == "fill":
         few = Tensor("few", TensorType(node.tensor.dtype, ()))
@@ -136,7 +136,7 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the result of the only reader instead, if its other operands are smaller."""
+    """Repeat the result of the only reader instead, if that reader's other operands are smaller."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""
@@ -164,7 +164,7 @@ def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
         return ""
     ed.rename(outer, user)
     ed.remove_unused([node.output])
-    because = f"{user.op} runs on {few} before it is repeated to {user.type}"
+    because = f"{user.op} runs on {few} before the repetition to {user.type}"
     log.applied("repeat_result", user.output, because, [node, user], ed.made)
     return user.output
 

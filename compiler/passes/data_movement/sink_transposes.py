@@ -27,7 +27,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 SWEEPS = 8
-"""Limit on iterations over all transposes; each rewrite lowers the cost of copies."""
+"""Limit on the number of iterations over all transposes; each rewrite lowers the cost of copies."""
 
 
 @graph_pass(
@@ -56,9 +56,9 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move transposes toward each other so that pairs cancel.
 
     Most operators accept any order of axes. A minimum cut selects the nodes around a transpose that
-    should run in the other order: each value needed in both orders costs a copy. With
-    `inexact=false` no sum is reordered. Source: ONNX Runtime's transpose optimizer, whose
-    cost-based pushing the cut replaces.
+    should run with permuted axes: each value needed in both axis orders costs a copy. With
+    `inexact=false` no sum is reordered. Source: ONNX Runtime's transpose optimizer, which pushes
+    transposes by estimated cost instead of by a cut.
     """
     if not any(n.op == "transpose" for n in graph.nodes):
         return graph
@@ -91,7 +91,7 @@ def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen
     if after >= before:
         seen.update(region.transposes())
         because = (
-            f"reordering the {len(nodes)} nodes around it would not lower the cost of {before:,}"
+            f"permuting the {len(nodes)} nodes around it would not lower the cost of {before:,}"
         )
         return _declined(log, seed, because, told)
     if not log.may("sink_transposes", seed.output):
@@ -131,7 +131,7 @@ class _Rewrite:
                 took += self.hand_over(value, old)
         removed = ed.remove_unused([*touched, *(i for n in took for i in n.inputs if i)])
         inexact = any(not self.region.nodes[k][1].exact for k in old)
-        because = f"{len(old)} nodes run in another order: copies cost {costs}"
+        because = f"{len(old)} nodes run with permuted axes: copies cost {costs}"
         gone = {n.output: n for n in (*took, *removed) if ed.producer(n.output) is None}
         log.applied(
             "sink_transposes",

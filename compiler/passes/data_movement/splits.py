@@ -63,7 +63,7 @@ _INJECTIVE = with_trait("injective")
 
 
 def _mover_behind(ed: Editor, node: Node) -> Node | None:
-    """Return the data movement that is the only reader of a slice or of a view of it, or None."""
+    """Return the data movement that is the only reader of a slice or of its view, or None."""
     while ed.n_uses(node.output) == 1 and (users := ed.users(node.output)):
         node = users[0]
         if node.op in _INJECTIVE:
@@ -78,8 +78,8 @@ def _gap(parts: list[tuple[int, int]], size: int) -> str:
     reached = 0
     for start, end in parts:
         if start < reached:
-            return f"position {start} is taken twice"
+            return f"position {start} is selected twice"
         if start > reached:
-            return f"positions {reached} to {start} are not taken"
+            return f"positions {reached} to {start} are not selected"
         reached = end
-    return "" if reached == size else f"positions {reached} to {size} are not taken"
+    return "" if reached == size else f"positions {reached} to {size} are not selected"

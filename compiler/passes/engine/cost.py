@@ -25,7 +25,7 @@ class Roofline:
     seconds_per_kernel: float = 1e-6
 
     def seconds(self, cost: Cost, n_kernels: int = 1) -> float:
-        """Estimate the time of a cost in `n_kernels` kernels."""
+        """Estimate the seconds that a cost takes in `n_kernels` kernels."""
         busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
         return busy + n_kernels * self.seconds_per_kernel
 
@@ -63,8 +63,8 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
     """Return the cost of a node for reports; where `node_cost` returns None, a lower bound.
 
-    Nodes inside a fusion without a declared cost add nothing. For a node with open sizes or without
-    a declared cost, only operands and results of known size count, as bytes moved.
+    In a fusion, nodes without a declared cost add nothing. For a node with open sizes or without a
+    declared cost, only operands and results of known size count, as bytes moved.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
     found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None
@@ -99,7 +99,7 @@ def graph_cost(graph: Graph) -> tuple[Cost, int]:
 
 
 def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
-    """Return the operations of the nodes inside, and the bytes of operands and results."""
+    """Return the operations inside a fusion, and the bytes of operands and results."""
     flops = 0
     for region in node.regions.values():
         inner = cost_of(region.nodes, region.types.__getitem__)

@@ -1,4 +1,4 @@
-"""Declarations of passes, with description, options and an executed example; and their registry.
+"""Declarations of passes, with descriptions, options and executed examples; the registry of passes.
 
 Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
 graph, an `analysis` computes facts. A pass without changes returns the same graph object.
@@ -58,15 +58,15 @@ _KINDS = {int: "a count", float: "a non-negative number", bool: "true or false",
 class Pass:
     """A pass; `run` applies it.
 
-    `needs` names facts that make a pass more effective, `gives` facts that it establishes. Any
-    order of passes gives a correct program, but only a good order a fast one. `idempotent` says
-    that a second run directly after the first changes nothing. `error` is the error budget of each
-    rewrite, relative to the scale of results; if it is not 0, the pass runs only if a precision
-    mode or the user requests it. `aliases` are short forms and former names: the text of a pipeline
-    may use them, but they are never printed. `known_as` maps other compilers to the names of their
-    closest passes. `for_code` marks a pass that pays only with the code generation of this
-    compiler: other runtimes have a kernel for the operator that it decomposes. `elsewhere` has
-    options for graphs that run in other runtimes.
+    `needs` names facts that make a pass more effective, `gives` facts that it establishes. Every
+    order of passes gives a correct program, but only some orders give a fast program. `idempotent`
+    says that a second run directly after the first changes nothing. `error` is the error budget of
+    each rewrite, relative to the scale of results; if it is not 0, the pass runs only if a
+    precision mode or the user requests it. `aliases` are short forms and former names: the text of
+    a pipeline may use them, but they are never printed. `known_as` maps other compilers to the
+    names of their closest passes. `for_code` marks a pass that pays only with the code generation
+    of this compiler: other runtimes have a kernel for the operator that the pass decomposes.
+    `elsewhere` has options for graphs that run in other runtimes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Excerpts: the nodes of a rewrite as a separate graph, before and after it."""
+"""Excerpts: the nodes of a rewrite as a separate graph, before and after the rewrite."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class _Glance:
     """A precomputed filter for a pattern, which rejects most nodes cheaply.
 
     For each operand, `below` lists the operators that may produce it: `_CONSTANT` if it must be a
-    constant, None if any value is allowed. It is empty if the root of the pattern has several
+    constant, None if any value is allowed. `below` is empty if the root of the pattern has several
     forms.
     """
 
@@ -88,7 +88,7 @@ class _Glance:
 
 
 _CONSTANT = frozenset({"constant"})
-"""Represents a constant among sets of operators; no operator has this name."""
+"""A marker for constants in sets of operators; no operator has this name."""
 
 _glances: dict[int, tuple[Root, _Glance]] = {}
 

@@ -37,7 +37,7 @@ NEAR = 1e-6
 def is_near(number: float, value: float, dtype: DType) -> bool:
     """Whether a number equals this value up to one or two roundings in its type.
 
-    In f64 the two must be equal, since results keep the precision of that type.
+    In f64 both numbers must be equal, since results keep the precision of that type.
     """
     step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
     return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))
@@ -97,7 +97,7 @@ class AnyAttr:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property of a value that follows from its producers; in its text `{}` is the value."""
+    """A property of a value that follows from its producers; in the text `{}` is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]
@@ -121,7 +121,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstTensor(Tensor):
-    """A constant operand with its constant."""
+    """A tensor operand with a stored constant."""
 
     constant: Constant | None = None
 
@@ -155,7 +155,7 @@ Root = Call | OneOf | Product
 """The possible roots of a rule's pattern."""
 
 Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
-"""A pattern; a number matches a constant whose elements all equal it, None an omitted operand."""
+"""A pattern. A number matches a constant whose elements all equal it; None, an omitted operand."""
 
 
 def roots(p: Pattern) -> tuple[str, ...]:

@@ -204,7 +204,10 @@ def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
 
 
 NO_PRODUCT = Fact("plain {}", _is_no_product)
-"""Not a scaled or shifted result of a product or convolution, whose weights can absorb factors."""
+"""A value that no product or convolution computes, not even before scales, shifts and views.
+
+Weights of products and convolutions can absorb factors.
+"""
 
 COMPUTED = Fact("computed {}", lambda ed, value: value not in ed.constants)
-"""Not a constant: `fold_constants` folds values computed only from constants."""
+"""A value other than a constant: `fold_constants` folds values computed only from constants."""

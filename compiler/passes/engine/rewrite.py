@@ -26,7 +26,7 @@ from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
 
 REQUEUE_LIMIT = 256
-"""Limit on values revisited around a rewrite, which keeps the total time near-linear."""
+"""Limit on the number of values revisited around a rewrite: the total time stays near-linear."""
 
 
 def apply_rules(
@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"the limit of {budget:,} rewrites is reached; remaining matches stay",
+                    f"the limit of {budget:,} rewrites is reached; other matches stay",
                     [node],
                 )
                 return
@@ -145,13 +145,11 @@ class _Engine:
                     return f"the additional output {extra} of {node.output} has readers"
         for node in m.nodes[1:] if r.single_use else ():
             if self.ed.is_result(node.output):
-                return (
-                    f"{node.output} is also a result of the graph, so its work would be done twice"
-                )
+                return f"{node.output} is also a result of the graph, so it would be computed twice"
             outside = [u for u in self.ed.users(node.output) if u not in m.nodes]
             if outside:
                 uses = self.ed.n_uses(node.output)
-                return f"{node.output} has {uses} uses, so its work would be done twice"
+                return f"{node.output} has {uses} uses, so it would be computed twice"
         return ""
 
     def decline(self, r: Rule, root: Node, m: Match, reason: str) -> list[str]:
@@ -227,7 +225,9 @@ class _Engine:
             ed.rename(node, root)
             return root.output, ""
         if logical(ed.type(value)) != logical(root.type):
-            reason = f"{root.output} is {root.type}, {value} has the weaker type {ed.type(value)}"
+            reason = (
+                f"{root.output} is {root.type}, {value} has the less precise type {ed.type(value)}"
+            )
             return "", reason
         if isinstance(root.type, TensorType) and root.type.shape is None:
             return "", f"the ranks of {root.output} and {value} are open, so they may differ"

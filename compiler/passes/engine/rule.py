@@ -142,7 +142,7 @@ def rule(
         code = inspect.unwrap(body).__code__
         taken = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
         fits = taken <= wanted if code.co_flags & inspect.CO_VARKEYWORDS else taken == wanted
-        assert fits, f"{made.name} takes {taken}, its pattern gives {wanted}"
+        assert fits, f"the replacement of {made.name} takes {taken}, but the pattern binds {wanted}"
         RULES[made.name] = made
         return made
 

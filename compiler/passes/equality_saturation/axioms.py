@@ -26,7 +26,7 @@ floats only, other rounding.
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Two equivalent sides; with `both=False` only matches of the left side apply."""
+    """An equation of two sides; with `both=False` only matches of the left side are rewritten."""
 
     name: str
     left: str
@@ -205,7 +205,7 @@ def _text(part: object) -> str:
 
 
 def rules_of(equations: Iterable[Equation], inexact: bool) -> Iterator[str]:
-    """Return the equations as egglog rules; inexact ones apply only to integers."""
+    """Return the equations as egglog rules; inexact equations apply only to integers."""
     for e in equations:
         if e.kind == "real" and not inexact:
             continue

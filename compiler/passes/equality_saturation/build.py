@@ -22,7 +22,7 @@ class Builder:
     region: Region
     egraph: EGraph
     values: dict[str, str] = field(default_factory=dict)
-    """The value that holds each class."""
+    """The value that represents each class."""
 
     def put(self) -> None:
         """Build the results of the region, redirect readers to them, and remove dead nodes."""

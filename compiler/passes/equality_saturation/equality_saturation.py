@@ -78,7 +78,7 @@ def equality_saturation(
 ) -> Graph:
     """Replace expressions with the cheapest of all equal forms.
 
-    An early rewrite can prevent a better later one. An e-graph instead stores all equal forms:
+    An early rewrite can prevent a better later rewrite. An e-graph instead stores all equal forms:
     equations only add forms, and extraction finally selects the cheapest. Equations that change
     rounding require `inexact`. Growth ends after `rounds` iterations or beyond `max_nodes`, and
     regions have at most `max_region` nodes.
@@ -119,7 +119,7 @@ def egraphs(
 ) -> list[EGraph]:
     """Build the e-graphs of a graph's regions: classes of equal terms.
 
-    Each has a text and a drawing (`text`, `dot`) that mark the extracted nodes.
+    The text (`text`) and the drawing (`dot`) of an e-graph mark the extracted nodes.
     """
     if importlib.util.find_spec("egglog") is None:
         log.declined("egraphs", graph.name, NEEDS)

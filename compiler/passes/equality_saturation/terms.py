@@ -60,7 +60,7 @@ def is_plain_tensor(t: Type) -> bool:
 
 
 def regions(graph: Graph, max_region: int) -> Iterator[Region]:
-    """Yield connected regions of nodes that become terms; growth ends at `max_region` nodes."""
+    """Yield connected regions of nodes that become terms, each of at most `max_region` nodes."""
     group: dict[str, int] = {}
     members: dict[int, list[Node]] = {}
     for node in graph.nodes:

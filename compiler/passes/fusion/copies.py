@@ -41,7 +41,7 @@ def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
 
 
 def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
-    """Return the bytes saved by computing a node in each of its readers."""
+    """Return the number of bytes saved by computing a node in each of its readers."""
     read = 0
     for i in filter(None, node.inputs):
         t = graph.types[i]
@@ -52,7 +52,7 @@ def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
 
 
 def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
-    """Copy each node for every reader but the first."""
+    """Duplicate each node for all of its readers except the first."""
     ed = Editor(graph)
     # Readers come first, since a reader of a duplicated node may be duplicated too.
     for old in reversed(copies):

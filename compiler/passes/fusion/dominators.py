@@ -1,4 +1,4 @@
-"""Immediate post-dominators: the node through which all paths from a node pass.
+"""Immediate post-dominators: the nearest node through which all paths from a node pass.
 
 Source: Cooper, Harvey and Kennedy 2001 (A Simple, Fast Dominance Algorithm): on an acyclic graph a
 single walk from the results backwards suffices. Jump pointers (Myers 1983) find common ancestors in

@@ -1,4 +1,4 @@
-"""Conditions for lowering to a single kernel: functions return the reason against it, or "".
+"""Conditions for lowering units to one kernel: functions return the unmet condition, or "".
 
 A kernel is a single loop nest. It contains one of: elementwise nodes of equal shape; a contraction,
 pool or reduction with an epilogue; a reduction with a prologue that has no other readers;
@@ -103,8 +103,8 @@ def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
         return _at_results_of(units, b, a)
     if b.kind == "contraction":
         return (
-            f"{_word(units.made[a.last])} into {_word(anchor)}: it would be recomputed for each "
-            "tile of the product"
+            f"{_word(units.made[a.last])} into {_word(anchor)}: the operand would be "
+            "recomputed for each tile of the product"
         )
     if readers - inside:
         return f"{a.last} has readers both before and behind {anchor.op} {anchor.output}"
@@ -155,7 +155,7 @@ def _shapes(a: Node, b: Node) -> str:
 
 
 def _lanes(root: Node, others: Iterable[Node]) -> str:
-    """Return the reason that vectors of some nodes differ in lanes from those of another, or ""."""
+    """Return the reason that vectors of nodes differ in lanes from vectors of the root, or ""."""
     for n in others:
         if not share_lanes(n, root):
             return f"the element types differ in size: {root.type} and {n.type}"

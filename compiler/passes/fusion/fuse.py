@@ -60,8 +60,8 @@ def fuse(
     Without fusion each node writes its result to memory and its readers load it again. `policy`
     names the policy that chooses groups. The default policy fuses a convolution, product, pool or
     reduction with the following elementwise nodes, and a pool or reduction also with the preceding
-    ones. The remaining elementwise nodes form groups of their own. With `duplicate` each group
-    computes its own copy of a cheap shared node if that saves bytes.
+    elementwise nodes. The remaining elementwise nodes form separate groups. With `duplicate` each
+    group that reads a cheap node computes a copy of that node if that saves bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 
@@ -83,7 +83,7 @@ def carried_out(plan: Plan, log: Log) -> Graph:
     read = {i for n in nodes for i in n.reads} | plan.graph.result_values
     constants = {k: c for k, c in plan.graph.constants.items() if k in read}
     made = replace(plan.graph, nodes=tuple(nodes), constants=constants)
-    # With several outputs, a reader of the first may precede the producer of the last.
+    # A reader of the first output may precede the producer of the last output.
     in_order = all(n.outputs == (last,) for last, n in fused.items())
     return made if in_order else Editor(made).graph()
 

@@ -63,7 +63,7 @@ def fuse_data_movement(graph: Graph, log: Log) -> Graph:
         log.applied(
             "fuse_data_movement",
             last.output,
-            f"saves {saved:,} bytes of traffic: {len(chain)} nodes copy once",
+            f"saves {saved:,} bytes of traffic: {len(chain)} nodes become one copy",
             took=chain,
             made=[node],
         )
@@ -89,7 +89,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
-    """Return the chain of nodes that ends in `last`: each has one reader, and the first copies."""
+    """Return the chain that ends in `last`: each node has one reader, and the first node copies."""
     chain = [last]
     while True:
         before = editor.producer(chain[0].inputs[0])

@@ -9,10 +9,10 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 ROUNDS = 10
-"""Limit on iterations over all pairs: each has a smaller effect than the one before."""
+"""Limit on the number of iterations over all pairs: later iterations have less effect."""
 
 FARTHEST = 64
-"""Limit on the distance of paired kernels in topological order; distant ones share little."""
+"""Limit on the distance of paired kernels in topological order; distant kernels share little."""
 
 
 @policy(
@@ -39,11 +39,11 @@ FARTHEST = 64
     """,
 )
 def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Merge the pair of kernels that shares the most bytes first.
+    """Merge pairs of kernels, first the pair that shares the most bytes.
 
-    Shared bytes are values that one kernel passes to the other, and values that both read. Kernels
-    may have several outputs; merges that would close a cycle through a third kernel are skipped.
-    No node is computed twice. Iterations continue until no pair merges.
+    The shared bytes of two kernels are those of values that one passes to the other, or that both
+    read. Kernels may have several outputs; merges that would close a cycle through a third kernel
+    are skipped. No node is computed twice. Iterations continue until no pair merges.
     """
     units = Units(graph)
     for _ in range(ROUNDS):
@@ -77,7 +77,7 @@ def _round(units: Units, max_nodes: int) -> int:
 
 
 def _pairs(units: Units) -> list[tuple[Unit, Unit]]:
-    """Yield producers with their readers, and adjacent readers of a value."""
+    """Return producers with their readers, and adjacent readers of a value."""
     found: list[tuple[Unit, Unit]] = []
     for value in units.users:
         maker = units.unit_of.get(value)

@@ -20,13 +20,13 @@ from compiler.passes.fusion.kinds import (
 from compiler.passes.fusion.policy import Group
 
 FEW_ROWS = 32
-"""Largest number of rows of a product for which dequantizing weights again beats storing them."""
+"""Largest number of rows of a product for which repeated dequantization beats stored weights."""
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
     """Whether dequantizing weights in each tile of rows is cheaper than storing the results.
 
-    It is cheaper for few rows, or if packing would gather distant columns.
+    Repeated dequantization is cheaper for few rows, or if packing would gather distant columns.
     """
     if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
         return weights.tensor.rank == 2
@@ -65,7 +65,7 @@ class Grouping:
         return node.output not in self.group_of
 
     def from_anchors(self) -> None:
-        """Grow groups around contractions, then around pools and reductions, the last ones first.
+        """Grow groups around contractions, then around pools and reductions, the last nodes first.
 
         An addition of two anchors joins the later anchor, when the earlier result is already in
         memory. Nodes between a contraction and a reduction join the contraction.
@@ -106,7 +106,7 @@ class Grouping:
         return group
 
     def keep(self, group: Group) -> None:
-        """Confirm a tentative group: its nodes now belong to it."""
+        """Confirm a tentative group, and assign its nodes to it."""
         self.group_of.update((name, group) for name in group.nodes)
 
     def add_weights(self, group: Group, anchor: Node) -> None:

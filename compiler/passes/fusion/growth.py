@@ -11,7 +11,7 @@ from compiler.trace import Log
 
 
 def grown(graph: Graph, limits: Limits, log: Log, name: str) -> Plan:
-    """Return the plan of the policy `anchor` or `elementwise`; only the first has anchors."""
+    """Return the plan of the policy `anchor` or `elementwise`; only `anchor` has anchors."""
     grouping = _grouping(graph, limits, name)
     if limits.duplicate:
         worth = copies_worth_making(graph, grouping)

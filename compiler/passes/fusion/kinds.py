@@ -9,7 +9,7 @@ from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 
 EXPENSIVE = with_trait("expensive")
-"""Elementwise operators whose recomputation costs more than the memory traffic that it saves."""
+"""Elementwise operators whose recomputation costs more than the memory traffic saved."""
 
 _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
 

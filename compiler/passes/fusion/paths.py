@@ -109,7 +109,7 @@ class Fuser:
         return ""
 
     def _path(self, source: str, sink: str) -> list[str] | None:
-        """Return the nodes on all paths to the post-dominator, without the two ends."""
+        """Return the nodes on all paths to the post-dominator, without the endpoints."""
         found: dict[str, None] = {}
         pending = [source]
         while pending:
@@ -145,7 +145,7 @@ class Fuser:
             return alone
         a, b = self.pattern(node.output), self.pattern(other)
         if a is b is Pattern.OUT_ELEMENTWISE_FUSABLE:
-            return f"{other} belongs to another {b.word} kernel already, and a kernel holds one"
+            return f"{other} belongs to another {b.word} kernel; a kernel holds one such node"
         return f"{a.word} {node.op} into {b.word} {user.op}: these kinds are not fused"
 
     def _shapes(self, node: Node, members: list[Node]) -> str:

@@ -19,7 +19,7 @@ from compiler.passes.fusion.kinds import (
 )
 
 INJECTIVE = with_trait("injective")
-"""Operators other than views whose result elements are each one element of the operand."""
+"""Operators, other than views, that copy each result element from one element of the operand."""
 
 
 class Pattern(IntEnum):
@@ -34,7 +34,7 @@ class Pattern(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name in TVM's documents."""
+        """The name of the kind in TVM's documentation."""
         return self.name.lower().replace("_", "-")
 
 

@@ -1,7 +1,7 @@
 """Declarations of fusion policies, with description, source and an executed example.
 
 A policy chooses the nodes of a graph that share a kernel. For each node and reader in different
-kernels it gives the reason. `fuse` rewrites the graph and records the steps in the ledger.
+kernels the policy reports a reason. `fuse` rewrites the graph and records the steps in the ledger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Constraints of every policy: the largest group in nodes, and permission to duplicate."""
+    """Constraints on every policy: the maximum nodes per group, and permission to duplicate."""
 
     max_nodes: int
     duplicate: bool
@@ -28,8 +28,8 @@ class Limits:
 class Group:
     """Nodes that become one kernel, in any order.
 
-    `first` is the seed of the group; for a contraction or reduction, its anchor. `last` computes
-    the last output in topological order.
+    `first` is the seed of the group, such as the contraction or reduction of an anchored group.
+    `last` computes the last output in topological order.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Group:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def add(self, nodes: Sequence[Node]) -> None:
-        """Add nodes."""
+        """Add nodes to the group."""
         self.nodes.update((n.output, n) for n in nodes)
 
 
@@ -77,7 +77,7 @@ class Policy:
 def policy(*, like: str, example: str) -> Callable[[Planner], Policy]:
     """Declare a function `(graph, limits, log) -> Plan` as the policy named after it.
 
-    `like` names the system that it follows, with the source.
+    `like` names the system that the policy follows, with the source.
     """
 
     def declare(fn: Planner) -> Policy:

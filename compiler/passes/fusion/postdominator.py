@@ -48,7 +48,7 @@ from compiler.trace import Log
     """,
 )
 def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Fuse a node with its immediate post-dominator if the kinds on all paths between them permit.
+    """Fuse a node with its immediate post-dominator if the kinds on all paths permit fusion.
 
     First contractions and pools fuse with elementwise epilogues, and elementwise and broadcasting
     nodes fuse into their readers. Then data movement fuses. Groups have one output, no node is

@@ -17,14 +17,14 @@ from compiler.passes.fusion.units import Unit, Units
 from compiler.trace import Log
 
 MOST_COPIES = 8
-"""Limit on the readers into which a node is duplicated."""
+"""Limit on the number of readers into which a node is duplicated."""
 
 MOST_COPIED = 4
-"""Largest number of nodes of a kernel that is duplicated."""
+"""Largest number of nodes of a duplicated kernel."""
 
 
 class Priorities:
-    """The priority queue of producers, and the reasons against fusing those not in the queue."""
+    """The priority queue of producers, and the reasons against fusing other producers."""
 
     def __init__(self, units: Units, limits: Limits, log: Log) -> None:
         self.units, self.limits, self.log = units, limits, log
@@ -55,7 +55,9 @@ class Priorities:
         if saved > 0:
             heapq.heappush(self._queue, (-saved, unit.order, self._n, unit))
         elif readers:
-            self._keep(unit, f"the cost model predicts no gain from computing {unit.last} there")
+            self._keep(
+                unit, f"the cost model predicts no gain from computing {unit.last} in its readers"
+            )
 
     def _keep(self, unit: Unit, reason: str) -> list[Unit]:
         self.kept_apart.update((n, reason) for n in unit.names)
@@ -77,7 +79,7 @@ class Priorities:
         for r in readers:
             reason = why_not_into(units, unit, r, self.limits.max_nodes, is_copy=len(readers) > 1)
             if reason:
-                where = f"it fuses into all of its readers or none, and not into {r.last}: "
+                where = f"a producer fuses into all readers or none, and not into {r.last}: "
                 return self._keep(unit, f"{where}{reason}" if len(readers) > 1 else "")
         return readers
 

@@ -57,7 +57,7 @@ def _kinds(node: Node, user: Node, policy: str) -> str:
         return f"policy=elementwise leaves {_kind(node)} and {_kind(user)} apart"
     text = f"{_kind(node)} {node.op} into {_kind(user)} {user.op}"
     if is_contraction(user) and is_elementwise(node):
-        return f"{text}: it would be recomputed for each tile of the product"
+        return f"{text}: the operand would be recomputed for each tile of the product"
     return f"{text}: these kinds do not share a loop"
 
 
@@ -86,7 +86,9 @@ def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
                 f"the group that ends in {group.last.output} is full, with {len(group.nodes)} nodes"
             )
     if theirs.kind == "elementwise":
-        return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"
+        return (
+            f"{node.output} is computed in the {ours.kind} kernel that ends in {ours.last.output}"
+        )
     if is_reduction(user):
         return (
             f"{ours.first.op} {ours.first.output} and {node.output} already form one kernel; a "

@@ -23,7 +23,7 @@ def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
 
 
 def shared_bytes(units: Units, a: Unit, b: Unit) -> int:
-    """Return the bytes of shared values: those that both read, or that one passes to the other."""
+    """Return the bytes of values that both units read, or that one unit passes to the other."""
     known_a = {*units.operands(a), *a.names}
     known_b = {*units.operands(b), *b.names}
     return sum(map(units.nbytes, known_a & known_b))

@@ -23,15 +23,15 @@ MOST_READERS = 64
 """Largest number of readers of a value that are examined; a value with more readers is stored."""
 
 MOST_VISITED = 128
-"""Largest number of units visited in search of a path; beyond it a path is assumed to exist."""
+"""Largest number of units visited in search of a path; beyond this number a path is assumed."""
 
 
 @dataclass(slots=True, eq=False)
 class Unit:
     """The nodes of a kernel, by the names of their outputs, in topological order.
 
-    `anchors` are its contraction or its reductions, `before` the nodes on which they depend.
-    `alone` is the reason that a node is never merged, or "".
+    `anchors` are the contraction or the reductions of the kernel; `before` are the nodes on which
+    the anchors depend. `alone` is the reason that a node is never merged, or "".
     """
 
     kind: str
@@ -113,7 +113,7 @@ class Units:
             yield from filter(None, self.made[name].outputs)
 
     def nbytes(self, value: str) -> int:
-        """Return the bytes that reading or writing a value moves; 0 for a broadcast scalar."""
+        """Return the bytes moved by a read or write of a value; 0 for a broadcast scalar."""
         found = self._nbytes.get(value)
         if found is None:
             found = self._nbytes[value] = self._bytes_of(value)
@@ -251,7 +251,7 @@ class Units:
         return copies
 
     def _drop_repeats(self, unit: Unit) -> None:
-        """Drop copies that are reunited with their originals."""
+        """Remove copies of nodes that the unit already contains."""
         if not self._copied_from:
             return
         first: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -310,7 +310,7 @@ def _kind(n: Node) -> str:
 
 
 def _trail(came: dict[Unit, Unit], u: Unit, a: Unit, b: Unit) -> tuple[str, ...]:
-    """Return the path from a over u to b, as the last output of each kernel on it."""
+    """Return the path from a through u to b, as the last output of each kernel on the path."""
     names = [b.last, u.last]
     while came[u] is not a:
         u = came[u]

@@ -48,8 +48,9 @@ def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Fuse the producer with the largest saving of time into all its readers, repeatedly.
 
     The cost model estimates the time. A producer fuses into all of its readers or none. With
-    several readers each gets a duplicate, so the nodes must be cheap. Finally kernels that read the
-    same value merge, as do producers with a reader, into kernels with several outputs.
+    several readers, each reader gets a duplicate, so the nodes must be cheap. Finally, kernels that
+    read the same value merge into kernels with several outputs. Producers and their readers merge
+    likewise.
     """
     units = Units(graph)
     priorities = Priorities(units, limits, log)

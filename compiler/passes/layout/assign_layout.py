@@ -65,9 +65,10 @@ def assign_layout(
 
     A convolution with channels in blocks of one vector loads weights as full vectors, and each
     pixel only once. A convolution whose input has a halo of zeros needs no border tests. The cost
-    of a copy between two layouts follows from its bytes. The pass minimises the sum for kernels and
-    copies. The minimum is exact for plain order with blocks, and for plain order with channels last
-    (`layouts=last`). With `layouts=all` a local search moves between the three layouts.
+    of a copy between two layouts follows from its bytes. The pass minimises the total cost of
+    kernels and copies. The minimum is exact for a choice between plain order and blocks, or between
+    plain order and channels last (`layouts=last`). With `layouts=all` a local search chooses among
+    the three layouts.
     """
     if any(not t.layout.is_plain for t in graph.types.values() if isinstance(t, TensorType)):
         log.declined("assign_layout", graph.name, "layouts are assigned already")
@@ -92,7 +93,7 @@ def assign_layout(
 def _chosen(
     graph: Graph, log: Log, block: int, labels: tuple[int, ...]
 ) -> tuple[Problem, Energy, list[int]]:
-    """Return the layouts of least cost among those that the log's gate permits."""
+    """Return the layouts of minimum cost among the layouts that the gate of the log permits."""
     allowed: set[str] = set()
     refused: set[str] = set()
     while True:
@@ -139,13 +140,13 @@ def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) 
 
 
 def _explain_borders(problem: Problem, log: Log) -> None:
-    """Record a step for each image without a halo, where border tests cost less than a copy."""
+    """Record a step for each image without a halo because border tests cost less than a copy."""
     for value, uses in problem.uses.items():
         reach = "x".join(map(str, problem.reach(uses)))
         if reach and value not in problem.refused and not problem.pads_plain(value):
             gain, cost = problem.border_gain(value) * 1e-6, problem.border_cost(value) * 1e-6
             because = (
-                f"a halo of zeros ({reach}) would save {gain:,.1f} us, and its copy costs "
+                f"a halo of zeros ({reach}) would save {gain:,.1f} us, but needs a copy of "
                 f"{cost:,.1f} us"
             )
             log.declined("halo", value, because, [value])

@@ -25,9 +25,9 @@ strides, which load every other pixel (0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
-"""Shares for depthwise convolutions with strides, and with rows shorter than a vector.
+"""Shares of peak for depthwise convolutions with strides, and with rows shorter than a vector.
 
-Assembling a vector serves few products (measured: 0.1 to 0.15, 0.15 to 0.3).
+An assembled vector is used in few products (measured: 0.1 to 0.15, 0.15 to 0.3).
 """
 
 COPIES = 0.3
@@ -64,12 +64,12 @@ def copy_cost(bytes_read: int, bytes_written: int) -> int:
 
 
 def plain_bytes(t: TensorType) -> int:
-    """Return the bytes of a tensor in plain order, with assumed numbers for open sizes."""
+    """Return the size in bytes of a tensor in plain order, with assumed numbers for open sizes."""
     return math.prod(map(affine.assumed_size, t.dims)) * t.dtype.nbytes
 
 
 def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
-    """Return the bytes of a tensor in blocks of channels, from its `n_bytes` in plain order."""
+    """Return the size of a tensor in blocks of channels, given its `n_bytes` in plain order."""
     c = t.dims[1]
     if block == 1 or not isinstance(c, int) or not c % block:
         return n_bytes
@@ -106,7 +106,7 @@ def _share(n: int, lanes: int) -> float:
 
 
 def assumed_flops(node: Node, type_of: Callable[[str], Type]) -> int:
-    """Return the operations of a node, with assumed numbers for open sizes."""
+    """Return the number of operations of a node, with assumed numbers for open sizes."""
 
     def assumed(t: Type) -> Type:
         return t.logical.assumed if isinstance(t, TensorType) and t.is_ranked else t

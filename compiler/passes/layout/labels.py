@@ -1,8 +1,8 @@
-"""Labelling of kernels at least cost: an energy, minimised by moves that are minimum cuts.
+"""Labelling of kernels at minimum cost: an energy, minimised by moves that are minimum cuts.
 
 The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
-copies. A value needs a copy, once, if its producer has none of the copy's labels but a reader has
-one.
+copies. A value needs a copy if its producer has none of the labels of the copy, but a reader has
+one. Readers share the copy.
 
 With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
 label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
@@ -25,10 +25,10 @@ Labels = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of a value, which readers with one of these labels need.
+    """A copy of a value for readers with one of these labels.
 
-    It is not needed if `maker`, the kernel that computes the value, has such a label too. `maker`
-    is None if no kernel computes the value.
+    The copy is not needed if `maker`, the kernel that computes the value, has such a label too.
+    `maker` is None if no kernel computes the value.
     """
 
     maker: int | None
@@ -50,7 +50,7 @@ class Energy:
         return alone + sum(c.cost for c in self.copies if is_needed(c, chosen))
 
     def best(self, labels: Sequence[int]) -> list[int]:
-        """Return the labels of least cost; initially every kernel has the first label."""
+        """Return the labels of minimum cost; initially every kernel has the first label."""
         chosen = [labels[0]] * len(self.kernels)
         lowest, in_vain, turn = self.of(chosen), 0, 1
         while in_vain < len(labels) - 1:
@@ -65,7 +65,7 @@ class Energy:
         return chosen
 
     def _move(self, chosen: list[int], label: int) -> list[int]:
-        """Return the best labels if each kernel either keeps its label or changes to `label`."""
+        """Return the best choice in which each kernel keeps its label or changes to `label`."""
         return _Move(self, chosen, label).best()
 
 
@@ -88,7 +88,7 @@ class _Move:
             if label in costs and chosen[i] != label
         }
         stays: dict[int, int] = {}
-        """For each kernel: the cost of its current label minus the cost of the new one."""
+        """For each kernel: the cost of its current label minus the cost of the new label."""
         for i in self.at:
             stays[i] = energy.kernels[i][chosen[i]] - energy.kernels[i][label]
         for c in energy.copies:

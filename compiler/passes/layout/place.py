@@ -114,7 +114,7 @@ class Placer:
             self.editor.update(current, new)
 
     def _copies(self, i: int, at: Laid) -> bool:
-        """Whether a kernel only copies a value, and would be the only reader of a copy of it."""
+        """Whether a kernel only copies a value, and would be the only reader of a copy."""
         alone = sum(x == at.taken[i] for x in at.taken.values()) == 1
         return alone and self.problem.units[i].kind == "pieces"
 

@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Bytes that one instruction sums; also the block of byte images with up to 4 channels."""
+"""Number of bytes that one instruction sums; the block of byte images with up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -53,10 +53,10 @@ RULES = ("plain_order", "block_channels", "channels_last")
 class Use:
     """An operand of a kernel.
 
-    With `follows` the operand must have the layout of the kernel's result. Otherwise it must be
-    plain if the result is plain, and may have any layout if not. With `strict` it must be in plain
-    order without a halo. `reach` is the extent of a window over the borders, `around` the value of
-    the halo.
+    With `follows` the operand must have the layout of the kernel's result. Otherwise a plain result
+    requires a plain operand, and other results permit any layout. With `strict` the operand must be
+    in plain order without a halo. `reach` is the extent of a window over the borders, `around` the
+    value of the halo.
     """
 
     reader: int
@@ -146,11 +146,11 @@ class Problem:
         return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
-        """Return whether a convolution supports layouts: `no`, `output`, `both` or `grouped`.
+        """Return the support of a convolution for layouts: `no`, `output`, `both` or `grouped`.
 
         With `output` the input may have any layout; with `both` it has the layout of the result.
-        With `grouped` both are in blocks of channels, which the groups fill. A convolution of bytes
-        sums adjacent channels of its input, so it needs `both`.
+        With `grouped` input and output are in blocks of channels, which the groups fill. A
+        convolution of bytes sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -213,7 +213,7 @@ class Problem:
         return any(u.follows for u in self.uses.get(operand, ()) if u.reader == i)
 
     def _flops(self, i: int) -> int:
-        """Return the operations of a convolution."""
+        """Return the number of operations of a convolution."""
         unit = self.units[i]
         if i not in self.flops and unit.anchor is not None:
             self.flops[i] = assumed_flops(unit.anchor, self._inside(unit).__getitem__)
@@ -232,11 +232,11 @@ class Problem:
         return tuple(max(r) for r in zip(*reaches, strict=True)) if reaches else ()
 
     def around(self, value: str) -> int:
-        """Return the value of an image's halo, 0 or the zero point of its codes."""
+        """Return the value of an image's halo: 0, or the zero point of a quantized image."""
         return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
-        """Return the picoseconds that a halo around a plain value saves its readers."""
+        """Return the time in picoseconds that a halo around a plain value saves its readers."""
         saved = 0
         for u in self.uses.get(value, ()):
             unit = self.units[u.reader]
@@ -245,7 +245,7 @@ class Problem:
         return saved
 
     def pads_plain(self, value: str) -> bool:
-        """Whether a halo around a value in plain order pays.
+        """Whether a halo around a value in plain order saves time.
 
         The halo is free if a kernel writes it together with the value. It costs a copy if a reader
         needs the value without a halo, or if no kernel computes the value.
@@ -260,7 +260,7 @@ class Problem:
         return self._copy_cost(value, 1)
 
     def _copy_cost(self, value: str, block: int) -> int:
-        """Return the picoseconds of copying a value; 0 if data movement absorbs the copy."""
+        """Return the time in picoseconds to copy a value; 0 if data movement absorbs the copy."""
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]
@@ -291,7 +291,7 @@ class Problem:
                 self._add_plain(energy, value, labels, cost)
 
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
-        """Add plain copies of a value that a reader needs, or no kernel computes, in plain order.
+        """Add plain copies of a value that readers need in plain order, or that no kernel computes.
 
         Windows with a halo need a second copy. If some window reads the value with a halo for every
         label, that copy always exists.

@@ -36,7 +36,7 @@ UnitKind = Literal["flexible", "pieces", "conv", "reader", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A node as a kernel.
+    """A node as a kernel, classified by the layouts that it accepts.
 
     `flexible` kernels are channelwise or elementwise, with equal layouts of operands and results.
     `pieces` kernels concatenate or split tensors. `conv` kernels are convolutions with epilogues.
@@ -74,7 +74,7 @@ class Unit:
 
 
 def unit_of(node: Node, graph: Graph) -> Unit:
-    """Return a node or fusion as a kernel."""
+    """Return the kernel of a node or fusion."""
     nodes, outer = (node,), {i: i for i in node.inputs if i}
     if node.op == "fusion":
         body = node.regions["body"]
@@ -161,7 +161,7 @@ def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
 
 
 def same_channels(a: Type, b: Type) -> bool:
-    """Whether two images have equal numbers of channels, more than one."""
+    """Whether two images have the same number of channels, and more than one channel."""
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return False
     if not (is_image(a) and is_image(b)) or a.rank != b.rank:

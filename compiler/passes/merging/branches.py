@@ -1,4 +1,4 @@
-"""Parallel products of one operand, and the operations that follow all of them alike."""
+"""Parallel products of one operand, and the operations that follow each of the products."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Form:
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one operand with columns to concatenate, and the operations behind each."""
+    """Products of one operand with columns to concatenate, and the operations behind them."""
 
     form: Form
     chains: list[list[Node]]
@@ -63,7 +63,7 @@ def _size(node: Node, axis: int) -> int:
 
 
 def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
-    """Yield each operand of several products with different weights, and these products."""
+    """Yield each operand that several products with different weights read, and the products."""
     readers: dict[tuple[str, str], list[Node]] = {}
     for node in graph.nodes:
         if node.op in ("matmul", "conv") and node.inputs[0] not in graph.constants:
@@ -85,9 +85,7 @@ def objection(ed: Editor, node: Node) -> str:
     if node.op == "matmul" and (rank != 2 or not node.tensor.is_ranked or node.tensor.rank < 2):
         return f"the weights have {rank} axes; only matrices can be concatenated by columns"
     if node.attrs.get("groups", 1) != 1:
-        return (
-            f"it has {node.attrs['groups']} groups, each of which reads only part of the channels"
-        )
+        return f"there are {node.attrs['groups']} groups, each of which reads only some channels"
     return ""
 
 
@@ -111,7 +109,7 @@ def form_of(node: Node) -> Form:
 
 
 def grow(ed: Editor, branches: Branches) -> None:
-    """Add operations that follow all branches alike: arithmetic with constants, unary functions."""
+    """Add operations that follow every branch: arithmetic with constants, and unary functions."""
     while True:
         following = [_only_reader(ed, n) for n in branches.ends]
         nodes = [n for n in following if n is not None]

@@ -99,13 +99,13 @@ def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[
     lonely = [family[0] for family in by_geometry.values() if len(family) == 1]
     for node in lonely if len(by_geometry) > 1 else ():
         other = next(text for text, family in by_geometry.items() if node not in family)
-        because = f"its geometry is {geometry(ed, node)}; another reader of {x} has {other}"
+        because = f"the geometry is {geometry(ed, node)}; another reader of {x} has {other}"
         log.declined(_RULE, node.output, because, [node])
     return [family for family in by_geometry.values() if len(family) > 1]
 
 
 def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
-    """Combine compatible products if that pays; return 1 if it did, else 0."""
+    """Combine compatible products if that saves time; return 1 if they were combined, else 0."""
     branches = Branches(form_of(family[0]), [[n] for n in family])
     at = family[0].output
     old = [n for chain in branches.chains for n in chain]

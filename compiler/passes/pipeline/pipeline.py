@@ -18,7 +18,7 @@ from compiler.errors import CompileError
 from compiler.passes.engine.declaration import ALIASES, PASSES, Pass
 
 MAX_LINES = 200
-"""Limit on the lines of a pipeline, against denial of service."""
+"""Limit on the number of lines of a pipeline, against denial of service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def declared(self) -> Pass:
-        """The pass. Errors: E-PIPELINE-PASS."""
+        """The pass of the line. Errors: E-PIPELINE-PASS."""
         return find_pass(self.name)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ UNTIL_STABLE = "until_stable"
 """The name of a group in the text form."""
 
 AT_MOST = 4
-"""Default limit on the iterations of a group; usually two or three suffice."""
+"""Default limit on the iterations of a group; two or three iterations usually suffice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Pipeline:
         return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
-        """Warnings for passes that precede a pass that would make them more effective."""
+        """Warnings for passes before a pass that would make them more effective."""
         found: list[str] = []
         for i, line in enumerate(self.passes):
             given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}
@@ -100,7 +100,7 @@ class Pipeline:
                 givers = [p.name for p in PASSES.values() if need in p.gives]
                 found.append(
                     f"{line.name} is less effective here: it benefits from {need}, which "
-                    f"{' or '.join(givers)} would provide before it"
+                    f"an earlier {' or '.join(givers)} would provide"
                 )
         return found
 

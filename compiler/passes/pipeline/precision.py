@@ -57,12 +57,12 @@ FAST_BUDGET = 2e-5
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
     """Set the error budget of fast mode in `choose_algorithms`; append the pass if missing."""
-    made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
+    made = _with_last(pipeline, "choose_algorithms", "fewer products at lower accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 
 
 def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
-    """Set options of `choose_algorithms` in a pipeline that has it."""
+    """Set options of `choose_algorithms` in a pipeline that contains the pass."""
 
     def one(x: Line) -> Line:
         if x.name != "choose_algorithms":
@@ -77,7 +77,7 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
-    """Append bf16 products to a pipeline; convolutions for which f32 Winograd is faster keep it."""
+    """Append bf16 products to a pipeline; convolutions keep f32 Winograd where it is faster."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made
@@ -99,7 +99,7 @@ PRECISIONS = {
         Precision("f32", "Results as accurate as float32.", F32_TOLERANCE),
         Precision(
             "fast",
-            "Fewer multiplications and lower-precision products where their stated error is small.",
+            "Fewer multiplications and lower-precision products where the stated error is small.",
             F32_TOLERANCE,
             _with_budget,
             on_tiles="parts",
@@ -111,7 +111,7 @@ PRECISIONS = {
             _with_bf16,
             on_tiles="bf16_tiles",
         ),
-        Precision("int8", "A quantized model in its own integers.", F32_TOLERANCE),
+        Precision("int8", "A quantized model, computed in its integer types.", F32_TOLERANCE),
     )
 }
 """All modes by name."""

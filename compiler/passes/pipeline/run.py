@@ -18,7 +18,7 @@ Progress = Callable[[Event], None]
 
 
 class PassBug(RuntimeError):
-    """A bug of a pass that failed or broke the graph; names it and the passes that ran before."""
+    """A bug of a pass that failed or broke the graph; names the pass and the passes before it."""
 
     def __init__(self, message: str, pass_name: str, ran: Sequence[str]) -> None:
         before = f"after {', '.join(ran)}" if ran else "as the first pass"
@@ -89,7 +89,7 @@ class _Run:
                 return
 
     def line(self, x: Line) -> None:
-        """Run one pass: checked, timed, recorded."""
+        """Run one pass, and verify, time and record it."""
         check(x.name)
         before = self.graph
         ran = [e.name for e in self.trace.events]

@@ -19,7 +19,7 @@ from compiler.passes.pipeline.pipeline import (
 from compiler.passes.pipeline.presets import presets
 
 MAX_ROUNDS = 50
-"""Limit on the iterations of a group, against denial of service."""
+"""Limit on the number of iterations of a group, against denial of service."""
 
 _OPENS = "{("
 _CLOSES = {"}": "{", ")": "("}

@@ -1,4 +1,4 @@
-"""Kernels with lower-precision operands and results, which convert inside and compute in f32."""
+"""Kernels that convert lower-precision operands to f32, compute in f32, and convert the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def retyped(t: Type, dtype: DType) -> TensorType:
 
 
 def casting(source: str, made: str, t: TensorType, origins: tuple[str, ...]) -> Node:
-    """Build a cast to the element type of `t`; like bf16 instructions it flushes denormals."""
+    """Build a cast to the element type of `t` that flushes denormals, as bf16 instructions do."""
     op = "cast" if t.dtype is DType.f32 else "cast_flushed"
     return Node(op, (source,), (made,), (t,), OPERATORS[op].bind({"to": t.dtype}), made, origins)
 

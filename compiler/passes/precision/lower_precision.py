@@ -79,15 +79,15 @@ ROUNDING = {"bf16": 2.0**-8}
     """,
 )
 def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> Graph:
-    """Round operands of products to bf16 (8 binary digits), and store values between them as bf16.
+    """Round operands of products to bf16 (8 binary digits); store values between products as bf16.
 
     Operands of matrix products and convolutions are rounded to bf16, constants at compile time.
     Products of two bf16 numbers are exact in f32, and accumulate in f32. Values between kernels on
     paths between products are stored as bf16, in half the bytes. All other arithmetic inside
     kernels stays f32: sums, softmax, normalisation, activations. Inputs and results of the graph
     keep their types, as do values on no path to a product: scores, boxes, lengths. A rounding has a
-    relative error of at most 2^-8, a third of that on average. Denormal numbers become 0. Source:
-    Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
+    relative error of at most 2^-8, and on average a third of this bound. Denormal numbers become 0.
+    Source: Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
     """
     chosen = _chosen_products(graph, log)
     if not any(chosen.values()):
@@ -107,7 +107,7 @@ def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
                 continue
             reason = objection(product, types.__getitem__)
             if not reason and node.op != "fusion" and not is_lowerable(node):
-                reason = "it has no generated code"
+                reason = "the kernel has no generated code"
             if reason:
                 log.declined("round_operands", node.output, reason, [node])
             elif log.may("round_operands", node.output):
@@ -243,7 +243,7 @@ class _Writer:
         self.log.applied(
             "store_rounded",
             value,
-            f"{t} between products: saves {saved:,} bytes of writes, and of reads",
+            f"{t} between products: writes and reads save {saved:,} bytes each",
             [node],
             [node],
             error=ROUNDING[str(self.to)],

@@ -36,7 +36,7 @@ def products_of(node: Node) -> Iterator[Node]:
 def objection(product: Node, type_of: TypeOf) -> str:
     """Return the reason that operands of a product stay f32, or "" if they may be rounded."""
     if product.attrs.get("algorithm", "direct") != "direct":
-        return "it is computed in Winograd tiles, whose products are f32"
+        return "the convolution is computed in Winograd tiles, whose products are f32"
     a, b = (type_of(i) for i in product.inputs[:2])
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return "an operand is not a tensor"
@@ -45,7 +45,7 @@ def objection(product: Node, type_of: TypeOf) -> str:
     if is_depthwise(product, b):
         taps = prod(map(affine.assumed, b.dims[2:]))
         return (
-            f"each channel is a separate sum of {taps} products (depthwise): its weights stay f32"
+            f"each channel is a separate sum of {taps} products (depthwise): the weights stay f32"
         )
     n_terms = _terms(product, a, b)
     if n_terms < FEWEST_TERMS:

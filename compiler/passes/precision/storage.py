@@ -25,8 +25,9 @@ _CODE = ("elementwise", "contraction", "reduction", "movement")
 class Storage:
     """The values of a graph stored in lower precision, and the reasons against other values.
 
-    A product depends on each candidate. The candidate depends on a product too, or a product reads
-    it directly. Values on no path to a product (scores, boxes, results) keep their types.
+    A product depends on each candidate. Each candidate also depends on a product, or a product
+    reads the candidate directly. Values on no path to a product (scores, boxes, results) keep their
+    types.
     """
 
     graph: Graph
@@ -113,13 +114,13 @@ class Storage:
             if wide and len(wide) < len(values):
                 for v in self.narrow & set(values):
                     self.narrow.discard(v)
-                    self.declined[v] = f"{node.op} gives {node.output} the same type"
+                    self.declined[v] = f"{node.op} requires the same type for {node.output}"
                     self.declined[v] += f", and {wide[0]} stays f32"
                 return True
         return False
 
     def moved(self, node: Node) -> list[str]:
-        """Return the f32 operands of data movement, whose elements its results contain."""
+        """Return the f32 operands of data movement, whose elements the results contain."""
         return [i for i in node.inputs if i and _is_f32(self.graph.types[i])]
 
     def moves_bits(self, node: Node) -> bool:

@@ -1,1 +1,1 @@
-"""Passes that replace float arithmetic of quantized models with arithmetic on integer codes."""
+"""Passes that replace float arithmetic of quantized models with integer arithmetic."""

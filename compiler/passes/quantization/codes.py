@@ -1,4 +1,4 @@
-"""The operands of a dequantize: integer codes, scales and zero points."""
+"""The operands of a dequantize: quantized integers, scales and zero points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOW, HIGH = -128, 127
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes with one constant scale and zero point: their values are `scale * (codes - zero)`."""
+    """Quantized integers `codes` with one constant scale; they represent scale * (codes - zero)."""
 
     value: str
     scale: np.float32
@@ -28,7 +28,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class RunCodes:
-    """Codes whose scale and zero point are known only at run time, given as names of values."""
+    """Quantized integers, and the names of a scale and zero point known only at run time."""
 
     value: str
     scale: str
@@ -38,7 +38,7 @@ class RunCodes:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights as constant codes minus their zero points, with scales.
+    """Constant quantized weights minus their zero points, with scales.
 
     `scale` is a single number, or a number for each index along `axis`.
     """
@@ -55,7 +55,7 @@ class Weights:
 
 
 def codes_of(ed: Editor, value: str) -> Codes | str:
-    """Return the codes of a dequantized value, or the reason against integer arithmetic on them."""
+    """Return the quantized integers of a dequantized value, or the reason against their use."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize":
         return f"{value} is not dequantized"
@@ -69,7 +69,7 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
 
 
 def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
-    """Return the u8 codes of a value with scale and zero point known only at run time."""
+    """Return the u8 operands of a dequantize whose scale is known only at run time, or None."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize" or node.attrs["block_size"]:
         return None
@@ -82,7 +82,7 @@ def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
 
 
 def weights_of(ed: Editor, value: str) -> Weights | str:
-    """Return the constant codes of a dequantized value, or the reason against arithmetic on them.
+    """Return the constant integers of dequantized weights, or the reason against their use.
 
     A transpose, or a squeeze of the first axis, may follow the dequantize. The weights may also be
     the slice for one direction of recurrent weights.
@@ -95,7 +95,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
         if isinstance(inner, str):
             return inner
         if inner.axis == 0 and inner.scale.size > 1:
-            return f"{value} does not keep the axis of its scales"
+            return f"{value} squeezes the axis of its scales"
         axis = max(inner.axis - 1, 0)
         return Weights(inner.codes[0], inner.scale, axis, (*inner.nodes, node))
     if node is not None and node.op == "transpose":
@@ -107,7 +107,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
         return f"{value} is not dequantized"
     stored = _constant(ed, node.inputs[0])
     if stored is None:
-        return f"the codes {node.inputs[0]} are not constant"
+        return f"the weights {node.inputs[0]} are not constant"
     found = _parameters(ed, node)
     if isinstance(found, str):
         return found
@@ -144,7 +144,7 @@ def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None
 
 
 def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
-    """Return constant codes minus zero points, scales that broadcast to them, and the nodes."""
+    """Return constant integers minus zero points, the scales of each integer, and the nodes."""
     node = ed.producer(value)
     if node is not None and node.op == "transpose":
         inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
@@ -165,7 +165,7 @@ def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | N
 
 
 def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
-    """Reshape scales or zero points to broadcast to the codes; None for block-wise scales."""
+    """Reshape scales or zero points to broadcast to the integers; None for block-wise scales."""
     if values.size == 1:
         return values.reshape((1,) * len(shape))
     if values.ndim == 1 and not node.attrs["block_size"]:
@@ -196,7 +196,7 @@ def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
     if node.tensor.dtype is not DType.f32 or node.attrs["block_size"]:
         return f"{node.output} has block-wise scales, or is not f32"
     if ed.tensor(node.inputs[0]).dtype not in (*BYTES, DType.i32):
-        return f"the codes {node.inputs[0]} are {ed.tensor(node.inputs[0]).dtype}, not bytes"
+        return f"the elements of {node.inputs[0]} are {ed.tensor(node.inputs[0]).dtype}, not bytes"
     scale = ed.constant(node.inputs[1])
     name = operand(node, 2)
     zero = ed.constant(name) if name else None
@@ -214,7 +214,7 @@ LANES = 16
 
 
 def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
-    """Return the reason that a grouped convolution cannot compute on codes, or "" if it can."""
+    """Return the reason that a grouped convolution cannot use integers, or "" if it can."""
     own = per_group == 1 and n_filters == groups >= LANES
     whole = per_group % LANES == 0 and (n_filters // groups) % LANES == 0
     if groups == 1 or own or whole:
@@ -231,7 +231,7 @@ def operand(node: Node, at: int) -> str:
 
 
 def as_bytes(codes: Array) -> Array | None:
-    """Convert integers to i8; return None if one of them does not fit."""
+    """Convert integers to i8; return None if an integer does not fit."""
     if codes.size and (codes.min() < LOW or codes.max() > HIGH):
         return None
     return codes.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Decomposition of dynamic quantization of images into their range and an elementwise quantize."""
+"""Decomposition of dynamic quantization into a range computation and an elementwise quantize."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.trace import Log
 RULE = "decompose_dynamic_quantization"
 
 READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
-"""Operators on images of codes that are faster in layouts other than plain order."""
+"""Operators on quantized images that are faster in layouts other than plain order."""
 
 
 @graph_pass(
@@ -38,10 +38,10 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
     """,
 )
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
-    """Split dynamic quantization into the range of the image and an elementwise quantize.
+    """Split dynamic quantization into a range computation and an elementwise quantize.
 
-    The range depends on all elements, but each code only on its own element. The quantize can
-    therefore read and write any memory layout.
+    The range depends on all elements, but each quantized element only on one element. The quantize
+    node can therefore read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:
@@ -49,7 +49,7 @@ def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
             continue
         readers = {n.op for n in graph.users.get(node.output, ())}
         if not readers & READERS:
-            log.declined(RULE, node.output, "no convolution reads the codes", [node])
+            log.declined(RULE, node.output, "no convolution reads the quantized image", [node])
         elif log.may(RULE, node.output):
             _split(ed, log, node)
             n_done += 1
@@ -70,6 +70,6 @@ def _split(ed: Editor, log: Log, node: Node) -> None:
     for old, new in zip(node.outputs[1:], numbers, strict=True):
         ed.replace(old, new)
     ed.rename(made, node)
-    because = "the codes of an image, and its elements, may have a layout of channel blocks"
+    because = "the image and the quantized image may have a layout of channel blocks"
     after = cost_of(ed.made, ed.type)
     log.applied(RULE, node.output, because, [node], ed.made, 0.0, "", before, after)

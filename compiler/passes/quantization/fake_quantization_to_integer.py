@@ -73,7 +73,7 @@ FEWEST_COLUMNS = 8
     """,
 )
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
-    """Multiply integer codes and scale the i32 sums, instead of dequantizing operands.
+    """Multiply quantized integers and scale the i32 sums, instead of dequantizing operands.
 
     Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is s * t times a
     difference: the sum of x * (w - v) minus z times the constant sum of w - v. An instruction
@@ -93,7 +93,7 @@ def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
 
 
 def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
-    """Copy dequantize nodes of weights into a loop body, before the products that read them."""
+    """Copy dequantize nodes of weights into a loop body; return whether there were any."""
     body = loop.regions["body"]
     inner = Editor(close(body, graph.types, graph.constants).graph)
     nodes: list[Node] = []
@@ -165,13 +165,13 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _rows(ed: Editor, node: Node) -> Codes | RunCodes | str:
-    """Return the codes of the first operand; for a matrix the scale may be known at run time."""
+    """Return the quantized first operand; the scale of a matrix may be known only at run time."""
     found = run_codes_of(ed, node.inputs[0]) if node.op == "matmul" else None
     return codes_of(ed, node.inputs[0]) if found is None else found
 
 
 def _columns(ed: Editor, node: Node) -> Weights | str:
-    """Return the codes of the second operand, in the order of multiplication."""
+    """Return the quantized second operand, transposed if the product transposes it."""
     w = weights_of(ed, node.inputs[1])
     if isinstance(w, Weights) and node.attrs.get("transpose_b") and w.codes.ndim == 2:
         return w.turned((1, 0))
@@ -179,7 +179,7 @@ def _columns(ed: Editor, node: Node) -> Weights | str:
 
 
 def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
-    """Return the reason that a product stays in floats, or "" if its codes can be multiplied."""
+    """Return the reason that a product stays in floats, or "" if integers can be multiplied."""
     for found in (x, w):
         if isinstance(found, str):
             return found
@@ -230,7 +230,7 @@ def _objection_to_filters(node: Node, w: Weights) -> str:
     if n_filters < 2:
         return "a single filter fills too few lanes of a vector"
     along = w.scale.size == 1 or w.axis == 0
-    return "" if along else "the scales vary along the channels of summation"
+    return "" if along else "the scales vary along the summed channels"
 
 
 def _n_terms(w: Weights, node: Node) -> int:
@@ -295,7 +295,7 @@ def _scaled(sums: Call, added: Array, scale: Array, bias: Operand) -> Call:
 
 
 def _whole_bias(ed: Editor, value: str, scale: Array) -> Array | None:
-    """Return the integer codes of a bias if its scale is that of the sums, else None."""
+    """Return the bias as quantized integers if its scale equals that of the sums, else None."""
     found = weights_of(ed, value)
     if isinstance(found, str) or found.codes.ndim != 1:
         return None

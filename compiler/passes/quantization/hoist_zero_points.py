@@ -20,7 +20,7 @@ from compiler.trace import Log
 RULE = "hoist_zero_points"
 
 MIDDLE = 128
-"""The offset of u8 codes from i8 codes."""
+"""The difference between the u8 and the i8 representation of a number."""
 
 
 @graph_pass(
@@ -46,7 +46,7 @@ MIDDLE = 128
     """,
 )
 def hoist_zero_points(graph: Graph, log: Log) -> Graph:
-    """Multiply codes without zero points, and then correct the sums.
+    """Multiply quantized integers without zero points, and then correct the sums.
 
     For constant weights the sum of (x - z) * (w - v) is the sum of x * (w - v) minus z times the
     sum of w - v. If w - v exceeds a byte, the weights become i8, and the correction adds the
@@ -104,7 +104,7 @@ def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
 
 
 def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
-    """Return the other operand's zero point: a constant, a value's name, or None for several."""
+    """Return the zero point of the image: a constant, a value's name, or None for several."""
     name = operand(node, 2)
     if not name:
         return np.zeros((), np.int32)
@@ -117,10 +117,10 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 
 
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
-    """Return weights as i8, and the offset to add for the weights minus their zero points.
+    """Return i8 weights, and the offset by which the weights minus their zero points exceed them.
 
-    If the weights minus their zero points fit into i8, the offset is 0. Otherwise codes that exceed
-    i8 are shifted by 128, and the offset corrects the shift and the zero points.
+    If the weights minus their zero points fit into i8, the offset is 0. Otherwise weights that
+    exceed i8 are shifted by 128, and the offset corrects the shift and the zero points.
     """
     less = as_bytes(w - origin)
     if less is not None:
@@ -178,7 +178,7 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
 def _with_borders(
     ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
 ) -> Operand | str:
-    """Pad the image with its zero point, to the extent of windows over its borders."""
+    """Pad the image with its zero point by the width that windows extend over the borders."""
     x, at = ed.tensor(node.inputs[0]), node.attrs
     if x.type.shape is None:
         return "the rank of the image is open"
@@ -203,7 +203,7 @@ def _product(ed: Editor, node: Node) -> Call | str:
         return f"weights with {w.ndim} axes are not a matrix"
     zero, x = _zero_of_image(ed, node), ed.tensor(node.inputs[0])
     if zero is None:
-        return "each row has a separate zero point"
+        return "each row of the first operand has a separate zero point"
     if x.type.shape is None or x.rank < 2:
         return "the first operand is not a matrix"
     stored, off = _stored(w, origin)

@@ -22,7 +22,7 @@ from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
 BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
-"""Codes that are whole bytes."""
+"""Quantized types of whole bytes."""
 
 
 @graph_pass(
@@ -53,8 +53,8 @@ def propagate_qdq(graph: Graph, log: Log) -> Graph:
     """Move dequantize after data movement, and quantize before it.
 
     Data movement then copies bytes instead of floats, and quantize and dequantize become adjacent
-    and cancel. A maximum can also be taken over codes, since quantization is monotonic. Results are
-    bit-identical. Source: QDQPropagation of ONNX Runtime.
+    and cancel. A maximum can also be taken over quantized integers, since quantization is
+    monotonic. Results are bit-identical. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph
@@ -62,7 +62,7 @@ def propagate_qdq(graph: Graph, log: Log) -> Graph:
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
-    """Dequantize the result of a move instead of its operands."""
+    """Dequantize the result of a data-movement node instead of the operands."""
     node = ed.producer(value)
     made = None if node is None else makers(ed, node, "dequantize")
     if node is None or made is None:
@@ -76,7 +76,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _up(ed: Editor, log: Log, value: str) -> bool:
-    """Quantize the operand of a move instead of its result."""
+    """Quantize the operand of a data-movement node instead of the result."""
     node, after = ed.producer(value), only_reader(ed, value, "quantize")
     if node is None or after is None:
         return False
@@ -88,10 +88,10 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
-    """Return the reason against dequantizing a move's result instead of its operands, or ""."""
+    """Return the reason against dequantizing a result instead of the operands, or ""."""
     first = made[0]
     if _codes_of(ed, first) not in BYTES:
-        return f"codes of {_codes_of(ed, first)} are not whole bytes, or not smaller than floats"
+        return f"{_codes_of(ed, first)} elements are not whole bytes, or not smaller than floats"
     for m in made:
         if not moves_alone(ed, m):
             return f"{m.output} has other readers, so it would be dequantized twice"
@@ -103,9 +103,9 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
     if any(not t.layout.is_plain for t in (*sizes, node.tensor) if isinstance(t, TensorType)):
         return "layouts are assigned already"
     if first.attrs["block_size"]:
-        return f"each block of {first.attrs['block_size']} numbers has its own scale"
+        return f"each block of {first.attrs['block_size']} elements has a separate scale"
     if not _is_single(ed, first) and node.op != "transpose":
-        return f"the scales are per index along axis {first.attrs['axis']}"
+        return f"there is a scale per index along axis {first.attrs['axis']}"
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     return _objection_to_pool(ed, node, first) if node.op == "max_pool" else ""
@@ -118,14 +118,14 @@ def _objection_up(ed: Editor, node: Node, after: Node) -> str:
     if not t.layout.is_plain or not node.tensor.layout.is_plain:
         return "layouts are assigned already"
     if not _is_single(ed, after) or after.attrs["block_size"]:
-        return f"the scales are per index along axis {after.attrs['axis']}"
+        return f"there is a scale per index along axis {after.attrs['axis']}"
     if after.tensor.dtype not in BYTES or not t.dtype.is_float:
-        return f"{after.tensor.dtype} are not whole bytes, or not smaller than {t.dtype}"
+        return f"{after.tensor.dtype} elements are not whole bytes, or not smaller than {t.dtype}"
     return ""
 
 
 def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
-    """Return the reason against a maximum over codes (negative scales, empty windows), or ""."""
+    """Return the reason against a maximum over integers (negative scales, empty windows), or ""."""
     scale = ed.constant(first.inputs[1])
     if scale is None or not bool((scale.array() > 0).all()):
         return f"the scale {first.inputs[1]} is not known to be positive"
@@ -157,7 +157,7 @@ def _parameters(ed: Editor, node: Node) -> Iterator[TensorType]:
 
 
 def _moved_axis(ed: Editor, first: Node, node: Node) -> int:
-    """Return the axis of the scales behind a move."""
+    """Return the axis of the scales behind a data-movement node."""
     axis = first.attrs["axis"]
     if node.op != "transpose" or _is_single(ed, first):
         return axis

@@ -1,4 +1,4 @@
-"""Conversion of i8 codes to u8, the unsigned operand of integer products."""
+"""Conversion of quantized integers from i8 to u8, the unsigned operand of integer products."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ MAKERS = ("quantize", "requantize")
     """,
 )
 def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
-    """Quantize to u8 instead of i8 where only dequantize nodes read the codes.
+    """Quantize to u8 instead of i8 where only dequantize nodes read the result.
 
-    Codes and zero points increase by 128, so the dequantized values stay the same. Instructions
-    multiply an unsigned byte by a signed byte.
+    Quantized integers and zero points increase by 128, so the dequantized values stay the same.
+    Instructions multiply an unsigned byte by a signed byte.
     """
     makers = [n for n in graph.nodes if n.op in MAKERS and n.attrs["to"] is DType.i8]
     if not makers:
@@ -66,7 +66,7 @@ class _Change:
     zeros: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
 
     def apply(self, node: Node) -> bool:
-        """Change a node and its readers to u8 codes; return whether it was possible."""
+        """Change a node and its readers to u8; return whether the change was possible."""
         ed, readers = self.ed, self.ed.users(node.output)
         objection = self.objection(node, readers)
         if not self.log.may(RULE, node.output, objection, [node, *readers]):
@@ -81,18 +81,18 @@ class _Change:
         for reader in readers:
             changed.append(self.with_zero(reader))
             ed.update(reader, changed[-1])
-        because = f"each code increases by {SHIFT} for its {len(readers)} readers"
+        because = f"each quantized integer increases by {SHIFT} for {len(readers)} readers"
         new = [*changed, *ed.made_constants]
         self.log.applied(RULE, node.output, because, [node, *readers], new)
         return True
 
     def objection(self, node: Node, readers: list[Node]) -> str:
-        """Return the reason that codes must stay signed, or "" if there is none."""
+        """Return the reason that quantized integers must stay signed, or "" if there is none."""
         if self.ed.is_result(node.output):
             return f"{node.output} is a result of the graph, with a fixed type"
         for n in (node, *readers):
             if n is not node and (n.op != "dequantize" or n.inputs[0] != node.output):
-                return f"{n.op} reads the codes directly"
+                return f"{n.op} reads the quantized integers directly"
             zero = operand(n, 2)
             if zero and self.ed.constant(zero) is None:
                 return f"the zero point {zero} is not known at compile time"

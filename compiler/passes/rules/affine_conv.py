@@ -299,7 +299,7 @@ def _shifted_conv(
 def scale_before_conv(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """Fold a per-input-channel scale into the weights of the convolution that reads it.
+    """Fold a per-input-channel scale into the weights of the following convolution.
 
     This is legal with padding, since a scaled zero is zero.
     """
@@ -349,7 +349,7 @@ def scale_before_conv(
 def scale_before_conv_transpose(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """Fold a per-input-channel scale into the weights of a transposed convolution."""
+    """Fold a per-input-channel scale into the weights of the following transposed convolution."""
     shape = w.stored.type.static_shape
     scale = channels(c, w.rank, 1, shape[0], x)
     weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
@@ -394,7 +394,7 @@ def scale_before_conv_transpose(
 def shift_before_conv(
     x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
 ) -> Operand:
-    """Fold a per-input-channel shift into the bias of the convolution that reads it.
+    """Fold a per-input-channel shift into the bias of the following convolution.
 
     This is illegal with padding, since the shift does not apply to the zeros around the image.
     """

@@ -70,7 +70,8 @@ def scale_into_matmul(
 ) -> Operand:
     """Fold a per-column scale of a product into the weights.
 
-    A batch of weight matrices may have a scale per matrix. A weight vector accepts a single number.
+    A batch of weight matrices may have a scale per matrix. A weight vector accepts only a single
+    scale.
     """
     weights = _scaled_right(x, w, c, transpose_b, t)
     return Because(
@@ -144,7 +145,7 @@ def scale_into_left_matmul(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """Fold a per-row scale of a product into weights that are its left operand."""
+    """Fold a per-row scale of a product into the weights, the left operand."""
     _need_floats(w)
     _need_ranks(x, t)
     inner = -2 if transpose_a and w.rank > 1 else -1
@@ -202,7 +203,7 @@ def scale_through_bias(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """Fold a scale of a product plus bias into the weights and the bias."""
+    """Fold a scale behind a product and its bias into both: (xw + b)c = x(wc) + bc."""
     weights = _scaled_right(x, w, c, transpose_b, t)
     bias = combined(np.multiply, shift.stored, c.stored)
     if objection := objection_to(bias, shift.stored, c.stored):
@@ -260,7 +261,7 @@ def scale_before_matmul(
 def _of_columns(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Constant, int]:
-    """Return a constant per left-operand column as a vector, and the matching weight axis."""
+    """Return the per-column constant of the left operand as a vector, and its axis in weights."""
     _need_floats(w)
     _need_ranks(x, x.type)
     rows = w.rank - 1 if transpose_b or w.rank == 1 else w.rank - 2
@@ -361,7 +362,7 @@ def shift_through_matmul(
     transpose_a: bool,
     transpose_b: bool,
 ) -> Operand:
-    """Fold a shift before a product into the bias behind it: (x+c)w + b = xw + (cw+b)."""
+    """Fold a shift before a product into the bias of the product: (x+c)w + b = xw + (cw+b)."""
     extra = _shift_behind(x, c, w, transpose_a, transpose_b)
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     made = shifted(bias.stored, extra)
@@ -427,7 +428,7 @@ def shift_behind_matmul(
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
         o.add(product, extra),
-        f"added to {columns:,} columns behind the product instead of {rows:,} before it",
+        f"the shift is added to {columns:,} columns of the product instead of {rows:,} of x",
     )
 
 

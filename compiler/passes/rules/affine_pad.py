@@ -1,4 +1,4 @@
-"""Rules that fold explicit padding into the window operator that reads it."""
+"""Rules that fold explicit padding into the window operator that reads the padded tensor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LP_POOL = MAX_POOL | attributes("p")
 def _joined(
     x: Tensor, amounts: ConstTensor, axes: ConstTensor | None, attrs: dict[str, Anything]
 ) -> dict[str, Anything]:
-    """Merge a pad into window attributes; raise Objection if they cannot express it."""
+    """Merge a pad into window attributes; raise Objection if that is impossible."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is not known")
     begins, ends = np.reshape(amounts.stored.array(), (2, -1)).tolist()
@@ -33,9 +33,9 @@ def _joined(
         if min(pair) < 0:
             raise Objection(f"axis {axis} is cropped by {-min(pair)} elements")
         if axis < 2 and any(pair):
-            raise Objection(f"axis {axis} is padded, which is not a spatial axis")
+            raise Objection(f"the padded axis {axis} is not a spatial axis")
     if attrs["auto_pad"] not in ("notset", "valid"):
-        raise Objection(f"auto_pad={attrs['auto_pad']} computes pads from the size of its operand")
+        raise Objection(f"auto_pad={attrs['auto_pad']} computes pads from the operand's size")
     n = x.rank - 2
     own = attrs["pads"] if attrs["auto_pad"] == "notset" else (0,) * (2 * n)
     more = [added.get(2 + d, (0, 0))[side] for side in (0, 1) for d in range(n)]
@@ -89,7 +89,7 @@ def pad_into_conv(
     bias: Tensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Fold zero padding into a convolution's own pads.
+    """Fold zero padding into the pads of a convolution.
 
     The padded image is then never stored, and the convolution skips the zeros.
     """
@@ -133,14 +133,16 @@ def pad_into_max_pool(
     axes: ConstTensor | None,
     **attrs: Anything,
 ) -> Operand:
-    """Fold padding with the least value of the type into a max pool's own pads.
+    """Fold padding with the smallest value of the type into the pads of a max pool.
 
-    The least value is 0 for unsigned types and -infinity for floats. A larger padding value could
-    be the maximum of a window.
+    The smallest value is 0 for unsigned types and -infinity for floats. A larger padding value
+    could be the maximum of a window.
     """
     least = -np.inf if x.dtype.is_float else float(np.iinfo(x.dtype.numpy).min)
     if (around or 0) != least:
-        raise Objection(f"the padding value is {around or 0:g}, the least {x.dtype} is {least:g}")
+        raise Objection(
+            f"the padding value is {around or 0:g}, not the smallest {x.dtype}, {least:g}"
+        )
     window = _joined(x, amounts, axes, attrs)
     return Because(o.max_pool(x, **window), _saving(x, window["pads"]))
 
@@ -184,12 +186,13 @@ def pad_into_max_pool_of_relu(
 ) -> Operand:
     """Fold zero padding of a relu's result into a max pool, if every window overlaps the image.
 
-    Elements of a relu's result are non-negative, so padding zeros never change a maximum. For a
-    window entirely in the padding the result would change from 0 to the least value of the type.
+    Elements of a relu's result are non-negative, so zeros of the padding never change a maximum.
+    For a window entirely in the padding, the result would change from 0 to the smallest value of
+    the type.
     """
     _need_zero(around)
     if not x.dtype.is_float:
-        raise Objection(f"{x.dtype} has no least value that is neutral for a maximum")
+        raise Objection(f"{x.dtype} has no -infinity, the identity element of a maximum")
     window = _joined(x, amounts, axes, attrs)
     pads, n = window["pads"], x.rank - 2
     if objection := empty_window(window):
@@ -237,11 +240,11 @@ def pad_into_average_pool(
 ) -> Operand:
     """Fold zero padding into an average pool that counts its padding.
 
-    If the pool excludes its own pads from the mean, it cannot express both kinds of padding.
+    A pool that excludes its pads from the mean cannot express both kinds of padding.
     """
     _need_zero(around)
     if any(attrs["pads"]) and attrs["auto_pad"] == "notset" and not attrs["count_include_pad"]:
-        raise Objection(f"its own pads {list(attrs['pads'])} are excluded from the mean")
+        raise Objection(f"the pads {list(attrs['pads'])} of the pool are excluded from the mean")
     window = _joined(x, amounts, axes, attrs)
     made = o.average_pool(x, **{**window, "count_include_pad": True})
     return Because(made, _saving(x, window["pads"]))

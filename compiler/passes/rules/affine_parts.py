@@ -21,11 +21,11 @@ SPLAT_GROWTH_BYTES = 1 << 24
 
 
 class Objection(Exception):
-    """The reason that a scale or shift cannot be folded; the rule reports it in `Skip`."""
+    """The exception with the reason against a fold, which the rule puts into `Skip`."""
 
 
 def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
-    """Return a constant that varies along a single axis of a tensor as a vector of its n channels.
+    """Convert a constant that varies only along one axis of a tensor to a vector of n channels.
 
     A uniform constant becomes a splat. Raises Objection if the constant varies along other axes, or
     if the tensor x lacks these channels.
@@ -88,7 +88,7 @@ def _largest(c: Constant) -> float:
 
 
 def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = None) -> Constant:
-    """Return a bias (0 if None) times a scale, plus a shift. Raises Objection as `scaled`."""
+    """Return a bias (0 if None) times a scale, plus a shift. Raises Objection like `scaled`."""
     if bias is None:
         return shift
     if scale is None:
@@ -108,8 +108,8 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
 
     The product's result has `rank` axes, of which the last two (or fewer) are those of a matrix.
     `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
-    axis that the other operand contributes, counted from the end; 0 for none. Raises Objection for
-    a scale that varies along that axis, or along a batch axis that the operand lacks.
+    axis that the other operand contributes, counted from the end; 0 if there is none. Raises
+    Objection for a scale that varies along that axis, or along a batch axis that the operand lacks.
     """
     if c.rank > rank:
         raise Objection(f"{c.name} has more axes than the result")
@@ -133,7 +133,7 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
 
 
 def sum_over_rows(w: ConstTensor, shift: Constant, axis: int) -> Constant:
-    """Return the change of each output if the weights' rows (along `axis`) are shifted."""
+    """Return the product of a shift and the weights: the sum over the rows along `axis`."""
     rows = np.moveaxis(w.stored.array().astype(np.float64), axis, 0)
     return _rounded_sum(np.tensordot(shift.array().astype(np.float64), rows, 1), w.dtype)
 
@@ -147,7 +147,7 @@ def check_summable(w: ConstTensor) -> None:
 
 
 def outputs_of(w: ConstTensor, groups: int, *, transposed: bool) -> int:
-    """Return the output channels of a convolution's weights; for a transposed one, per group."""
+    """Return the number of output channels of a convolution, transposed or not."""
     shape = w.stored.type.static_shape
     return shape[1] * groups if transposed else shape[0]
 
@@ -194,7 +194,7 @@ def counted(n: int, what: str) -> str:
 
 
 def traffic(x: Tensor, t: TensorType) -> str:
-    """Return as text the memory traffic that removing an elementwise node over t saves."""
+    """Describe the memory traffic saved by the removal of an elementwise node of type t."""
     return (
         f"saves {2 * t.nbytes:,} bytes of traffic" if t.is_static else "saves one pass over memory"
     )

@@ -240,7 +240,7 @@ def constant_minus_conv(
     t: Anything,
     **attrs: Anything,
 ) -> Operand:
-    """Rewrite a per-channel shift minus a convolution as one with negated weights and a bias."""
+    """Rewrite a per-channel shift minus a convolution: negate the weights, and add a bias."""
     n = outputs_of(w, attrs["groups"], transposed=False)
     shift = channels(c, w.rank, 1, n)
     made = shifted(None if bias is None else negative(bias), shift)

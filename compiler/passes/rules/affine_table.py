@@ -14,7 +14,7 @@ from compiler.passes.rules.calls import o
 
 TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
 LIMIT_BYTES = 1 << 22
-"""Largest size in bytes of a table: other readers may keep the original alive as well."""
+"""Maximum size in bytes of a rewritten table; other readers may keep the original alive as well."""
 
 
 @rule(
@@ -54,7 +54,8 @@ def scale_of_table(
 ) -> Operand:
     """Fold a scale of gathered rows into the table.
 
-    Each table element is scaled once, at compile time, by the same number.
+    An element has the same factor in every gather of its row. Each table element is therefore
+    scaled once, at compile time.
     """
     return _changed(o.mul, table, rows, c, axis, t)
 
@@ -120,7 +121,7 @@ def _changed(
 def _in_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> tuple[int, ...]:
-    """Return the shape in which a constant broadcasts to the table; Objection if none."""
+    """Return the shape in which a constant broadcasts to the table, or raise Objection."""
     at = axis % table.rank
     sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
     found = sizes[at : at + rows.rank]

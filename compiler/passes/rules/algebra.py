@@ -1,4 +1,4 @@
-"""Rules of arithmetic, logic and selection of all families, in the order they are tried.
+"""All rules of `algebraic_simplification`, by family, in the order they are tried.
 
 Of two rules with the same root operator, the more specific one comes first.
 """

@@ -114,9 +114,9 @@ def relu_of_clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
 def merge_clips(
     x: Tensor, a: float | None, b: float | None, c: float | None, d: float | None
 ) -> Operand:
-    """Merge two consecutive clips by clipping the bounds of the first with the second.
+    """Merge two consecutive clips: clip the bounds of the first to the bounds of the second.
 
-    This holds even if a lower bound exceeds the upper one, since a clip is monotonic.
+    This is correct even if a lower bound exceeds the upper bound, since a clip is monotonic.
     """
     if any(bound is not None and bound != bound for bound in (a, b, c, d)):
         return Skip("a bound is NaN, which makes every result NaN")

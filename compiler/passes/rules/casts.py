@@ -49,7 +49,7 @@ _FLOAT_EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether one type represents every value of the other."""
+    """Whether the type `wide` represents every value of the type `narrow`."""
     if wide is narrow or narrow is DType.bool:
         return wide is narrow or wide.is_integer or wide.label in _FLOAT_DIGITS
     if narrow.is_integer:
@@ -67,7 +67,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _keeps_low_bits(x: DType, p: DType, q: DType) -> bool:
-    """Whether the casts are integer truncations that preserve all bits of q."""
+    """Whether casts from x to p to q are integer truncations that preserve all bits of q."""
     integers = all(t.is_integer and not t.is_storage for t in (x, p, q))
     return integers and p.bits >= q.bits
 

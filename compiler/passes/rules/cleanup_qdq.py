@@ -92,22 +92,24 @@ def drop_quantize_of_dequantize(
 ) -> Operand:
     """Remove a dequantize and quantize pair with equal scales and zero points.
 
-    The rule evaluates all codes with these constants, including rounding.
+    The rule evaluates every value of the quantized type with these constants, including rounding.
     """
     attrs = _attrs(given)
     if x.dtype is not attrs["to"]:
-        return Skip(f"codes of {x.dtype} become codes of {attrs['to']}")
+        return Skip(f"the pair changes the quantized type from {x.dtype} to {attrs['to']}")
     blocks = attrs["block_size"]
     n = max(need_steps(s1, z1, rising=False), need_steps(s, z, blocks=blocks, rising=False))
     if n > 1 and _axis(along, x) != _axis(attrs["axis"], x):
-        return Skip(f"the scales along axis {along} and along axis {attrs['axis']} differ")
+        return Skip(
+            f"dequantize has scales along axis {along}, quantize along axis {attrs['axis']}"
+        )
     given_codes = codes(x.dtype, n)
     numbers = dequantized(given_codes, s1, z1, {"to": number, "block_size": 0})
     again = quantized(numbers, s, z, attrs)
     changed = int(np.count_nonzero(again != given_codes))
     if changed:
-        return Skip(f"{changed:,} of {again.size:,} codes would change")
-    return Because(x, f"all {again.size:,} codes round-trip unchanged")
+        return Skip(f"{changed:,} of {again.size:,} quantized values would change")
+    return Because(x, f"all {again.size:,} quantized values round-trip unchanged")
 
 
 def _axis(axis: int, x: Tensor) -> int:
@@ -146,9 +148,9 @@ def _axis(axis: int, x: Tensor) -> int:
 def relu_before_quantize(
     x: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """Remove a relu before a quantize whose lowest code represents 0.
+    """Remove a relu before a quantize whose smallest result represents 0.
 
-    Saturation maps negative values to that code. NaN maps to the same code with and without the
+    Saturation maps negative values to this result. NaN is quantized alike with and without the
     relu.
     """
     _need_kept(x, s, z, _attrs(given), 0.0, None)
@@ -202,7 +204,7 @@ def clip_before_quantize(
     z: ConstTensor | None,
     **given: Anything,
 ) -> Operand:
-    """Remove a clip before a quantize whose lowest and highest codes represent the bounds."""
+    """Remove a clip before a quantize whose smallest and largest results represent the bounds."""
     _need_kept(x, s, z, _attrs(given), lo, hi)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
 
@@ -276,12 +278,11 @@ def scale_of_dequantized(
 ) -> Operand:
     """Fold a scale behind a dequantize into the scales of the dequantize."""
     if s.dtype is not DType.f32 or to is not DType.f32:
-        return Skip(f"scales of {s.dtype} for values of {to} would be rounded once more")
+        return Skip(f"the product of a {s.dtype} scale for {to} results would be rounded once more")
     at = _axis(axis, x)
     if is_single(s) and uniform(c.stored) is None:
         return Skip(
-            f"a single scale would become {c.stored.type.n_elements}, which needs a per-axis "
-            "operator"
+            f"a single scale would become {c.stored.type.n_elements} scales, one per channel"
         )
     n = s.stored.type.n_elements
     factor = channels(c, x.rank, at, n) if not is_single(s) else _one(c)
@@ -390,9 +391,9 @@ def requantize_sums(
 def quantize_sum_by_product(
     x: Tensor, other: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
 ) -> Operand:
-    """Quantize a sum, such as a residual, with a multiplication by the reciprocal of its scale.
+    """Quantize a sum, such as a residual, with a multiplication by the reciprocal of the scale.
 
-    A division takes as long as all other work in the epilogue of an integer product.
+    A division takes as long as all other operations in the epilogue of an integer product.
     """
     objection = _objection_to_product(x.dtype, DType.f32, s, z, _attrs(given))
     if objection:

@@ -1,7 +1,7 @@
-"""Exhaustive evaluation of quantization and dequantization over all codes.
+"""Evaluation of quantize and dequantize for every value of a quantized type.
 
-An 8-bit type has 256 codes. A property that all codes have with some constant scales and zero
-points holds for every tensor, including effects of rounding.
+An 8-bit type has 256 values. A property of all these values, with given constant scales and zero
+points, holds for every tensor, including effects of rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.passes.engine.pattern import ConstTensor
 from compiler.passes.rules.affine_parts import Objection
 
 MOST_CODES = 1 << 18
-"""Limit on the number of codes evaluated, over all channels."""
+"""Limit on the number of quantized values evaluated, over all channels."""
 
 
 def is_single(parameter: ConstTensor) -> bool:
@@ -29,14 +29,13 @@ def is_single(parameter: ConstTensor) -> bool:
 def need_steps(
     scale: ConstTensor, zero: ConstTensor | None, *, blocks: int = 0, rising: bool = True
 ) -> int:
-    """Return the number of channels with a scale; Objection unless all scales are normal numbers.
+    """Return the number of channels; raise Objection unless all scales are normal numbers.
 
-    With `rising` they must also be positive, so that larger numbers have larger codes.
-
-    A single scale or zero point broadcasts to the length of the other.
+    With `rising` the scales must also be positive, so that quantization is monotonic. A single
+    scale broadcasts to the number of zero points, and a single zero point to the number of scales.
     """
     if blocks:
-        raise Objection(f"each block of {blocks} numbers has its own scale")
+        raise Objection(f"each block of {blocks} elements has a separate scale")
     values = scale.stored.array().astype(np.float64)
     least = float(np.finfo(np.float32).smallest_normal)
     if not (np.isfinite(values).all() and (np.abs(values) >= least).all()):
@@ -50,13 +49,13 @@ def need_steps(
 
 
 def codes(dtype: DType, n_channels: int) -> Array:
-    """Return all codes of an integer type, one row per channel; Objection for too many codes."""
+    """Return all values of an integer type in a row per channel; raise Objection for too many."""
     if dtype not in QUANTIZED or not dtype.is_integer:
-        raise Objection(f"{dtype} has too many codes to enumerate")
+        raise Objection(f"{dtype} has too many values to enumerate")
     low, high = limits(dtype)
     n = n_channels * int(high - low + 1)
     if n > MOST_CODES:
-        raise Objection(f"{n:,} codes are too many to enumerate")
+        raise Objection(f"{n:,} quantized values are too many to enumerate")
     row = np.arange(int(low), int(high) + 1).astype(dtype.numpy)
     return np.broadcast_to(row, (n_channels, row.size))
 
@@ -64,14 +63,14 @@ def codes(dtype: DType, n_channels: int) -> Array:
 def dequantized(
     x: Array, scale: ConstTensor, zero: ConstTensor | None, attrs: Mapping[str, Any]
 ) -> Array:
-    """Dequantize codes, channels along the first axis."""
+    """Dequantize integers, with channels along the first axis."""
     return _by_reference("dequantize", x, scale, zero, {**attrs, "axis": 0})
 
 
 def quantized(
     x: Array, scale: ConstTensor, zero: ConstTensor | None, attrs: Mapping[str, Any]
 ) -> Array:
-    """Quantize numbers, channels along the first axis."""
+    """Quantize numbers, with channels along the first axis."""
     return _by_reference("quantize", x, scale, zero, {**attrs, "axis": 0})
 
 

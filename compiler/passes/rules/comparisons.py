@@ -15,7 +15,7 @@ X, Y = Any("x"), Any("y")
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
-    """Return the rule for comparing x with itself; for types without NaN if NaN differs."""
+    """Return the rule for a comparison of x with itself; if `answer` is true, without floats."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:

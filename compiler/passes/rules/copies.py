@@ -122,7 +122,7 @@ def drop_slice_of_all(
     """Remove a slice that takes every element in order."""
     if steps is not None:
         if steps.value is None or steps.value.dtype == np.object_:
-            return Skip("its steps are computed at run time")
+            return Skip("the steps of the slice are computed at run time")
         if (steps.value < 1).any():
             return Skip("a negative step reverses an axis")
     return same_shape(x, t)
@@ -154,9 +154,9 @@ def drop_slice_of_all(
 def drop_split_into_one(
     x: Tensor, axis: int, sizes: tuple[int, ...], t: TensorType
 ) -> Tensor | Skip:
-    """Remove a split into a single piece."""
+    """Remove a split with a single output."""
     if len(sizes) > 1:
-        return Skip(f"the split has {len(sizes)} pieces")
+        return Skip(f"the split has {len(sizes)} outputs")
     return same_shape(x, t)
 
 
@@ -208,7 +208,7 @@ def drop_resize_to_same(
     Equal sizes do not suffice: 5 pixels scaled by 1.125 are 5 pixels at other positions.
     """
     if coordinates not in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
-        return Skip(f"coordinates by {coordinates} may move every pixel")
+        return Skip(f"the coordinate transformation {coordinates} may move every pixel")
     if scales is not None:
         if scales.value is None or scales.value.dtype == np.object_:
             return Skip("the scale factors are computed at run time")

@@ -199,7 +199,7 @@ def sum_of_multiples(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def sum_with_multiple(x: Tensor, a: ConstTensor) -> Operand:
-    """Add a value to a multiple of it: x + a x = (1 + a) x."""
+    """Add a value to a multiple of itself: x + a x = (1 + a) x."""
     one = Constant.of(np.ones((), a.dtype.numpy))
     return _multiple(x, a.stored, one)
 
@@ -255,7 +255,7 @@ def _same_sign(a: Constant, b: Constant) -> bool:
 def scaled_line(x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor) -> Operand:
     """Distribute a constant over an affine expression: (a x + b) c = (a c) x + b c.
 
-    Distributing a factor pays only because it merges with another constant: it saves an operation.
+    Distributing c pays only because c merges with a and b, which saves an operation.
     """
     scale, shift = (combined(np.multiply, k.stored, c.stored) for k in (a, b))
     objection = objection_to(scale, a.stored, c.stored) or objection_to(shift, b.stored, c.stored)

@@ -13,7 +13,7 @@ X = Any("x")
 
 
 THROUGH_LOGARITHM = 1e-5
-"""Error budget of rewrites with a logarithm: the error grows with the exponent, at most 88."""
+"""Error budget of rewrites with a logarithm: the error grows with the exponent (at most 88)."""
 
 
 @rule(
@@ -122,7 +122,7 @@ def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
     t = o.add(x, y).type
     if t not in (x.type.logical, y.type.logical):
         return Skip(
-            f"{t.n_elements if t.is_static else t} sums exceed the elements of either operand"
+            f"{t.n_elements if t.is_static else t} sums: more than the elements of either operand"
         )
     return unless_long(x) or o.exp(o.add(x, y))
 
@@ -228,8 +228,8 @@ def sigmoid_by_tanh(x: Tensor) -> Operand:
 def log_of_sigmoid(x: Tensor) -> Operand:
     """Rewrite `log(sigmoid(x))` as `-softplus(-x)`, in which no sigmoid can underflow.
 
-    Exporters decompose LogSigmoid into a sigmoid and a logarithm. Below -104 the sigmoid is 0 in
-    f32 and its logarithm -infinity, while the exact result rounds to x.
+    Exporters decompose LogSigmoid into a sigmoid and a logarithm. For x below -104 the sigmoid is 0
+    in f32 and its logarithm -infinity, but the exact result rounds to x.
     """
     return o.neg(o.softplus(o.neg(x)))
 
@@ -263,7 +263,7 @@ def log_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
-    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: from 17 on the sigmoid is 1 in f32."""
+    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: for x above 17 the sigmoid is 1 in f32."""
     return o.neg(o.softplus(x))
 
 

@@ -55,8 +55,8 @@ def _is_plain_integer(dtype: DType) -> bool:
     """,
 )
 def drop_max_with_least(x: Tensor, bound: float) -> Operand:
-    """Remove a maximum with the least value of the type."""
-    return x if bound == least(x.dtype) else Skip(f"{bound:g} is not the least {x.dtype}")
+    """Remove a maximum with the smallest value of the type."""
+    return x if bound == least(x.dtype) else Skip(f"{bound:g} is not the smallest {x.dtype}")
 
 
 @rule(
@@ -84,8 +84,8 @@ def drop_max_with_least(x: Tensor, bound: float) -> Operand:
     """,
 )
 def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
-    """Remove a minimum with the greatest value of the type."""
-    return x if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the greatest {x.dtype}")
+    """Remove a minimum with the largest value of the type."""
+    return x if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the largest {x.dtype}")
 
 
 @rule(

@@ -150,7 +150,7 @@ def larger_of_both_signs(x: Tensor) -> Operand:
 def sum_of_both_parts(x: Tensor) -> Operand:
     """Fold `relu(x) + relu(-x)` to `abs(x)`."""
     if not x.dtype.is_float:
-        return Skip(f"the least {x.dtype} is its own negative")
+        return Skip(f"the smallest {x.dtype} overflows when negated")
     return o.abs(x)
 
 
@@ -184,7 +184,7 @@ def sum_of_both_parts(x: Tensor) -> Operand:
 def difference_of_both_parts(x: Tensor) -> Operand:
     """Fold `relu(x) - relu(-x)` to `x`."""
     if not x.dtype.is_float:
-        return Skip(f"the least {x.dtype} is its own negative")
+        return Skip(f"the smallest {x.dtype} overflows when negated")
     return x
 
 

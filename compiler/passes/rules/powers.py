@@ -127,7 +127,7 @@ def power_minus_one(x: Tensor) -> Operand:
 def power_one_half(x: Tensor) -> Operand:
     """Rewrite `x ** 0.5` as the square root of x, for non-negative x.
 
-    The power of minus infinity is infinity, its square root NaN.
+    At minus infinity the power is infinity, but the square root is NaN.
     Source: IEEE 754-2019, 9.2.1, pow.
     """
     return o.sqrt(x)
@@ -169,7 +169,7 @@ def power_one_half(x: Tensor) -> Operand:
 def power_minus_one_half(x: Tensor) -> Operand:
     """Rewrite `x ** -0.5` as the reciprocal of the square root, for positive x.
 
-    For -0 the power is infinity and the reciprocal of the root -infinity.
+    At -0 the power is infinity, but the reciprocal of the square root is -infinity.
     """
     return o.reciprocal(o.sqrt(x))
 

@@ -1,4 +1,4 @@
-"""Rules for the order of matrix chain products; the cost is the number of multiplications."""
+"""Rules for the order of matrix chain multiplications; the cost counts scalar multiplications."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def begin_on_the_left(a: Tensor, b: Tensor, c: Tensor) -> Operand:
 
 
 def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
-    """Return the multiplications of (a b) c and of a (b c)."""
+    """Return the numbers of scalar multiplications of (a b) c and of a (b c)."""
     if not all(x.type.is_static and x.type.rank == 2 for x in (a, b, c)):
         return None, None
     (m, k), (_, n), (_, p) = (x.type.static_shape for x in (a, b, c))
@@ -134,7 +134,7 @@ def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
     """,
 )
 def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
-    """Merge two consecutive constant matrices into their product, unless their inner size is small.
+    """Merge two consecutive constant matrices into their product, unless the inner size is small.
 
     A low-rank product, such as a LoRA adapter, takes fewer multiplications than the full matrix.
     """

@@ -144,7 +144,7 @@ def scale_after_product(
 
 def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand:
     if not (scaled.dtype.is_float and scaled.type.is_static and t.is_static):
-        return Skip("sizes are open, so the amounts of work cannot be compared")
+        return Skip("sizes are open, so the numbers of operations cannot be compared")
     if scaled.dtype.bits < 32:
         return Skip(f"without the scale, a value may overflow {scaled.dtype}")
     if t.n_elements > scaled.type.n_elements:

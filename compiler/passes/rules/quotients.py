@@ -180,7 +180,7 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    The rule requires as many divisors as results, since few broadcast reciprocals avoid many
+    The rule requires as many divisors as results: with fewer divisors, broadcast reciprocals avoid
     divisions.
     Source: DivMulFusion of ONNX Runtime.
     """
@@ -219,14 +219,14 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
 def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """Fold `(x / y) / z` to `x / (y * z)`.
 
-    If the divisors are broadcast, the new form has fewer multiplications than divisions.
+    A multiplication replaces a division, or several divisions if the divisors are broadcast.
     """
     objection = _objection(x)
     if objection is not None:
         return objection
     quotients, products = o.div(x, y).type, o.mul(y, z).type
     if not (quotients.is_static and products.is_static):
-        return Skip("sizes are open, so the amounts of work cannot be compared")
+        return Skip("sizes are open, so the numbers of operations cannot be compared")
     n, m = quotients.n_elements, products.n_elements
     if m > n:
         return Skip(f"{m:,} products of divisors would replace {n:,} quotients: nothing is saved")
@@ -262,15 +262,15 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
     """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    The rule requires as many quotients as results, since few quotients cost less than many
-    products.
+    The rule requires as many quotients y / z as results: fewer divisions would cost less than the
+    multiplications by z.
     """
     objection = _objection(x)
     if objection is not None:
         return objection
     divisors = o.div(y, z).type
     if divisors != t:
-        return Skip(f"{divisors} takes fewer divisions than {t} takes multiplications")
+        return Skip(f"{divisors} needs fewer divisions than {t} needs multiplications")
     return o.div(o.mul(x, z), y)
 
 

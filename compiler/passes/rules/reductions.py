@@ -1,4 +1,4 @@
-"""Rules for reductions: over axes of size 1, of reductions, of negated and of repeated elements."""
+"""Rules for reductions over axes of size 1, of reductions, and of negated or repeated elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INNER = {"axes": AnyAttr("inner"), "keepdims": AnyAttr("inner_kept")}
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A reduction that equals two consecutive reductions, and the error of that rewrite."""
+    """A reduction operator, and the error of a merge of two consecutive reductions."""
 
     name: str
     noun: str
@@ -84,9 +84,9 @@ def _of_same(row: _Row) -> Rule:
         left = [d for d in range(x.rank) if inner_kept or d not in inner]
         outer = tuple(left[a] for a in axes)
         if inner_kept and not keepdims and not set(inner) <= set(outer):
-            return Skip("the inner reduction keeps its axes with size 1, the outer one drops them")
+            return Skip("the inner reduction sets keepdims, but the outer one does not")
         if not inner_kept and keepdims:
-            return Skip("the inner reduction drops its axes, the outer one keeps them with size 1")
+            return Skip("the outer reduction sets keepdims, but the inner one does not")
         both = tuple(sorted({*inner, *outer}))
         return o[row.op](x, axes=both, keepdims=keepdims)
 
@@ -118,11 +118,11 @@ def _of_same(row: _Row) -> Rule:
 
 
 def _of_transposed(row: _Row) -> Rule:
-    """Return the rule for a full reduction of a transpose, which does not depend on order."""
+    """Return the rule for a full reduction of a transpose: the order of axes has no effect."""
 
     def body(x: Tensor, perm: Axes, axes: Axes, keepdims: bool) -> Operand:
         if x.type.shape is None or len(axes) != x.rank:
-            return Skip("it does not reduce all axes, so the order of axes matters")
+            return Skip("the reduction is not over all axes, so the order of axes matters")
         return o[row.op](x, axes=axes, keepdims=keepdims)
 
     body.__name__ = f"{row.name}_of_transposed"
@@ -151,13 +151,13 @@ def _of_transposed(row: _Row) -> Rule:
 
 
 def _of_reshaped(row: _Row) -> Rule:
-    """Return the rule for a full reduction of a reshape, which does not depend on shape."""
+    """Return the rule for a full reduction of a reshape: the shape has no effect."""
 
     def body(
         x: Tensor, shape: Tensor, allowzero: bool, axes: Axes, keepdims: bool, t: TensorType
     ) -> Operand:
         if x.type.shape is None or keepdims or t.shape != ():
-            return Skip("it does not reduce all elements to a single one")
+            return Skip("the reduction does not reduce all elements to a single element")
         return o[row.op](x, axes=tuple(range(x.rank)), keepdims=False)
 
     body.__name__ = f"{row.name}_of_reshaped"
@@ -193,11 +193,11 @@ _OF_ALL = [made for r in _ROWS for made in (_of_transposed(r), _of_reshaped(r))]
 
 
 def _negated(outer: str, made: str, words: str, attrs: dict[str, AnyAttr], text: str) -> Rule:
-    """Return the rule for a reduction of negatives."""
+    """Return the rule for a reduction of negated elements."""
 
     def body(x: Tensor, **given: object) -> Operand:
         if not x.dtype.is_float:
-            return Skip(f"the least {x.dtype} is its own negative")
+            return Skip(f"the smallest {x.dtype} overflows when negated")
         reduced = o[made](x, **given)
         return reduced if made.startswith("arg") else o.neg(reduced)
 
@@ -262,10 +262,10 @@ def _repeated(row: _Row) -> Rule:
         if not (x.type.is_static and t.is_static) or shape.value is None:
             return Skip("sizes are open")
         if shape.value.dtype == np.object_ or len(shape.value) > x.rank:
-            return Skip("the expanded tensor has more axes")
+            return Skip("the expand adds axes")
         sizes = np.broadcast_shapes(x.type.static_shape, tuple(map(int, shape.value)))
         if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
-            return Skip("it does not reduce exactly the expanded axes")
+            return Skip("the reduction is not over exactly the expanded axes")
         if row.name == "mean" and not x.dtype.is_float:
             return Skip(f"the sum of the repeated {x.dtype} may wrap around")
         kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
@@ -278,9 +278,9 @@ def _repeated(row: _Row) -> Rule:
 
     body.__name__ = f"{row.name}_of_repeated"
     body.__doc__ = (
-        "Rewrite the sum of n equal elements as n times an element."
+        "Rewrite the sum of n equal elements as n times one of them."
         if row.name == "sum"
-        else f"Rewrite the {row.noun} of equal elements as an element."
+        else f"Rewrite the {row.noun} of equal elements as one of them."
     )
     if row.name == "sum":
         after = """

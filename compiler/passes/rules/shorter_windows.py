@@ -26,9 +26,9 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before to taps after, since each pass stores an intermediate image."""
+"""Smallest ratio of taps before a rewrite to taps after it; a pass stores an intermediate image."""
 LEAST_TAPS = 16
-"""Smallest number of taps that pays to separate; shorter windows stay in registers."""
+"""Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 
 
 def _image(x: Tensor) -> tuple[Dim, ...]:
@@ -52,7 +52,7 @@ def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return the same with an estimate for each open size: at least four windows."""
+    """Return the same as `_known`, with at least four windows along each open size."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -83,7 +83,7 @@ def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
     if all(n == 1 for n in places):
         return made
     if not x.type.is_static:
-        raise Objection(f"the shape of {x.name} is open, and so is that of the result")
+        raise Objection(f"the shape of {x.name} is open, and so is the shape of the result")
     shape = [*x.type.static_shape[:2], *places]
     return o.expand(made, np.array(shape, np.int64))
 
@@ -159,7 +159,8 @@ def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
 def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Operand:
     """Return the pool as one pass for each axis, and the reason for the ledger.
 
-    The number of positions along an axis depends only on that axis, so open sizes are correct.
+    The number of positions along an axis depends only on that axis, so the rewrite is correct for
+    open sizes.
     """
     sizes, places, window = _estimated(x, attrs)
     taps = list(clipped(sizes, places, window).kernel)
@@ -179,7 +180,7 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
 
 
 def _estimate_of(x: Tensor, sizes: list[int]) -> str:
-    """Return the words that name the image to which a number of taps refers."""
+    """Describe the image to which a number of taps refers."""
     if x.shape[2:] == tuple(sizes):
         return "per image"
     return f"per image of {'x'.join(map(str, sizes))}"
@@ -342,7 +343,8 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     """Compose a long max window from two passes of short, overlapping windows.
 
-    The total number of taps is least if the first window has about the square root of the taps.
+    The total number of taps is smallest if the number of taps of the first window is about the
+    square root of the original number.
     Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running
     maxima.
     """
@@ -479,7 +481,7 @@ shorten_windows = rules_pass(
     SHORTER_WINDOWS,
     """Shrink the windows of pools and convolutions.
 
-    A window that covers the whole image is a reduction. Large windows are separated by axis.
+    A window that covers the whole image becomes a reduction. Large windows are separated by axis.
     Weights that read only padding are removed.
     """,
     needs=["constants"],

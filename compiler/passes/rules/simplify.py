@@ -1,4 +1,4 @@
-"""Passes of rules that do not change weights: no-ops, arithmetic, recognition, and all of these."""
+"""Passes that apply rules without changes to weights: no-ops, arithmetic, recognition, or all."""
 
 from __future__ import annotations
 

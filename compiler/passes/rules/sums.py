@@ -126,7 +126,9 @@ def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
     """Rewrite the mean of n elements times n as their sum."""
     count = _count(x, axes)
     if not x.dtype.is_float or x.dtype.bits < 32 or count is None or n != count:
-        return Skip(f"the factor {n:g} is not the number of elements, or the type is a short float")
+        return Skip(
+            f"the factor {n:g} is not the number of elements, or {x.dtype} is no f32 or f64"
+        )
     return o.reduce_sum(x, axes=axes, keepdims=keepdims)
 
 

@@ -220,7 +220,7 @@ def test_products_of_matrices_take_scales_up() -> None:
     )
     after, log = ran(g)
     assert [n.op for n in after.nodes] == ["matmul", "add", "matmul", "concat"]
-    assert "p, q, r absorb it" in log.steps[-1].because
+    assert "p, q, r absorb the constant" in log.steps[-1].because
 
 
 ATTENTION = """
@@ -249,7 +249,7 @@ def test_the_scale_of_attention_goes_into_the_queries() -> None:
     g = randomised(graph(ATTENTION.replace("NUMBER", "0.3")))
     log = Log()
     after = PASSES["absorb_affine"].run(g, log)
-    assert "p, r absorb it" in log.steps[-1].because
+    assert "p, r absorb the constant" in log.steps[-1].because
     assert len(after.nodes) == len(g.nodes) - 1
     for seed in range(3):
         assert_same_results(g, after, random_inputs(g, seed), error=1e-5)

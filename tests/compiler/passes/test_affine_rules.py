@@ -360,7 +360,7 @@ def test_padding_becomes_the_windows_own_to_the_bit(kind: str, ceil: str, own: s
     ("amounts", "mode", "says"),
     [
         ("0,0,-1,0,0,0,0,1", "constant", "axis 2 is cropped"),
-        ("0,1,0,0,0,0,0,0", "constant", "axis 1 is padded"),
+        ("0,1,0,0,0,0,0,0", "constant", "the padded axis 1 is not"),
         ("0,0,1,0,0,0,0,1", "reflect", ""),
     ],
 )

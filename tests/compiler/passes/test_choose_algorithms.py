@@ -82,9 +82,9 @@ def test_no_budget_leaves_everything_as_it_is() -> None:
           "weights": "const v: f32[48,16,3,3] = splat(0.25)"}, "it has 2 groups"),
         ({"window": "strides=[1,1], pads=[1,0,1,0], dilations=[1,1]",
           "weights": "const v: f32[48,32,3,1] = splat(0.25)"}, "its window is 3x1"),
-        ({"weights": "v: f32[48,32,3,3]"}, "its weights are computed"),
-        ({"layouts": (LAID, "")}, "its result is in plain order"),
-        ({"layouts": ("{c16}", "{c16}")}, "its image has no padding"),
+        ({"weights": "v: f32[48,32,3,3]"}, "the weights are computed"),
+        ({"layouts": (LAID, "")}, "the result is in plain order"),
+        ({"layouts": ("{c16}", "{c16}")}, "the image has no padding"),
     ],
 )  # fmt: skip
 def test_what_tiles_do_not_suit_is_declined(changes: dict[str, str], because: str) -> None:
@@ -136,7 +136,7 @@ def test_few_channels_in_plain_order_stay_there() -> None:
     }}
     """)
     _, (step,) = chosen(g)
-    assert step.because == "its image has 3 channels in plain order"
+    assert step.because == "the image has 3 channels in plain order"
 
 
 def test_open_sizes_are_declined() -> None:
@@ -159,7 +159,7 @@ def test_small_images_do_not_pay_for_weights_that_grow() -> None:
     name, steps = chosen(g, budget=1.0)
     assert name == "direct"
     assert all(s.outcome == "declined" for s in steps)
-    assert "weights grow 1.8 times from 9,437,184 bytes" in steps[0].because + steps[1].because
+    assert "weights grow by 1.8 times from 9,437,184 bytes" in steps[0].because + steps[1].because
 
 
 def test_what_is_refused_is_taken_by_the_next_best_or_stays() -> None:

@@ -90,7 +90,7 @@ def test_a_branch_that_fails_is_left_where_it_is() -> None:
     log = Log()
     after = PASSES["fold_constant_branches"].run(parse_graph(TAKEN.replace("SIZE", "5")), log)
     assert "onnx.If" in ops(after)
-    assert "then_branch fails when it is taken" in log.steps[0].because
+    assert "then_branch fails when the branch is taken" in log.steps[0].because
 
 
 def test_passes_reach_into_regions_and_say_where() -> None:
@@ -167,7 +167,7 @@ def test_a_state_of_unknown_rank_is_not_written_out() -> None:
     """)
     after, steps = ran("unroll_loops", g)
     assert ops(after) == ops(g)
-    assert steps[-1].because == "it has initial states of unknown rank"
+    assert steps[-1].because == "the loop has initial states of unknown rank"
 
 
 def test_slices_that_grow_with_the_step_get_sizes() -> None:

@@ -163,7 +163,7 @@ def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_shared() -> N
     g = graph(SHARED)
     after, log = run(g, alone)
     assert after is g
-    assert declined(log.steps, "tried") == ["a has 2 uses, so its work would be done twice"]
+    assert declined(log.steps, "tried") == ["a has 2 uses, so it would be computed twice"]
 
 
 def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_a_result() -> None:
@@ -236,7 +236,7 @@ def test_dead_nodes_are_left_to_dead_code_removal() -> None:
 
 
 def test_a_body_that_does_not_take_the_placeholders_is_refused() -> None:
-    with pytest.raises(AssertionError, match="its pattern gives"):
+    with pytest.raises(AssertionError, match="the pattern binds"):
         made(o.neg(X), lambda y: y)
     with pytest.raises(AssertionError, match="declared twice"):
         rule(o.neg(X), example="", near_miss="")(RULES["drop_double_negation"].body)

@@ -9,7 +9,9 @@ MANNER = Manner(
     words="Sink code, merge products, fold batch norms, and remove transposes, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs("DCE", line("dead_code_elimination", "each pass of Glow may request it in advance")),
+        Theirs(
+            "DCE", line("dead_code_elimination", "each pass of Glow may request this pass first")
+        ),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "
@@ -26,7 +28,7 @@ MANNER = Manner(
         Theirs(
             "HoistCode",
             None,
-            "it reverts unprofitable sinking; our passes estimate the cost before they move a node",
+            "Glow reverts unprofitable sinking; our passes first estimate the cost of a move",
         ),
         Theirs(
             "MergeMatMulOnLHS, MergeMatMulOnRHS, MergeBatchedAdd",
@@ -56,7 +58,7 @@ MANNER = Manner(
         Theirs(
             "DSE, ShareBuffers, HoistDealloc, SinkAllocas, PeepholeOptimizations",
             None,
-            "these passes work on buffers; our memory planner runs after the passes",
+            "these passes operate on buffers; our memory planner runs after the passes",
         ),
     ),
     alike="Pipelines are data: an entry is marked as run once or to a fixed point, and names its "

@@ -51,7 +51,7 @@ MANNER = Manner(
         ),
         Theirs(
             "generic layout optimizer",
-            line("sink_transposes", "a minimum cut places transposes at least cost"),
+            line("sink_transposes", "a minimum cut places transposes at minimum cost"),
             "Grappler switches between NHWC and NCHW with transposes in the graph. Our blocked "
             "layouts are properties of types, which a later pass assigns",
         ),
@@ -82,6 +82,6 @@ MANNER = Manner(
     ),
     alike="Everything is a rewrite of a single graph, and a second iteration uses matches that "
     "the first created.",
-    unlike="Grappler must preserve names that a caller may fetch. It passes its graph to library "
-    "kernels, so fusion is a short list of remappings.",
+    unlike="Grappler must preserve names that a caller may fetch. Library "
+    "kernels execute the graph, so fusion is a short list of remappings.",
 )

@@ -1,7 +1,7 @@
 """Pipelines modelled on other compilers: their passes in order, and our corresponding passes.
 
-For each compiler a module declares a `Manner`. Its pipeline, its text on the page and its section
-of docs/pipelines.md derive from that declaration.
+For each compiler a module declares a `Manner`. The pipeline, the text on the page and the section
+of docs/pipelines.md derive from this declaration.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 class Theirs:
     """Consecutive passes of another compiler, and our line for them.
 
-    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares the
-    two.
+    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares
+    their passes with ours.
     """
 
     names: str

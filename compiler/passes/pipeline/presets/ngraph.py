@@ -67,7 +67,7 @@ MANNER = Manner(
             "choice of library kernels, in-place concatenation, memory plan",
         ),
     ),
-    alike="A pattern matcher does most of the work, and layouts follow fusion.",
+    alike="A pattern matcher performs most rewrites, and layouts follow fusion.",
     unlike="Each fusion of nGraph targets a library kernel, so the list is as long as the "
     "library. Constants are folded late, since weights were variables at that time.",
 )

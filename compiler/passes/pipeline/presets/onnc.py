@@ -21,12 +21,12 @@ MANNER = Manner(
         Theirs(
             "ExpandBatchNormalization",
             line("fold_affine", "a batch norm is a scale and a shift"),
-            "ONNC decomposes it into Mul and Add; our pass folds these into the weights",
+            "ONNC decomposes a batch norm into Mul and Add; our pass folds these into the weights",
         ),
         Theirs(
             "ReplaceGemmByConv, SplitConvPass, SplitGroupConv, DivideGlobalAPIntoAPs",
             None,
-            "these adapt operators to limits of an accelerator; a CPU has no such limits",
+            "these passes adapt operators to limits of an accelerator; a CPU has no such limits",
         ),
         Theirs(
             "BookONNXGraphs, BuildInitializers, BuildInputOperators, BuildOutputOperators, "
@@ -42,6 +42,6 @@ MANNER = Manner(
         Theirs("NodeIRScheduler, LiveIntervals, LinearScanMemAlloc", None, "order and memory plan"),
     ),
     alike="The ONNX graph is the graph IR, and each small pass declares its prerequisites.",
-    unlike="ONNC's main work follows the graph passes: placing operators on accelerators. Its "
-    "CPU code calls a C function per operator.",
+    unlike="ONNC mainly places operators on accelerators, after the graph passes. The code for "
+    "CPUs calls a C function per operator.",
 )

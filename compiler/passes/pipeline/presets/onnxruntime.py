@@ -70,6 +70,6 @@ MANNER = Manner(
     ),
     alike="Rules with a root operator, constant folding by the reference, and blocked channels "
     "with few reorders.",
-    unlike="Its fusions are a fixed list, since each needs a hand-written kernel. A model with "
-    "another activation is not fused.",
+    unlike="ONNX Runtime has a fixed list of fusions, since each needs a hand-written kernel. A "
+    "model with another activation is not fused.",
 )

@@ -8,7 +8,7 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
     """Return the lines that replace known sizes and conditions with constants.
 
-    With `keep_codes` the integer codes of products stay unfolded for a later pass.
+    With `keep_codes` the quantized weights of products stay integers for a later pass.
     """
     because = "constants first: later passes read their elements"
     return (
@@ -17,8 +17,8 @@ def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
         line("fold_constant_branches", "known sizes decide conditions"),
         line("simplify_loops", "the body reads loop invariants from outside the loop"),
         line("infer_trip_counts", "counters and their bounds give trip counts"),
-        line("unroll_loops", "iterations with different sizes become nodes that have code"),
-        line("loop_to_scan", "a loop that reads one row per iteration is a scan"),
+        line("unroll_loops", "unrolled iterations of different sizes can be compiled"),
+        line("loop_to_scan", "a loop that reads one row per iteration becomes a scan"),
         line("decompose_recurrent", "later passes optimise the body of the loop"),
         line("dead_code_elimination", "later passes need not visit dead nodes"),
     )
@@ -36,10 +36,11 @@ def _affine() -> tuple[Line, ...]:
 def _kernels() -> tuple[Line, ...]:
     return (
         line(
-            "shorten_windows", "after the passes that match pools, since it adds nodes to save work"
+            "shorten_windows",
+            "after the passes that match pools, since it adds nodes to save operations",
         ),
         line("recognise_attention", "in a single kernel the scores stay in the cache"),
-        line("fuse", "each group becomes a kernel; later passes see it whole"),
+        line("fuse", "each group becomes a kernel, a single node for later passes"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
         line("choose_algorithms", "last: it depends on kernels and layouts"),
@@ -51,10 +52,10 @@ _QUANTIZATION = (
     line("propagate_qdq", "data movement between Q and DQ copies bytes"),
     line(
         "fake_quantization_to_integer",
-        "products read integer codes directly",
+        "products read quantized integers directly",
     ),
     line("hoist_zero_points", "products without zero points remain"),
-    line("decompose_dynamic_quantization", "images of codes may take the layout of their product"),
+    line("decompose_dynamic_quantization", "quantized images may have the layout of their product"),
     line("cleanup_qdq", "adjacent pairs cancel; saturation makes clips redundant"),
 )
 _BATCH = line("batch_loop_matmuls", "one product for all iterations of a scan")
@@ -62,7 +63,7 @@ _HOIST = line(
     "loop_invariant_code_motion",
     "loop-invariant nodes, now that the body is simple",
 )
-_MERGE = line("common_subexpression_elimination", "after simplifying, which makes nodes equal")
+_MERGE = line("common_subexpression_elimination", "after simplification, which creates equal nodes")
 
 O0 = Pipeline(
     (
@@ -76,7 +77,7 @@ O0 = Pipeline(
 O1 = Pipeline(
     (
         *_make_known(),
-        line("simplify", "only rules that keep every bit", inexact=False),
+        line("simplify", "only rules with bit-identical results", inexact=False),
         _MERGE,
         line("fuse", "elementwise chains only: fast and exact", policy="elementwise"),
     ),
@@ -85,8 +86,8 @@ O1 = Pipeline(
 )
 
 _MOVEMENT = (
-    line("fold_shapes", "each list of sizes takes the fewest nodes"),
-    line("remove_redundant_broadcasts", "readers broadcast their operands themselves"),
+    line("fold_shapes", "the fewest nodes for each list of sizes"),
+    line("remove_redundant_broadcasts", "readers broadcast their operands"),
     line("sink_transposes", "move transposes toward each other so that pairs cancel"),
     line("fold_split_concat", "splits and concatenations that cancel"),
     line("push_down_slices", "elements that a later slice drops are not computed"),
@@ -111,14 +112,14 @@ O2 = Pipeline(
 
 _FIXPOINT = Repeat(
     (
-        line("remove_empty_tensors", "tensors without elements are constants"),
+        line("remove_empty_tensors", "tensors without elements become constants"),
         line("simplify", "a rewrite creates matches for other rules"),
         *_MOVEMENT,
         line("cleanup_qdq", "pairs that cancel"),
         line("fold_affine", "scales and shifts fold into weights"),
         line("absorb_affine", "also scales and shifts behind sums and concatenations"),
         line("fold_constants", "rules and folds leave computations on constants", keep_codes=True),
-        line("common_subexpression_elimination", "rewrites make nodes equal"),
+        line("common_subexpression_elimination", "rewrites create equal nodes"),
         line("dead_code_elimination", "old weights and shapes are dead"),
     ),
     because="each pass creates matches for the others",
@@ -129,7 +130,7 @@ _BRANCHES = (
     _BATCH,
     line("simplify_loops", "invariant states and unread results"),
     line("hoist_common_code", "nodes common to both branches"),
-    line("if_conversion", "branches cheaper than a jump"),
+    line("if_conversion", "branches that cost less than a jump"),
     line("sink_into_branches", "nodes that only one branch reads"),
 )
 
@@ -142,11 +143,11 @@ O3 = Pipeline(
         line("sink_elementwise", "elementwise operators after slices compute fewer elements"),
         line("sink_casts", "data movement copies narrow elements"),
         line("propagate_strides", "elements that a stride skips are not computed"),
-        line("combine_parallel_contractions", "products of one operand become one"),
-        line("fold_split_concat", "slices of a combined product are a split"),
-        line("simplify", "combining enables simplifications"),
+        line("combine_parallel_contractions", "products of one operand become one product"),
+        line("fold_split_concat", "slices of a combined product become a split"),
+        line("simplify", "combined products enable simplifications"),
         line("fold_constants", "combined weights"),
-        line("common_subexpression_elimination", "equal combined weights"),
+        line("common_subexpression_elimination", "combined weights may be equal"),
         line("dead_code_elimination", "the old weights are dead"),
         *_kernels(),
     ),
@@ -162,7 +163,7 @@ PORTABLE = Pipeline(
         _FIXPOINT,
         *_BRANCHES,
         line("recognise_attention", "every runtime has a kernel for attention"),
-        line("recognise_exact", "fewer nodes, not faster ones"),
+        line("recognise_exact", "fewer nodes, but not less time"),
         line("dead_code_elimination", "recognition leaves dead nodes"),
     ),
     "portable",
@@ -182,7 +183,7 @@ DEBUG = Pipeline(
         line("cost_analysis", "cost after clean-up"),
         *_affine(),
         line("cost_analysis", "cost after folding scales and shifts"),
-        line("fuse", "each group becomes a kernel; later passes see it whole"),
+        line("fuse", "each group becomes a kernel, a single node for later passes"),
         line("cost_analysis", "the remaining memory traffic"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),

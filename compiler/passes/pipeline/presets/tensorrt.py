@@ -60,7 +60,7 @@ MANNER = Manner(
             "our policies choose kernels without timing; our memory planner runs after the passes",
         ),
     ),
-    alike="Fusion of epilogues into anchors and folding of scales are the same methods.",
+    alike="TensorRT fuses epilogues into anchors and folds scales by the same methods.",
     unlike="TensorRT is closed: the order of its phases is known only from its documents and "
-    "logs. It chooses kernels by timing on the device, we by counting bytes.",
+    "logs. TensorRT chooses kernels by timing on the device; we choose by counting bytes.",
 )

@@ -46,8 +46,8 @@ MANNER = Manner(
         Theirs(
             "BatchNormExpander, LogisticExpander",
             None,
-            "our batch norms are not expanded before they fold into weights; XLA expands them: "
-            "it has no constant weights",
+            "XLA expands batch norms, since it has no constant weights; our batch norms first fold "
+            "into weights",
         ),
         Theirs(
             "AlgebraicSimplifier, SortSimplifier, HloDCE, GatherSimplifier, TupleSimplifier, "
@@ -62,7 +62,10 @@ MANNER = Manner(
         ),
         Theirs(
             "HloCSE",
-            line("common_subexpression_elimination", "after simplifying, which makes nodes equal"),
+            line(
+                "common_subexpression_elimination",
+                "after simplification, which creates equal nodes",
+            ),
         ),
         Theirs(
             "LiteralCanonicalizer",
@@ -77,7 +80,9 @@ MANNER = Manner(
         ),
         Theirs(
             "CpuInstructionFusion, CpuMultiOutputFusion",
-            line("fuse", "producers fuse into consumers, cheap ones into several", policy="xla"),
+            line(
+                "fuse", "producers fuse into consumers, cheap producers into several", policy="xla"
+            ),
         ),
         Theirs(
             "CpuLayoutAssignment",
@@ -96,8 +101,8 @@ MANNER = Manner(
     ),
     alike="A verifier runs between passes, simplification is a fixed point, and fusion weighs "
     "the bytes of a producer's result.",
-    unlike="XLA first expands all operators to about a hundred and recognises none. A "
-    "layer norm is then many instructions that fusion must reunite. It folds no scales "
-    "into weights, since its weights are parameters. This preset has no `fold_affine` "
-    "and no `recognise`.",
+    unlike="XLA first expands all operators into about a hundred, and recognises no composite "
+    "operators. A layer norm is then many instructions that fusion must reunite. XLA folds no "
+    "scales into weights, since weights are parameters. This preset has no `fold_affine` and no "
+    "`recognise`.",
 )

@@ -1,8 +1,8 @@
 """Rules that recognise an operator in the primitives that an exporter wrote for it.
 
 There is a module for each family. Exporters differ in the order of factors, in divisions and in the
-position of casts. Each rule's pattern covers the equivalent forms; its near miss is a form that
-differs.
+position of casts. The pattern of a rule covers the equivalent forms; the near miss is a similar
+form with another result.
 """
 
 from compiler.passes.engine.rule import Rule

@@ -12,7 +12,7 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
 _LOWEST = -1e30
-"""Bound below which a mask value makes every score negligible in f32."""
+"""Largest mask value that makes every score negligible in f32."""
 
 
 def _scaled(x: Pattern, name: str) -> OneOf:
@@ -87,15 +87,15 @@ def attention_of_products(
 ) -> Operand:
     """Recognise softmax(q * transposed k * scale + mask) * v as attention.
 
-    Exporters write attention in many ways. A single kernel computes it for one block of queries
-    after another, so the scores stay in the cache.
+    Exporters write attention in many ways. A single kernel computes attention for one block of
+    queries after another, so the scores stay in the cache.
     """
     keys = columns if k is None else k
     assert keys is not None, "one of the alternatives binds the right operand"
     if v.type.shape is None or keys.type.shape is None or q.type.shape is None:
         return Skip(f"the ranks of {q.type}, {keys.type} and {v.type} are not all known")
     if axis not in (-1, v.rank - 1) or not q.rank == keys.rank == v.rank:
-        return Skip(f"the softmax is along axis {axis}, the keys along the last of {v.rank}")
+        return Skip(f"the softmax is along axis {axis}, not along the keys, the last of {v.rank}")
     if lowest is not None and lowest > _LOWEST:
         return Skip(f"the mask sets hidden scores to {lowest:g}, too high for an additive mask")
     factor = float(np.prod([s for s in (scale, scale_q, scale_k, scale_kt) if s is not None]))
@@ -109,14 +109,14 @@ def attention_of_products(
         order = (*perm[:-2], perm[-1], perm[-2])
         k_rows = keys if order == tuple(range(keys.rank)) else o.transpose(keys, perm=order)
     made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
-    because = f"softmax of {q.name} times {keys.name}, scaled by {factor:.4g}, weighs {v.name}"
+    because = f"softmax of {q.name} times {keys.name}, scaled by {factor:.4g}, weights {v.name}"
     return Because(made, because)
 
 
 def _mask(
     q: Tensor, mask: Tensor | None, kept: Tensor | None, hidden: Tensor | None, lowest: float | None
 ) -> Operand:
-    """Return the mask as an additive mask."""
+    """Convert the mask to an additive mask."""
     if lowest is None:
         return mask
     dtype: DType = q.dtype
@@ -130,7 +130,7 @@ ATTENTION: list[Rule] = [attention_of_products]
 recognise_attention = rules_pass(
     "recognise_attention",
     ATTENTION,
-    """Recognise attention in its products and softmax.
+    """Recognise attention in two matrix products and a softmax.
 
     The operator is a single kernel. It computes all stages for one block of queries before the next
     block, so the scores stay in the cache.

@@ -23,13 +23,13 @@ MOVED = OneOf(
 """A reshape that splits the axes of `x` into `parts`, a transpose, and a reshape of the result."""
 
 Order = tuple[tuple[Dim, ...], tuple[int, ...]]
-"""The sizes of merged axes that stay adjacent, and their permutation."""
+"""The sizes of axes after merging those that stay adjacent, and the permutation of the axes."""
 
 
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
     """Return the canonical transpose: without axes of size 1, and with adjacent axes merged.
 
-    Two transposes between reshapes move elements alike if their canonical forms are equal.
+    Two transposes between reshapes are equivalent if their canonical forms are equal.
     """
     kept = [a for a in perm if dims[a] != 1]
     places = {a: i for i, a in enumerate(sorted(kept))}
@@ -47,7 +47,7 @@ def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
 def order_text(order: Order) -> str:
     """Return sizes and permutation as text."""
     sizes, perm = order
-    return f"[{', '.join(map(str, sizes))}] in the order {list(perm)}"
+    return f"[{', '.join(map(str, sizes))}] permuted by {list(perm)}"
 
 
 @rule(
@@ -160,4 +160,4 @@ def _block(more: Dim, fewer: Dim) -> int | None:
 
 
 BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
-"""Rules for depth-to-space and space-to-depth, which copy as many bytes as the three nodes."""
+"""Rules for depth-to-space and space-to-depth; the operators copy as much as the three nodes."""

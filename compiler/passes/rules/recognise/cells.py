@@ -1,4 +1,4 @@
-"""The pass that recognises a step of a long short-term memory (LSTM), which has two results."""
+"""The pass that recognises a step of a long short-term memory (LSTM), with two results."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
     """,
 )
 def recognise_cells(graph: Graph, log: Log) -> Graph:
-    """Recognise the step of an LSTM in its gates, in any order.
+    """Recognise the step of an LSTM in the primitives of its gates, in any order.
 
     The products and biases before the step, in which exporters differ most, stay unchanged. The
-    operator runs as fast as its primitives, so presets for speed omit this pass. It serves to show
-    the layers of a model.
+    operator runs as fast as its primitives, so presets for speed omit this pass. The pass serves to
+    show the layers of a model.
     """
     if not any(n.op == "tanh" for n in graph.nodes):
         return graph
@@ -81,13 +81,13 @@ def _recognise(ed: Editor, root: Node, log: Log) -> bool:
 
 
 def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str]:
-    """Return the reason that gates are not parts of one value, or "", and their order in it."""
+    """Return the reason that gates are not slices of one value, or "", and the gates in order."""
     c, new = ed.type(values["c"]), ed.type(values["new"])
     if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
-        return f"the cell {values['c']} is {c}, the new one {new}, the state {shown}", ""
+        return f"the cell {values['c']} is {c}, the new cell {new}, the hidden state {shown}", ""
     size = c.shape[-1]
     if not isinstance(size, int) or not c.layout.is_plain or size == 0:
-        return f"the last size {c} of {values['c']} is not a known number", ""
+        return f"{values['c']} is {c}, whose last axis is open or 0, or whose layout is blocked", ""
     places: dict[int, str] = {}
     sources: set[str] = set()
     for gate in "ifgo":
@@ -100,9 +100,9 @@ def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str
         return f"the gates are slices of {', '.join(sorted(sources))}, not of a single value", ""
     z = ed.type(next(iter(sources)))
     if sorted(places) != [0, 1, 2, 3] or not isinstance(z, TensorType):
-        return f"the gates are the slices {sorted(places)}, not each of four once", ""
+        return f"the gates are the slices {sorted(places)}, not each of the four slices once", ""
     if z.shape != (*c.shape[:-1], 4 * size) or not z.layout.is_plain:
-        return f"the gates are slices of {z}, not four times {c}", ""
+        return f"the gates are slices of {z}, which is not four times as wide as {c}", ""
     return "", "".join(places[k] for k in range(4))
 
 
@@ -135,7 +135,7 @@ def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
 
 
 def _read_elsewhere(ed: Editor, m: Match, new: str) -> str:
-    """Return the objection that an inner value, other than the new cell, has another reader."""
+    """Return the objection if an inner value, other than the new cell, has another reader."""
     for node in m.nodes[1:]:
         if node.output != new and ed.n_uses(node.output) != 1:
             return f"{node.output} has another reader"

@@ -13,7 +13,7 @@ _LOG_FORM = OneOf(o.log(o.add(o.exp(X), 1)), o.softplus(X))
 _POSITIVE = OneOf(o.greater(X, 0), o.greater_equal(X, 0))
 _NEGATIVE = OneOf(o.less(X, 0), o.less_equal(X, 0))
 _BELOW = OneOf(X, o.min(X, 0), o.where(_POSITIVE, 0, X))
-"""A pattern that needs to equal x only for negative x."""
+"""The patterns that equal x for negative x; their value for other x does not matter."""
 _EXP_LESS_ONE = OneOf(o.sub(o.exp(_BELOW), 1), o.add(o.exp(_BELOW), -1))
 _SCALED = OneOf(Product(Number("alpha"), _EXP_LESS_ONE), _EXP_LESS_ONE)
 
@@ -102,7 +102,7 @@ def softplus_written_out(x: Tensor, threshold: float | None) -> Operand:
     """,
 )
 def elu_of_where(x: Tensor, alpha: float | None) -> Operand:
-    """Recognise x where positive, else alpha*(exp(x)-1), as elu."""
+    """Recognise `where(x > 0, x, alpha*(exp(x)-1))` as elu."""
     return o.elu(x) if alpha is None else o.elu(x, alpha=float(alpha))
 
 

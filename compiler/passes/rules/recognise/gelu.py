@@ -69,7 +69,7 @@ _SQUARE = OneOf(o.pow(X, 2), o.mul(X, X))
 
 
 def _bent(root: float) -> OneOf:
-    """Return the pattern root * (x + 0.044715 x**3), with the factors in the order of exporters."""
+    """Return the pattern root * (x + 0.044715 x**3), in all forms that exporters write."""
     return OneOf(
         Product(Near(root), o.add(X, Product(Near(_BEND), _CUBE))),
         Product(Near(root), o.add(X, Product(Near(_BEND), X, X, X))),

@@ -72,10 +72,10 @@ def group_norm_of_instance_norm(
 ) -> Operand:
     """Recognise instance normalisation of channel groups as group normalisation.
 
-    PyTorch's exporters write it this way for opsets before 18.
+    PyTorch's exporters write group normalisation this way for opsets before 18.
     """
     if x.type.shape is None or t != x.type.logical or x.rank < 2:
-        return Skip(f"{x.type} is reshaped to {t} instead of its own shape")
+        return Skip(f"the result is reshaped to {t} instead of {x.type}")
     groups, channels = scale.shape[0], x.shape[1]
     if not isinstance(channels, int) or not isinstance(groups, int) or channels % groups:
         return Skip(f"{channels} channels do not divide into {groups} groups")
@@ -89,18 +89,18 @@ def group_norm_of_instance_norm(
 
 
 def _repeated(c: ConstTensor, times: int) -> Constant:
-    """Repeat each element."""
+    """Repeat each element of a constant the given number of times."""
     return c.stored if times == 1 else Constant.of(np.repeat(c.stored.array(), times))
 
 
 def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
-    """Return a constant [C, 1, ...] or of a single element as a vector over the channels of x."""
+    """Return a constant of shape [C, 1, ...], or a single element, as a vector of channels of x."""
     channels = x.shape[1] if x.type.shape is not None else None
     shape = c.type.static_shape
     axis = len(shape) - (x.rank - 1) if channels is not None else -1
     is_column = 0 <= axis <= 1 and shape[axis] == channels == c.type.n_elements
     if t != x.type.logical or not isinstance(channels, int):
-        return Skip(f"it computes {t} from {x.type}")
+        return Skip(f"the result is {t}, but the operand {x.type}")
     if is_column:
         return reshaped(c.stored, [channels])
     if c.type.n_elements == 1:

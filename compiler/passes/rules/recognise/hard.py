@@ -127,7 +127,9 @@ def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
 def hard_sigmoid_written_out(x: Tensor, shift: float, lo: float, hi: float, size: float) -> Operand:
     """Recognise `clip(x+3, 0, 6)/6` as a hard sigmoid."""
     if lo != 0 or not is_near(hi * size, 1, x.dtype):
-        return Skip(f"it ranges from {lo * size:g} to {hi * size:g}, a hard sigmoid from 0 to 1")
+        return Skip(
+            f"the range is {lo * size:g} to {hi * size:g}, but a hard sigmoid ranges from 0 to 1"
+        )
     return o.hard_sigmoid(x, alpha=float(size), beta=float(shift * size))
 
 

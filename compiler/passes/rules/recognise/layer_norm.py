@@ -79,11 +79,11 @@ def _misfit(
 ) -> str:
     """Return the reason that statistics along these axes are not those of the operator, or ""."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it computes {t} from {x.type}"
+        return f"the result is {t}, but the operand {x.type}"
     if first_of_trailing(axes, x.rank) is None:
-        return f"the statistics are along axes {list(axes)}, not along the last of {x.rank}"
+        return f"the statistics are along axes {list(axes)}, not along the last of {x.rank} axes"
     if not x.dtype.is_float or epsilon < 0:
-        return f"epsilon is {epsilon:g} and the elements are {x.dtype}"
+        return f"epsilon {epsilon:g} is negative, or the elements, {x.dtype}, are not floats"
     for p in parameters:
         if p is not None and not is_per_element(p, x, x.rank - len(axes)):
             return f"{p.type} is not a number per normalised element of {x.type}"

@@ -151,7 +151,7 @@ def shift_into_layer_norm(
             return Skip(objection)
         return Because(
             o.layer_norm(x, scale, both, axis=axis, epsilon=epsilon),
-            f"the shifts {old.name} and {more.name} become one, {both.type}",
+            f"the shifts {old.name} and {more.name} become one shift, {both.type}",
         )
     return o.layer_norm(x, scale, added, axis=axis, epsilon=epsilon)
 

@@ -107,7 +107,7 @@ def rotary_written_out(
     turned = halves or neighbours
     assert turned is not None, "one of the two forms is bound"
     if x.type.shape is None or x.rank < 1 or turned.type.logical != x.type.logical:
-        return Skip(f"{turned.name} is {turned.type}, {x.name} is {x.type}")
+        return Skip(f"the types differ: {turned.name} is {turned.type}, {x.name} is {x.type}")
     last = x.rank if neighbours is not None else x.rank - 1
     if axis not in (-1, last):
         return Skip(f"the parts are concatenated along axis {axis}, not the last of {x.type}")

@@ -43,7 +43,7 @@ from compiler.passes.rules.recognise.blocks import MOVED, order_of, order_text
 def channel_shuffle_of_transpose(
     x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
 ) -> Operand:
-    """Recognise a transpose of channel groups with the channels in each group as a channel shuffle.
+    """Recognise a swap of the group axis and the channel axis as a channel shuffle.
 
     The axes before and after the channels may be merged or separate.
     """
@@ -60,7 +60,7 @@ def channel_shuffle_of_transpose(
             if found == order_of(dims, (0, 2, 1, *range(3, len(dims)))):
                 because = f"{channels} channels of {groups} groups are interleaved"
                 return Because(o.channel_shuffle(x, groups=groups), because)
-    return Skip(f"{order_text(found)} does not swap two parts of the {channels} channels")
+    return Skip(f"{order_text(found)} does not swap two factors of the {channels} channels")
 
 
 SHUFFLE: list[Rule] = [channel_shuffle_of_transpose]

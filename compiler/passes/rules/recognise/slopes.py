@@ -97,7 +97,7 @@ def leaky_relu_of_max(x: Tensor, alpha: float) -> Operand:
 def leaky_relu_of_where(
     x: Tensor, alpha: float | None, slope: ConstTensor | None, t: TensorType
 ) -> Operand:
-    """Recognise x where positive, else x times a slope, as leaky relu, or prelu if learned."""
+    """Recognise `where(x > 0, x, slope * x)` as leaky relu, or as prelu if the slope is learned."""
     if not x.dtype.is_float:
         return Skip(f"leaky relu is not defined for {x.dtype}")
     if not (is_finite(slope.stored) if slope is not None else isfinite(alpha or 0)):

@@ -16,9 +16,9 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 
 
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
-    """Return the reason that this is not a softmax along one axis, or "" if it is."""
+    """Return the reason that the primitives are not a softmax along one axis, or ""."""
     if x.type.shape is None or t != x.type.logical:
-        return f"it computes {t} from {x.type}"
+        return f"the result is {t}, but the operand {x.type}"
     if len(axes) != 1:
         return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
     return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"
@@ -105,8 +105,8 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
 def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
     """Recognise `x - max - log(sum(exp(x - max)))` as log_softmax.
 
-    The rule does not match x - log(sum(exp(x))): with infinities its result is a number where
-    log_softmax is NaN.
+    The rule does not match x - log(sum(exp(x))): for infinite elements this form gives a number
+    where log_softmax is NaN.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])

@@ -51,13 +51,13 @@ def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) 
 def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     """Return the reason that a fraction of a sum is not the mean, or "" if it is."""
     if not x.dtype.is_float or x.type.shape is None:
-        return f"the mean of {x.type} is rounded, or its size is open"
+        return f"the mean of {x.type} is rounded to an integer, or the rank is open"
     sizes = [x.shape[a] for a in axes]
     if not all(isinstance(n, int) for n in sizes):
         return f"the sizes {', '.join(map(str, sizes))} are open"
     n = prod(n for n in sizes if isinstance(n, int))
     if not is_near(share * n, 1, x.dtype):
-        return f"the sum of {n} numbers is multiplied by {share:g}"
+        return f"the sum of {n} numbers is multiplied by {share:g}, not by 1/{n}"
     return ""
 
 
@@ -89,7 +89,7 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     """,
 )
 def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
-    """Recognise a sum of squares divided by the number of its terms as their mean.
+    """Recognise a sum of squares divided by the number of its terms as the mean of the squares.
 
     Both forms are a single kernel, but patterns of normalisations match the mean.
     """

@@ -13,7 +13,7 @@ from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.shapes import numbers
 
 FAR = int(np.iinfo(np.int64).max)
-"""An end that exceeds the size of every axis."""
+"""An end index beyond the size of every axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def merge_tiles(x: Tensor, r: Tensor, repeats: Tensor) -> Operand:
     """,
 )
 def tile_is_expand(x: Tensor, repeats: Tensor) -> Operand:
-    """Replace a tile along axes of size 1 with an expand, which broadcasting readers replace."""
+    """Replace a tile along axes of size 1 with an expand, which may fold into its readers."""
     times = numbers(repeats)
     if times is None:
         return Skip("the repeats are computed at run time")

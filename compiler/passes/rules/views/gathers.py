@@ -65,7 +65,7 @@ def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
         return x
     return Because(
         sliced(x, {at: Cut.from_range(_tight(taken), size)}),
-        f"the {len(found):,} rows from {first} on, with step {step}",
+        f"the slice selects {len(found):,} rows from {first} on, with step {step}",
     )
 
 

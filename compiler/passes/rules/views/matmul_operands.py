@@ -43,7 +43,7 @@ def transpose_into_matmul_left(
 ) -> Operand:
     """Fold a transpose into the left operand of a matrix product.
 
-    Packing copies the operand in any case, and can read it in any order.
+    Packing copies the operand in any case, and can read the axes in any order.
     """
     if not _swaps_last_two(p):
         return Skip(f"the transpose {list(p)} is not a swap of the last two axes")

@@ -1,4 +1,4 @@
-"""Rules for reshapes and flattens: consecutive views become one."""
+"""Rules for reshapes and flattens: consecutive views become one view."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def merge_reshapes(
 ) -> Operand:
     """Merge two consecutive reshapes.
 
-    No other operator reads the intermediate shape. If the reshapes cancel, both vanish.
+    The result does not depend on the intermediate shape. If the reshapes cancel, both are removed.
     """
     return reshaped(x, t)
 
@@ -298,9 +298,9 @@ def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType
     result="t",
 )
 def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType) -> Operand:
-    """Replace a shape computed from the tensor's own sizes with a constant.
+    """Replace a shape computed from the sizes of the tensor with a constant.
 
-    In the constant, 0 keeps a size and a single -1 is inferred.
+    In the constant, 0 keeps the size of an axis, and the size of a single -1 is inferred.
 
     Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
     the same shape without computation at run time.
@@ -317,7 +317,7 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     call = o.reshape(x, made)
     (rest,) = call.types()
     if rest != t.logical:
-        return Skip(f"{made.tolist()} would make it {rest}: these sizes agree for some inputs only")
+        return Skip(f"{made.tolist()} would return {rest}: these sizes agree for some inputs only")
     return Because(call, f"{shape.name} is {made.tolist()} for every size")
 
 

@@ -51,7 +51,7 @@ def expanded_shape(old: Sequence[Dim], new: Sequence[Dim]) -> Array | Skip:
     sizes: list[int] = []
     for i, (a, b) in enumerate(zip(before, new, strict=True)):
         if isinstance(b, Affine) and a != b:
-            return Skip(f"axis {i} is broadcast from {a} to {b}, which is open")
+            return Skip(f"axis {i} is broadcast from {a} to the open size {b}")
         sizes.append(1 if isinstance(b, Affine) else b)
     return np.array(sizes, np.int64)
 

@@ -154,7 +154,7 @@ def slice_inside_pad(
         low, high = min(picked[0], picked[-1]), max(picked[0], picked[-1])
         if low < begin or high >= begin + size:
             return Skip(
-                f"positions {low} to {high} of axis {axis} are taken; the tensor is at {begin} to "
+                f"the slice selects {low} to {high} of axis {axis}; the operand fills {begin} to "
                 f"{begin + size - 1}"
             )
         moved[axis] = Cut.from_range(

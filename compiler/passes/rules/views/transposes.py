@@ -104,7 +104,7 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
     single_use=True,
 )
 def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
-    """Move a transpose before the expand of its operand.
+    """Move a transpose before the expand that computes its operand.
 
     The transpose then moves the original elements instead of their copies.
     """

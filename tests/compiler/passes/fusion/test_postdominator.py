@@ -143,7 +143,7 @@ def test_of_two_products_that_are_added_the_first_takes_the_sum() -> None:
         """
     )
     assert kernels == ["b: matmul", "y: matmul add"]
-    reason = "y belongs to another out-elementwise-fusable kernel already, and a kernel holds one"
+    reason = "y belongs to another out-elementwise-fusable kernel; a kernel holds one such node"
     assert why(log, ("b", "y")) == reason
 
 
