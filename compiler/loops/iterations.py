@@ -38,7 +38,7 @@ MOST_PLACES = 1 << 20
 """The maximum number of elements of an enumerated buffer, and of combinations of counters."""
 
 Iteration = Mapping[str, int]
-"""Maps the counters of open loops to fixed values."""
+"""Maps the counters of enclosing loops to fixed values."""
 
 
 class _Unknown(Exception):
@@ -47,7 +47,7 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """An access inside loops; `certain` unless conditional."""
+    """An access to a buffer inside loops; `certain` if no condition guards the access."""
 
     index: tuple[Expr, ...]
     stores: bool
@@ -98,7 +98,7 @@ def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
 
 
 def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iteration) -> bool:
-    """Whether all elements read are in `made` or stored before; add stored elements to `made`."""
+    """Whether each element read is in `made` or stored earlier; add stored elements to `made`."""
     places = _Places(iteration)
     for s in body:
         touches = _touches(name, [s], (), True)
@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Whether a store covers every combination of its indices along the axes."""
+    """Whether a store covers all combinations of its indices: no two axes share a counter."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)
@@ -196,7 +196,7 @@ def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
 
 @dataclass(slots=True)
 class _Places:
-    """The values of indices in an iteration, each enumerated once."""
+    """The values that each index takes during an iteration, enumerated once per index."""
 
     iteration: Iteration
     known: dict[tuple[object, ...], Array] = field(default_factory=dict)

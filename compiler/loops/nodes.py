@@ -13,8 +13,8 @@
       }
     }
 
-Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` is of a
-buffer at a physical index. Buffers are row-major without gaps. The semantics are those of
+Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` reads a
+buffer at a physical index. Buffers are row-major without gaps. A kernel has the semantics of
 sequential execution. The `kind` of a loop permits another execution with the same result; the
 iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing` divides
 parallel loops among threads.

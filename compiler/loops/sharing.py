@@ -1,13 +1,13 @@
 """Division of a body with parallel loops into regions without barriers inside.
 
-    for o in 0..4 {                every thread runs all of o, and in each iteration
+    for o in 0..4 {                every thread runs all iterations of o, and in each of them
     parallel y in 0..7 { A }       its share of y;
     B                              one thread runs B
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-loop. So no piece may access elements that another piece stores. Where this is not proven, the loop
-stays outside the region, and each of its iterations has a separate region.
+loop. So no piece may access elements that another piece stores. Without a proof, the loop stays
+outside the region, and each iteration of the loop has a separate region.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def all_apart(body: Sequence[Piece], buffers: Mapping[str, Buffer], outer: Range
 
 
 def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether a team can run a piece without barriers inside."""
+    """Whether a team of threads can run a piece without barriers inside."""
     loop = loop_of(piece)
     if loop is None:
         return False
@@ -78,7 +78,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest provable regions, and the remaining pieces."""
+    """Partition a body into the largest regions of provably independent pieces, and the rest."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)

@@ -74,11 +74,11 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which a counter depends: its loop, and the loops in the bounds of its loop."""
+    """The loops on which each counter depends: its own loop and those in this loop's bounds."""
     choosing: frozenset[str] = frozenset()
-    """Open loops that may be empty, and the loops in the bounds of those."""
+    """Enclosing loops that may be empty, and the loops on which their bounds depend."""
     excused: frozenset[str] = frozenset()
-    """Loops around a condition; the condition may select one of their iterations."""
+    """Loops around a condition, which may select a single iteration of these loops."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -205,7 +205,9 @@ class _Checker:
             self._known(e)
             low, high = self._bounds(e, guards)
             inside = (low >= 0 and high < n) or any(g.covers(e, int(n)) for g in guards)
-            _require(inside, f"{b.name}: the index {e} runs from {low} to {high}, size {n}")
+            _require(
+                inside, f"{b.name}: the index {e} runs from {low} to {high} on an axis of size {n}"
+            )
         if b.role == "register":
             self._register(b, index)
 
@@ -267,7 +269,7 @@ class _Checker:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The fact that `0 <= expr < extent` holds."""
+    """The test `0 <= expr < extent`, whose result is `holds`."""
 
     expr: Expr
     extent: int

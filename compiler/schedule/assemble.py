@@ -1,6 +1,6 @@
 """Lower a computation to one kernel: group its stages, transform each nest, emit the loops.
 
-The caller supplies the moves: a policy, or the replay of a schedule's text.
+The caller supplies the moves; it is a policy, or the replay of a schedule's text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.schedule.writing.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
 
 Arrange = Callable[[Stages], Stages]
-"""Applies moves to the stages of a kernel."""
+"""A function that applies moves to the stages of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)

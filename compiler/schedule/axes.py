@@ -56,7 +56,9 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A loop of `length` iterations, run as `outer` parts of `factor` iterations of `inner`.
+    """A loop of `length` iterations, split into parts of `factor` iterations.
+
+    The loop `outer` runs over the parts, the loop `inner` over the iterations of a part.
 
     When the factor does not divide the length, `inner` is shorter in the last part. Either loop may
     be split again. The remainder of an open length runs in separate loops.
@@ -84,10 +86,9 @@ class Entry:
     """A copy or prefetch of one operand at the start of each iteration of a loop.
 
     With a `block`, all elements that the inner loops read are copied into the block; `place` is the
-    index of an element in it. Without a block, each iteration prefetches the first cache line that
-    the iteration `distance` ahead reads, or all lines if the operand is a packed constant. If there
-    is a loop `over`, each of its iterations prefetches only one of `share` equal parts of the
-    lines.
+    index of an element in the block. Without a block, each iteration prefetches for the iteration
+    `distance` later: the first cache line of the operand, or all lines of a packed constant. With a
+    loop `over`, each iteration of `over` prefetches only one of `share` equal parts of the lines.
     """
 
     loop: str
@@ -124,7 +125,7 @@ class Loops:
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
     cached: str = ""
-    """The innermost of the reduction loops that add to partial sums in memory, or ""."""
+    """The innermost reduction loop that adds to partial sums in memory, or ""."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
     """The reason of the next move."""
@@ -234,7 +235,7 @@ class Loops:
 
     @property
     def held(self) -> frozenset[str]:
-        """Loops that may not change: partial sums or copies depend on their iterations."""
+        """Loops that moves must not change: partial sums or copies depend on their iterations."""
         loops = (loop for e in self.entries for loop in (e.loop, e.over))
         return frozenset(filter(None, (self.cached, *loops)))
 
@@ -249,11 +250,16 @@ class Loops:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the nest with its last move, on `before`, recorded. Errors: E-SCHEDULE-MOVE."""
+        """Return the nest with its last move recorded; `before` is the nest before that move.
+
+        Errors: E-SCHEDULE-MOVE.
+        """
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """Return the nest over other loops, with `values` as the expressions of old indices."""
+        """Return the nest over the loops `axes`; `values` maps old indices to expressions of new
+        indices.
+        """
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

@@ -20,7 +20,7 @@ from compiler.schedule.language.move import MOVES, Kind, Move
 
 MOST_CHARACTERS = 200_000
 MOST_LINES = 2_000
-"""The maximum number of moves of a schedule: replaying a longer one would block a server."""
+"""The maximum number of moves of a schedule: replay of a longer schedule would block a server."""
 
 _NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_][\w.']*", re.ASCII)
@@ -30,7 +30,7 @@ _SPACE = re.compile(r"[ \t]*")
 
 
 def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> tuple[Line, ...]:
-    """Parse a schedule; errors give `source` and count lines from `first_line`.
+    """Parse a schedule; errors name `source`, and count lines from `first_line`.
 
     Errors: E-SCHEDULE-TEXT with line and column.
     """
@@ -49,7 +49,7 @@ def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> 
 
 
 class _Reader:
-    """A position in one line."""
+    """The parser of one line, at a position in the line."""
 
     def __init__(self, text: str, source: str, number: int) -> None:
         self.text, self.source, self.number = text, source, number

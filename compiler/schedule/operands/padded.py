@@ -39,14 +39,15 @@ from compiler.ir.types import TensorType
 from compiler.schedule.policies.reduction import UNROLLED_WINDOW
 
 LEAST_USES = 2
-"""Minimum number of reads per copied element; with fewer, bounds checks cost less than the copy."""
+"""The minimum number of reads per copied element; with fewer reads, bounds checks cost less than
+the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
     """An axis of the copy: its name, its size, and the corresponding image index (`source`).
 
-    `place` is the index of a window's tap in the copy.
+    `place` is the index in the copy that a tap of the window reads.
     """
 
     name: str
