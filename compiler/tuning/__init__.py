@@ -1,1 +1,1 @@
-"""Autotuning: measured search for schedules that are faster on this machine than the policies'."""
+"""Autotuning: search for schedules that, measured here, are faster than the policies' schedules."""
