@@ -125,7 +125,7 @@ class Space:
         turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
             if knob in turned:
-                continue  # Other knobs change the lines that these knobs remove.
+                continue  # Applied last: these knobs remove lines that other knobs change.
             (*before, line), setting = made[knob.line], knob.settings[position]
             match knob.kind:
                 case "order":

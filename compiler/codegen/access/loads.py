@@ -119,7 +119,7 @@ def load_neighbours(
 def _load_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Load full vectors that cover all lanes; the last vector may end exactly at the last lane."""
+    """Load full vectors that cover all lanes; the last vector ends with the last lane."""
     lane = m.indices.env.lane
     assert lane is not None
     low, high = min(offsets), max(offsets)
