@@ -78,7 +78,7 @@ def _warm_up(call: Call) -> None:
 
 
 def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
-    """Return the ratio of our minimum to their minimum, with a bootstrap interval over rounds.
+    """Return the minimum of `ours` divided by that of `theirs`, with a bootstrap interval.
 
     Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
     """

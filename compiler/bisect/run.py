@@ -35,7 +35,7 @@ def bisect(
 ) -> Bisection:
     """Find a minimal set of rewrites that breaks a graph, and reduce the graph.
 
-    Errors: those of the graph without any pass.
+    Errors: those of computing the graph without any pass.
     """
     probe = Probe.of(graph, settings)
     answer = search(probe, tell)

@@ -83,7 +83,10 @@ def first_few(n: int) -> Gate:
 
 
 def search(probe: Probe, tell: Tell = lambda text: None) -> Answer:
-    """Find the rewrites that break the model. Errors: those of the model without any pass."""
+    """Find the rewrites that break the model.
+
+    Errors: those of computing the model without any pass.
+    """
     start = perf_counter()
     found = _Search(probe, tell).run()
     return replace(found, n_runs=probe.n_runs, seconds=perf_counter() - start)

@@ -82,7 +82,7 @@ def judge(
     extreme: bool = False,
     made_wide: Callable[[], Any] = lambda: None,
 ) -> Verdict:
-    """Compare a result with the original (`own`); elements that differ, with the f64 result.
+    """Compare a result with the original (`own`), and elements that differ with the f64 result.
 
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
     addition to the effect of noise. `made_wide` computes the same result in f64. If the f64 result

@@ -27,8 +27,8 @@ N_RUNS = 3
 """The number of runs with noise."""
 
 MORE_FOR_DECISIONS = 4
-"""The factor by which integer and boolean results need more runs: noise must flip every uncertain
-element in one of them."""
+"""The factor by which integer and boolean results need more runs: noise must flip each uncertain
+element in at least one run."""
 
 FACTOR = 16.0
 """The allowed error, as a multiple of the largest change that noise caused."""

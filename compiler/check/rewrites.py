@@ -1,4 +1,4 @@
-"""Check of single rewrites: matched nodes and replacement, on values of the model and on others.
+"""Check of single rewrites: compare matched nodes and replacement, also on special values.
 
 A rewrite is correct if its replacement computes the same results for all inputs. Results of exact
 rules must be bit-identical (except signs of zeros). Errors of other rules must be within the error

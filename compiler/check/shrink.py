@@ -18,10 +18,10 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""The size above which a size is reduced."""
+"""The limit above which sizes are reduced."""
 
 FEW_ELEMENTS = 20_000
-"""The number of input elements below which no size is reduced."""
+"""The minimum number of elements of all inputs for a reduction."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:

@@ -103,7 +103,7 @@ class Emitter:
 
     @property
     def level(self) -> int:
-        """Depth of the current scope."""
+        """The depth of the current scope."""
         return len(self.scopes) - 1
 
     def _begin(self, block: str, vector_budget: int) -> None:
@@ -357,7 +357,7 @@ class Emitter:
         return self.op(text, then.dtype, lanes, condition, then, otherwise)
 
     def all_of(self, conditions: Sequence[Value]) -> Value:
-        """Whether every condition holds."""
+        """Return whether every condition holds."""
         lanes = max((c.lanes for c in conditions), default=0)
         total: Value | None = None
         for c in conditions:
@@ -368,6 +368,6 @@ class Emitter:
         return constant(True, DType.bool, lanes) if total is None else total
 
     def negated(self, condition: Value) -> Value:
-        """Whether a condition does not hold."""
+        """Return whether a condition does not hold."""
         one = constant(True, DType.bool, condition.lanes)
         return self.op(f"xor {condition.typed}, {one.ref}", DType.bool, condition.lanes, condition)

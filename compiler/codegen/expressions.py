@@ -32,8 +32,8 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
-"""A cache of facts about the statements of a body; contains the caches of inner bodies, by identity
-of the body."""
+"""A cache of facts about the statements of a body. It also contains the caches of inner bodies,
+keyed by the identity of the body."""
 
 
 class Expressions:

@@ -1,8 +1,8 @@
 """Loop IR -> the text of an LLVM function.
 
 Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
-buffers become SSA values, carried by the remaining loops. The text goes directly to LLVM's code
-generator, without an optimiser.
+buffers become SSA values, carried by the remaining loops. LLVM's code generator compiles the text
+directly, without an optimiser.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _NAME = re.compile(r"%[\w.]+")
 
 
 def may_mix(loop: Loop, registers: Collection[str], functions: Collection[str]) -> bool:
-    """Whether the iterations of a loop are independent and call at least one of `functions`."""
+    """Return whether a loop has independent iterations that call at least one of `functions`."""
     stores = list(_stores(loop.body))
     if any(not isinstance(s, Store) or s.buffer in registers for s in stores):
         return False

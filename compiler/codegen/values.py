@@ -39,7 +39,7 @@ class Value(NamedTuple):
 
     @property
     def type(self) -> str:
-        """LLVM type."""
+        """The LLVM type."""
         return value_type(self.dtype, self.lanes)
 
     @property
@@ -49,7 +49,7 @@ class Value(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether this is a literal."""
+        """Return whether this is a literal."""
         return self.ref[0] != "%"
 
 

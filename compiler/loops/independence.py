@@ -103,7 +103,7 @@ def are_apart(
     buffers: Mapping[str, Buffer],
     outer: Ranges,
 ) -> bool:
-    """Whether two sequences of statements are independent, inside the loops of `outer`."""
+    """Return whether two sequences of statements are independent, inside the loops of `outer`."""
     both = (*first, *second)
     if any(isinstance(s, While | ScatterStore) for s in walk_statements(both)):
         return False
@@ -185,8 +185,9 @@ class _Place:
 
 
 def _apart_by(var: str, iterations: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
-    """Whether iterations of a loop access disjoint elements, by the index along one axis or by
-    the address.
+    """Return whether iterations of a loop access disjoint elements.
+
+    The proof uses the index along a single axis, or the address.
     """
     for axis in range(len(b.shape)):
         if _differ(var, iterations, [(a.index[axis], a.inner) for a in accesses]):
@@ -202,7 +203,9 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
 
 
 def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
-    """Whether an index differs between any two iterations, for all iterations of inner loops.
+    """Return whether an index differs between any two iterations of a loop.
+
+    Each of the two may be in any iteration of the inner loops.
 
     It differs if each value of `step * counter + fine` belongs to one iteration, and the range of
     these values is smaller than every period.
@@ -254,13 +257,13 @@ def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
 
 
 def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
-    """Whether two accesses are to different elements in the same iteration of all outer loops."""
+    """Return whether two accesses never touch the same element in one iteration of outer loops."""
     pairs = [*zip(x.index, y.index, strict=True), (_flat(b, x.index), _flat(b, y.index))]
     return any(_distance_has_sign(p, q, x.inner, y.inner, outer) for p, q in pairs)
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Whether one index exceeds the other in all iterations of their loops."""
+    """Return whether one index exceeds the other in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

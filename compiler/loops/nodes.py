@@ -58,7 +58,7 @@ class Buffer:
 
     A `register` buffer is in machine registers: the expansion of unrolled and vector loops must
     make its indices constant (vector axis last). Other buffers are pointers passed by the caller;
-    an output may alias an input only where the kernel declares it. A shape may depend on the
+    an output may alias an input only if the kernel declares it. A shape may depend on the
     kernel's sizes.
     """
 

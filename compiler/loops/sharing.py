@@ -6,8 +6,8 @@
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-loop. So no piece may access elements that another piece stores. Without a proof, the loop stays
-outside the region, and each iteration of the loop has a separate region.
+loop. So no piece may access elements that another piece stores. If a plain loop has no such proof,
+it stays outside the region, and each of its iterations has a separate region.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def loop_of(piece: Piece) -> Loop | None:
 
 
 def has_parallel(body: Sequence[Statement]) -> bool:
-    """Whether a body contains a parallel loop."""
+    """Return whether a body contains a parallel loop."""
     return any(isinstance(s, Loop) and s.kind == "parallel" for s in walk_statements(body))
 
 
@@ -46,12 +46,12 @@ def pieces(body: Sequence[Statement]) -> list[Piece]:
 
 
 def all_apart(body: Sequence[Piece], buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether all pieces of a body are independent."""
+    """Return whether all pieces of a body are independent."""
     return all(are_apart(a, b, buffers, outer) for i, a in enumerate(body) for b in body[:i])
 
 
 def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether a team of threads can run a piece without barriers inside."""
+    """Return whether a team of threads can run a piece without barriers inside."""
     loop = loop_of(piece)
     if loop is None:
         return False
@@ -69,7 +69,7 @@ def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Adjacent pieces of a body; the pieces of a region run concurrently, others in order."""
+    """Adjacent pieces of a body; pieces of a region run concurrently, other pieces in order."""
 
     pieces: tuple[Piece, ...]
     is_region: bool
@@ -92,7 +92,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Whether a piece can run concurrently with the region, and at least one of them is shared."""
+    """Return whether a piece can run concurrently with a region; one of the two must be shared."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

@@ -148,7 +148,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check by the indices that iterations of parallel loops store to different elements."""
+        """Check that the indices of a store depend on every enclosing parallel loop."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
@@ -276,7 +276,7 @@ class Guard:
     holds: bool = True
 
     def covers(self, e: Expr, n: int) -> bool:
-        """Whether the guard implies `0 <= e < n`."""
+        """Return whether the guard implies `0 <= e < n`."""
         if not self.holds:
             return False
         shift = e - self.expr

@@ -1,4 +1,4 @@
-"""Storage of this machine's measured speeds, under a key that changes when they become invalid."""
+"""Storage of this machine's measured speeds, under a key of all facts that may change them."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ def _read(file: Path) -> Machine:
 
 
 def machine_of(target: Target) -> Machine:
-    """Return the speeds of a target: this machine's if the target is the host, else an estimate."""
+    """Return the speeds of a target: those of this machine for the host, else estimates."""
     return known() if target.name == "host" else estimated(target)

@@ -88,7 +88,7 @@ def tiles(kind: str, iterations: int) -> Probe:
 
 
 def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
-    """Return a probe that sums memory of a given size repeatedly."""
+    """Return a probe that repeatedly sums the elements of a block of `nbytes` bytes."""
     n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)
     shape = f"{ACCUMULATORS},{lanes}"
     text = f"""

@@ -41,7 +41,7 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """The trip count; an assumed trip count where the size is known only at run time."""
+        """The trip count; an assumed trip count if the size is known only at run time."""
         return affine.assumed_size(self.extent)
 
     @property
@@ -187,7 +187,7 @@ class Loops:
         return self.axes.index(self.axis(var))
 
     def has(self, var: str) -> bool:
-        """Whether there is a loop with this index."""
+        """Return whether there is a loop with this index."""
         return any(a.var == var for a in self.axes)
 
     def reads(self) -> list[Read]:
@@ -225,12 +225,12 @@ class Loops:
         return [var]
 
     def is_uneven(self, s: Split) -> bool:
-        """Whether the factor of a split does not divide its length."""
+        """Return whether the factor of a split does not divide its length."""
         around = (t for t in self.splits.values() if t.inner == s.var)
         return bool(s.length % s.factor) or any(map(self.is_uneven, around))
 
     def is_cut(self, var: str) -> bool:
-        """Whether a loop belongs to a split with a shorter last part."""
+        """Return whether a loop belongs to a split with a shorter last part."""
         return any(var in (s.outer, s.inner) and self.is_uneven(s) for s in self.splits.values())
 
     @property

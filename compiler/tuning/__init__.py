@@ -1,1 +1,1 @@
-"""Autotuning: search for schedules that, measured here, are faster than the policies' schedules."""
+"""Autotuning: search, by measurement, for schedules faster than those of the policies."""

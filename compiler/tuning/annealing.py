@@ -37,7 +37,7 @@ HOTTEST = 0.3
 """The initial temperature, as a logarithm of time; it often accepts a slowdown by factor 1.35."""
 
 BAD = log(3.0)
-"""The logarithm of relative time that stands for rejected candidates in training."""
+"""The logarithm of relative time that represents rejected candidates in training."""
 
 N_TREES = 60
 

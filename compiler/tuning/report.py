@@ -15,8 +15,8 @@ class KernelReport:
     """The report on one computation: its launches, its candidates, and the outcome.
 
     `seconds` and `untuned_seconds` are times of one call, from interleaved calls. `kept` states
-    whether the best schedule is used. `because` is the reason why it is not used, or why the search
-    ended.
+    whether the best schedule is used. `because` is the reason for not using it, or for the end of
+    the search.
     """
 
     key: str

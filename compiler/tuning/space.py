@@ -2,9 +2,9 @@
 
 The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's schedule. The
 knobs are its split factors, loop order, blocking, packing, prefetch distances, and the number of
-elements that its stages compute per iteration. A point assigns a setting to each knob, and has a
-text as a schedule. The space does not check legality: during the replay of the text, the moves
-reject an illegal schedule.
+elements that its stages compute per iteration. A point assigns a setting to each knob, which
+results in the text of a schedule. The space does not check legality: during the replay of the text,
+the moves reject an illegal schedule.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ N_CONFIRMED = 3
 """The number of candidates per computation that are timed longer; the fastest of them is used."""
 
 CONFIRMING, VERIFYING = 0.15, 0.15
-"""The fractions of the time budget for longer timing of the best candidates, and of the model."""
+"""The fractions of the time budget for timing the best candidates longer, and for the model."""
 
 MOST_SEEDS = 1 << 31
 

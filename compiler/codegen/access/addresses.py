@@ -26,7 +26,7 @@ class Lane(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether every lane is active in every execution."""
+        """Return whether every lane is active in every execution."""
         return self.active == self.lanes and self.stop is None
 
 
@@ -53,7 +53,7 @@ class Resolved(NamedTuple):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the expression has the same value in every lane."""
+        """Return whether the expression has the same value in every lane."""
         return not self.lane_step and not self.lane_atoms
 
 

@@ -158,7 +158,7 @@ class Memory:
         return active if guard is None else self.out.all_of([active, guard])
 
     def has_masks(self, dtype: DType) -> bool:
-        """Whether the target has masked loads and stores of this type."""
+        """Return whether the target has masked loads and stores of this type."""
         return has_masks(self.target, dtype)
 
     # Stores
@@ -202,7 +202,7 @@ class Memory:
 
 
 def has_masks(target: Target, dtype: DType) -> bool:
-    """Whether a target has masked loads and stores of this type."""
+    """Return whether a target has masked loads and stores of this type."""
     return target.has_masks or (target.is_x86 and target.vector_bytes >= 32 and dtype.nbytes >= 4)
 
 

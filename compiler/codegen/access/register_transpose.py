@@ -23,8 +23,7 @@ LEAST_LINES = 4
 """The minimum number of rows and columns; smaller squares are loaded element by element."""
 
 SEGMENT_BYTES = 16
-"""The size of a segment; all targets interleave two vectors by segments with a cheap instruction.
-"""
+"""The size of a segment; one cheap instruction interleaves two vectors within their segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def square_of(
 
 
 def _is_plain(value: Scalar) -> bool:
-    """Whether all reads are unconditional."""
+    """Return whether all reads are unconditional."""
     return all(isinstance(p, Apply | Convert | Number | Read) for p in walk(value))
 
 
@@ -104,7 +103,7 @@ def _resized(out: Emitter, v: Value, lanes: int) -> Value:
 
 
 def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
-    """Transpose, in the segments of every `per` rows, squares of `per` x `per` elements."""
+    """Transpose the square of `per` x `per` elements in each segment of `per` rows."""
     half, n = per // 2, rows[0].lanes
     step = per
     while step > 1:

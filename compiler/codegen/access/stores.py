@@ -67,7 +67,7 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
 
 
 def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
-    """Whether lanes are bytes at a stride of 32 bits, and the target can mask all other bytes."""
+    """Return whether lanes are bytes at a stride of 32 bits, and the target has byte masks."""
     apart = len(offsets) > 1 and offsets == [4 * i for i in range(len(offsets))]
     return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
 
@@ -85,7 +85,7 @@ def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
-    """Whether a vector is aligned to its size, in a buffer aligned to cache lines."""
+    """Return whether a vector is aligned to its size, in a buffer aligned to cache lines."""
     steps = (r.constant, *(c for _, c in r.atoms))
     return value.lanes * b.dtype.nbytes >= 16 and all(n % value.lanes == 0 for n in steps)
 

@@ -21,7 +21,7 @@ LIMIT = 2.0**31 - 2.0**8
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 provably is NaN or fits an i32, the type before narrowing to `dtype`."""
+    """Return whether an f32 provably is NaN or fits an i32, the type before narrowing."""
     if dtype not in NARROW or s.dtype is not DType.f32:
         return False
     found = number_range(s)
@@ -29,7 +29,7 @@ def is_bounded(s: Scalar, dtype: DType) -> bool:
 
 
 def is_rounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 is rounded to an integer and provably fits an i32."""
+    """Return whether an f32 is rounded to an integer and provably fits an i32."""
     if dtype is not DType.i32 or s.dtype is not DType.f32:
         return False
     match s:

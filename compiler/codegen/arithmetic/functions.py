@@ -310,7 +310,7 @@ def _same(like: Value, number: float | int) -> Value:
 
 
 def _is_safe_divisor(b: Value) -> bool:
-    """Whether a divisor is a literal other than 0 and -1."""
+    """Return whether a divisor is a literal other than 0 and -1."""
     if not b.is_constant:
         return False
     return b.ref.removeprefix("splat (").removesuffix(")").split()[-1] not in ("0", "-1")

@@ -2,8 +2,8 @@
 
 One AVX-512 instruction (vpermps) looks up a number for each lane. The domain of a function is
 divided into 16 or 32 pieces, each with a polynomial of low degree. All lanes execute the same
-steps, each with the coefficients of its piece. Polynomials are fitted on first use, in f64 at the
-Chebyshev points of each piece.
+steps, each lane with the coefficients of its piece. Polynomials are fitted on first use, in f64 at
+the Chebyshev points of each piece.
 """
 
 from __future__ import annotations

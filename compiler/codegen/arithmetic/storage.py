@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 MANTISSA = 23
-"""Mantissa bits of an f32."""
+"""The number of mantissa bits of an f32."""
 
 F32_BIAS = 127
 NAN = 0x7FC00000
@@ -58,7 +58,7 @@ FORMATS = {
 
 
 def load_wide(a: Arithmetic, v: Value) -> Value:
-    """Convert a stored number to its type in arithmetic."""
+    """Convert a stored number to the type in which arithmetic computes."""
     if v.dtype.is_integer:
         return _whole(a, v)
     bits = a.out.op(f"zext {v.typed} to {value_type(DType.i32, v.lanes)}", DType.i32, v.lanes, v)

@@ -90,7 +90,7 @@ class Dots:
         self.target = target
 
     def can(self, dtype: DType, lanes: int) -> bool:
-        """Whether the target has instructions for dot steps of a small type in `lanes` lanes."""
+        """Return whether the target has dot instructions for a small type in `lanes` lanes."""
         if lanes not in (4, 8, 16) or 4 * lanes > self.target.vector_bytes:
             return False
         if dtype is DType.bf16:

@@ -7,7 +7,7 @@
 
 Consecutive statements that contain only tile loops form a run. In a run, up to four tiles contain
 blocks of sums: they are cleared or loaded at the start of the run, and stored at its end. Two tiles
-contain the most recent blocks of the left operand, and two those of the right operand. A run ends
+contain the most recent blocks of the left operand, two those of the right operand. A run ends
 before a statement that needs tiles of other shapes. If the target has no tiles or layouts are
 unsuitable, tile loops are emitted as plain loops.
 """
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def has_products(self) -> bool:
-        """Whether the run computes products; a run that only clears sums needs no tiles."""
+        """Return whether the run computes products; a run that only clears sums needs no tiles."""
         return any(s.kinds is not None for s in self.steps)
 
     @property
@@ -122,7 +122,7 @@ def runs_of(
 
 
 def has_tiles(s: Statement) -> bool:
-    """Whether a statement contains tile loops."""
+    """Return whether a statement contains tile loops."""
     if isinstance(s, If | While):
         return any(map(has_tiles, s.body))
     return isinstance(s, Loop) and (s.kind == "tile" or any(map(has_tiles, s.body)))

@@ -2,7 +2,7 @@
 
     fork(...)    stores the operands on the stack and requests a team of threads
     thread(data) loads the operands, the number of the thread and the size of the team
-    part(...)    runs the share of one thread; its pointers have the attributes of the kernel's
+    part(...)    runs the share of one thread; its pointers keep the attributes of kernel params
 
 Sources: libgomp's `GOMP_parallel`, and `__kmpc_fork_call` of the runtime of LLVM and Intel.
 """

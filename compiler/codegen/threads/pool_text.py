@@ -67,7 +67,7 @@ _PAUSE = {
 
 
 def has_thread_pool(target: Target) -> bool:
-    """Whether the target has a thread pool: 64-bit Linux on x86 and Arm."""
+    """Return whether the target has a thread pool: 64-bit Linux on x86 and Arm."""
     return "linux" in target.triple and _kind(target) in _FUTEX
 
 
@@ -82,7 +82,7 @@ def pause(target: Target) -> tuple[str, str]:
 
 
 def pool_text(target: Target) -> str:
-    """Return the module of a thread pool. Errors: KeyError where `has_thread_pool` is false."""
+    """Return the module of a thread pool. Errors: KeyError if `has_thread_pool` is false."""
     pause_declaration, pausing = pause(target)
     text = (_OFFICE + WORKER + CALLER).replace("PAUSE", pausing)
     text = text.replace("FUTEX", f"i64 (i64, ...) @syscall(i64 {_FUTEX[_kind(target)]}")

@@ -166,7 +166,7 @@ def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Itera
 
 
 def _has_masks(loop: Loop, kernel: Kernel, target: Target) -> bool:
-    """Whether the target has masks for all types that a loop loads and stores."""
+    """Return whether the target has masks for all types that a loop loads and stores."""
     return all(has_masks(target, kernel.buffers[name].dtype) for name in touched(loop.body))
 
 
@@ -179,7 +179,7 @@ def touched(body: tuple[Statement, ...]) -> set[str]:
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:
-    """Whether the lane indexes a register."""
+    """Return whether the lane indexes a register."""
     registers = {b.name for b in kernel.registers}
     for s in walk(loop.body):
         if isinstance(s, Store):

@@ -32,7 +32,7 @@ class Cut:
 
     @property
     def is_padded(self) -> bool:
-        """Whether a row has one vector whose last lanes are padding."""
+        """Return whether a row has one vector whose last lanes are padding."""
         return self.row < self.width
 
     @property
@@ -115,7 +115,7 @@ def _collect_widths(
 
 
 def _is_aligned(e: Expr, lane: tuple[str, int], starts: Mapping[str, int]) -> bool:
-    """Whether a vector access is aligned to its width in all iterations."""
+    """Return whether a vector access is aligned to its width in all iterations."""
     var, width = lane
     if not isinstance(e, Affine):
         return False

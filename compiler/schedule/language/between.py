@@ -292,10 +292,10 @@ class Stages:
         )
 
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
-        """Return the nest's name of the axis of a group that the nest is about to join.
+        """Return the nest's name for the axis of a group that the nest is about to join.
 
-        Errors: E-SCHEDULE-MOVE where an iteration needs elements of other iterations, or where
-        another stage reads the nest's results earlier.
+        Errors: E-SCHEDULE-MOVE if an iteration needs elements of other iterations, or another
+        stage reads the nest's results earlier.
         """
         made, needed = stored([part]), read([part])
         begin, end = siblings.index(part), siblings.index(at)

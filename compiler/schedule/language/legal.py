@@ -20,7 +20,7 @@ MOST_SUMS = 1 << 24
 
 
 def require_legal(condition: bool, message: str, hint: str = "") -> None:
-    """Refuse a move with the reason, unless the condition holds. Errors: E-SCHEDULE-MOVE."""
+    """Refuse a move with a message unless the condition is true. Errors: E-SCHEDULE-MOVE."""
     require(condition, "E-SCHEDULE-MOVE", message, hint=hint)
 
 

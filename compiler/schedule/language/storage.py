@@ -67,7 +67,7 @@ class Storage(Checked):
 
         Full vectors need no remainder loop. Nothing reads values stored in padding. Operands must
         have padding too: blocked operands, or constants that are packed later. A loop of an integer
-        sum may be extended where each term has a factor padded with zeros.
+        sum may be extended if each term has a factor padded with zeros.
         """
         a = self.axis(loop)
         require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
@@ -99,7 +99,7 @@ class Storage(Checked):
     def _has_room(
         self, tensor: str, index: tuple[Expr, ...], a: Axis, longer: Axis, is_read: bool = False
     ) -> bool:
-        """Whether the elements after a loop's end are padding of channel blocks."""
+        """Return whether the elements after a loop's end are padding of channel blocks."""
         ranges = {**self.ranges, a.var: longer.range}
         uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
         inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
@@ -114,7 +114,7 @@ class Storage(Checked):
         return inside and block > 1 and t.dims[1] == a.extent and rounded <= own
 
     def _meets_zeros(self, owed: set[str]) -> bool:
-        """Whether every term of an integer sum has a factor padded with zeros."""
+        """Return whether every term of an integer sum has a factor padded with zeros."""
         for reduce in self.reductions:
             body = reduce.body
             if not (isinstance(body, Apply) and body.fn == "mul") or reduce.combine != "add":
@@ -257,7 +257,7 @@ class Storage(Checked):
         return replace(self, entries=(*self.entries, made))
 
     def _is_open(self, loop: str) -> bool:
-        """Whether a loop is the outer part of a split of open length."""
+        """Return whether a loop is the outer part of a split of open length."""
         return loop in self.splits and not isinstance(self.splits[loop].length, int)
 
     def _read_of(self, tensor: str) -> Read:

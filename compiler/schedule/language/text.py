@@ -58,7 +58,7 @@ class _Reader:
 
     @property
     def is_blank(self) -> bool:
-        """Whether only a comment, or nothing, remains."""
+        """Return whether only a comment, or nothing, remains."""
         return self.at == len(self.text) or self.text.startswith("//", self.at)
 
     def line(self) -> Line:

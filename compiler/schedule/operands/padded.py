@@ -107,7 +107,7 @@ def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
 
 
 def _is_undecided(window: Inside, stage: Stage) -> bool:
-    """Whether bounds checks remain at run time: for open sizes, or taps that are not unrolled."""
+    """Return whether bounds checks remain at run time: sizes are open, or taps not unrolled."""
     if any(isinstance(s, Fetch | IndexValue | Reduce) for s in walk(window)):
         return False
     n_taps = prod(affine.assumed(stage.extents[a]) for a in stage.reduce_axes)
@@ -137,7 +137,7 @@ def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
 
 
 def _pays(stage: Stage, axes: list[_Axis]) -> bool:
-    """Whether the stage reads each copied element often enough, for the assumed sizes."""
+    """Return whether the stage reads each copied element often enough, for the assumed sizes."""
     n_taps = prod(affine.assumed(n) for n in stage.extents.values())
     n_copied = prod(max(affine.assumed(a.size), 1) for a in axes)
     return n_taps >= LEAST_USES * n_copied

@@ -90,7 +90,7 @@ def _operand(
 
 
 def _panel(stage: Stage, read: Read, target: Target) -> int | None:
-    """Return the columns per panel; None where reading the operand in place is as fast."""
+    """Return the number of columns per panel; None if reading the operand in place is as fast."""
     axes = _axes(read)
     column = stage.axes[-1]
     n_columns = stage.extents[column]
@@ -127,7 +127,7 @@ def _pays(
 
 
 def _conflicts(depth: int, row_bytes: int, target: Target) -> bool:
-    """Whether the lines of a tile's columns evict each other from L1.
+    """Return whether the lines of a tile's columns evict each other from L1.
 
     Rows at a power-of-two stride share sets. Wide tiles (many registers) read several lines of each
     row, and these use more sets. Narrow tiles (few registers) fill the sets early.

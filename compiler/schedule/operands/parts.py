@@ -39,8 +39,8 @@ RIGHT = (1, 0, 0)
 """The parts of the left and the right operand in each of the three products: 0 upper, 1 lower."""
 
 FEWEST_COLUMNS = 64
-"""The minimum number of columns, each of which uses a split element once. The cost of a split is
-that of about half as many products."""
+"""The minimum number of columns, each of which uses a split element once. The split of an element
+costs as much as about half this number of products."""
 
 FEWEST_TERMS = 64
 """The minimum number of terms of a sum; configuring, loading and storing tiles dominates shorter
@@ -110,7 +110,7 @@ def _left(s: Scalar) -> Read | None:
 
 
 def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
-    """Whether tiles support the product, and the product has enough rows, columns and terms."""
+    """Return whether tiles support the product, with enough rows, columns and terms."""
     stage, left, right = product.stage, product.left, product.right
     t = tensors[left.tensor]
     if not (t.is_static and tensors[right.tensor].is_static and t.rank > 1):

@@ -39,8 +39,8 @@ BLOCK_SHARE = 0.6
 other being loaded."""
 
 LEAST_TILES = 12
-"""The minimum number of column tiles that read a copied block, divided by the number of copies of
-each element in the block."""
+"""The minimum number of column tiles that read a copied block, divided by the average number of
+copies of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
 """Stall cycles per cache line that is not in L2: for contiguous reads of at least a page, which the
@@ -188,7 +188,7 @@ def _share_of_own(nest: Nest, read: Read, rows: Axis) -> float:
 
 
 def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context) -> Block | None:
-    """Choose the block of rows to copy; None where a copy is illegal or too large."""
+    """Choose the block of rows to copy; None if a copy is illegal or too large."""
     found = _rows_and_columns(nest, vector, ())
     if found is None or not _may_copy(nest, found[0], rows):
         return None
@@ -228,7 +228,7 @@ def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[
 def _may_cut_images(
     nest: Nest, read: Read, rows: Axis, around: Sequence[str], free_bytes: float
 ) -> bool:
-    """Whether the number of images is known and an image fits a block."""
+    """Return whether the number of images is known and an image fits a block."""
     known = bool(around) and all(_is_counted(nest.axis(v)) for v in around)
     return known and _bytes(nest, read, [rows.var, *around[1:]]) <= free_bytes
 
@@ -263,7 +263,7 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
 
 
 def _fewest_tiles(extent: Expr) -> int:
-    """Return the trip count; for open sizes, that for sizes of 1, but at least `MOST_PARTS`."""
+    """Return the trip count; for open sizes, the trip count at size 1, at least `MOST_PARTS`."""
     if isinstance(extent, int):
         return extent
     least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
@@ -294,7 +294,7 @@ def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
 
 
 def _is_apart(nest: Nest, read: Read) -> bool:
-    """Whether reduction steps read an operand in more lines than L1 holds."""
+    """Return whether reduction steps read an operand in more lines than L1 holds."""
     for a in nest.reduced:
         step = nest.stride_of(read.tensor, read.index, a.var)
         step_bytes = LINE_BYTES if step is None else abs(step) * read.dtype.nbytes

@@ -144,7 +144,7 @@ def operands(nest: Nest) -> list[Read]:
 
 
 def depends(read: Read, var: str) -> bool:
-    """Whether the index of a read depends on a loop."""
+    """Return whether the index of a read depends on a loop."""
     return any(var in affine.symbols(e) for e in read.index)
 
 

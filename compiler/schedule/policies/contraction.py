@@ -1,8 +1,9 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
-All contractions share one schedule. It vectorises the contiguous axis of the output: channels in a
-blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows. Constants are
-packed in loop order, and the accumulators stay in registers during the entire reduction.
+All contractions share one schedule. The schedule vectorises the contiguous axis of the output:
+channels in a blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows.
+Constants are packed in loop order, and the accumulators stay in registers during the entire
+reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -43,7 +44,7 @@ FAR_STEPS = "each step of the reduction reads a different cache line"
 
 
 def is_contraction(nest: Nest) -> bool:
-    """Whether the nest sums products of two reads, optionally with zero points and scales."""
+    """Return whether the nest sums products of two reads, with optional zero points and scales."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
         return False
@@ -141,7 +142,10 @@ def _spatial_together(nest: Nest) -> Nest:
 
 
 def _is_channel(nest: Nest, a: Axis) -> bool:
-    """Whether no index combines the variable with another one, as window positions and taps do."""
+    """Return whether no index combines this variable with a second variable.
+
+    An index of a window combines a position and a tap.
+    """
     return not any(
         len(affine.symbols(e)) > 1 and a.var in affine.symbols(e) and not _is_split_sum(nest, e)
         for r in nest.reads()
@@ -150,7 +154,7 @@ def _is_channel(nest: Nest, a: Axis) -> bool:
 
 
 def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
-    """Whether an index recombines the parts of a single split loop."""
+    """Return whether an index recombines the parts of a single split loop."""
     names = affine.symbols(e)
     return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
 
@@ -195,7 +199,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
-    """Whether vectorising the reduction is faster: columns are few or far apart in memory."""
+    """Return whether vectorising the reduction is faster: columns are few or far apart."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along
@@ -256,7 +260,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
     if block is not None:
-        if r == f"{block.loop}r":  # a block of one image's rows
+        if r == f"{block.loop}r":  # the block consists of rows of one image
             around = [*image, *(a for a in around if a not in image)]
             image = []
         first = min(around.index(a) for a in (f"{v}o", *outer_rows, *image))
@@ -316,5 +320,5 @@ def _outer_order(
 
 
 def _moves_image(nest: Nest, var: str) -> bool:
-    """Whether a loop runs over pixels or rows: at least one operand is invariant in the loop."""
+    """Return whether a loop runs over pixels or rows: an operand is invariant in the loop."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

@@ -7,8 +7,8 @@
 
 One operand is a constant, packed so that the elements of a step are contiguous over all lanes. In
 the other operand the elements of a step are contiguous in memory, and all lanes read the same
-elements. The other loops equal those of an f32 contraction: sums stay in registers during the
-entire reduction.
+elements. All other loops are as in an f32 contraction: sums stay in registers during the entire
+reduction.
 
 The operand that differs between lanes may also be a bf16 tensor with contiguous lanes (pixels in
 plain order, the second product of attention). Two vectors of lanes are then interleaved into pairs
@@ -116,7 +116,7 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Whether a non-constant operand has contiguous lanes; two vectors of them form pairs."""
+    """Return whether a non-constant operand has contiguous lanes, so that vectors form pairs."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
@@ -190,7 +190,7 @@ def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Ax
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
-    """Whether the iterations that form a dot step read consecutive elements."""
+    """Return whether the iterations that form a dot step read consecutive elements."""
     if not isinstance(a.extent, int):
         return False
     step = _step(nest)
@@ -231,9 +231,9 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
 
 
 def _has_padding(nest: Nest, k: Axis) -> bool:
-    """Whether a loop runs over all channels of a blocked image, and padding bytes follow these.
+    """Return whether a loop runs over all channels of a blocked image, which has padding bytes.
 
-    False for floats, whose padding is not read: 0 times NaN or infinity is not 0.
+    Return False for floats, whose padding is not read: 0 times NaN or infinity is not 0.
     """
     for read in small_reads(nest) or ():
         t = nest.tensors[read.tensor]
@@ -254,7 +254,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Whether lanes along a loop share one operand, and read separate elements of the other one."""
+    """Return whether lanes along a loop share one operand, but not the second operand."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False

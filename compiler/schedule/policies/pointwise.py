@@ -91,7 +91,7 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
 
 
 def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
-    """Whether a block is a word of four bytes, and an operand is contiguous along the rows."""
+    """Return whether a block is a word of four bytes, and an operand is contiguous along rows."""
     is_word = block == 4 and nest.tensors[nest.target].dtype.nbytes == 1
     along = [s for _, s in strides(nest, rows.var)[1]]
     lies = 1 in along and all(s in (0, 1) for s in along)

@@ -35,7 +35,7 @@ LONG_RUN = 16
 
 
 def reduction(nest: Nest, ctx: Context) -> Nest:
-    """Vectorise over results where they are contiguous, else over the reduction."""
+    """Vectorise over results if these are contiguous, else over the reduction."""
     space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
     nest = fuse_all(space_last)
     vector = _vector_axis(nest, ctx)

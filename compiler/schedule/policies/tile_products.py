@@ -1,4 +1,4 @@
-"""The policy for products of small types where the machine has matrix tiles.
+"""The policy for products of small types on machines with matrix tiles.
 
     o: split(o, 32, oo, om)  split(om, 16, ov, ol)     two tiles of 16 columns
     x: split(x, 32, xo, xm)  split(xm, 16, xv, xt)     two tiles of up to 16 rows
@@ -189,7 +189,7 @@ def _whole_part(n: int) -> int:
 
 
 def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
-    """Return the number of rows per block, at most half of L2: a multiple of `step`.
+    """Return the number of rows per block, a multiple of `step`; a block fits half of L2.
 
     All blocks have similar numbers of rows.
     """
@@ -202,7 +202,7 @@ def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -
 
 
 def _is_part(nest: Nest, a: Axis, rows_of: Read) -> bool:
-    """Whether a loop runs over products of bf16 parts; consecutive products share a part."""
+    """Return whether a loop runs over products of bf16 parts; consecutive products share a part."""
     stride = nest.stride_of(rows_of.tensor, rows_of.index, a.var)
     return isinstance(a.extent, int) and a.extent <= MOST_PRODUCTS and stride is None
 

@@ -27,13 +27,13 @@ EXPOSED = 0.1
 """The share of load and L2 cycles that multiply-adds do not hide."""
 
 N_STREAMS = 8
-"""The number of streams that prefetchers follow; also the minimum number of lines per cache set."""
+"""The number of streams that prefetchers follow; also the number of lines that a set retains."""
 
 STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
 """Stall cycles per step: for each row beyond `N_STREAMS`, and for each row with conflict misses."""
 
 LINE_BYTES, WAY_BYTES = 64, 4096
-"""Bytes of a cache line and of an L1 way; lines at a distance of some ways share a set."""
+"""Bytes of a cache line and of an L1 way; lines at a multiple of the way size share a set."""
 
 FEW_REGISTERS = 16
 """The number of registers up to which reduction steps are not unrolled: LLVM would move sums to
@@ -99,7 +99,7 @@ def _parts(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def _step_cycles(tile: Tile, depth: int, target: Target) -> float:
-    """Estimate the cycles of a reduction step: arithmetic, and loads that it does not hide."""
+    """Estimate the cycles of a reduction step: arithmetic, and loads not hidden by arithmetic."""
     loads = (tile.rows + tile.vectors) / LOADS_PER_CYCLE
     compute = max(tile.rows * tile.vectors / FMA_PER_CYCLE, loads, LATENCY_CYCLES)
     strip_bytes = tile.vectors * target.vector_bytes * depth

@@ -1,8 +1,8 @@
 """Stages fused into one nest: several results computed and stored at each point.
 
-A kernel with several outputs has a stage for each. Two outputs over the same points share one nest
-if they read the same elements or if one output reads the other. Shared operands are then loaded
-once, and shared values computed once.
+A kernel with several outputs has a stage for each output. Two outputs over the same points share a
+nest if they read the same elements, or if one output reads the other output. Shared operands are
+then loaded once, and shared values are computed once.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | No
 
 
 def _lie_alike(a: TensorType, b: TensorType) -> bool:
-    """Whether both tensor types have equal numbers of vector lanes and equal channel blocks."""
+    """Return whether two tensor types have equal numbers of lanes and equal channel blocks."""
     lanes = a.dtype is b.dtype or max(a.dtype.nbytes, b.dtype.nbytes) <= 4
     return lanes and a.layout.block == b.layout.block
 
@@ -111,7 +111,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: Joint, stage: Stage) -> bool:
-    """Whether a stage reads results of joined stages, or an element that they also read."""
+    """Return whether a stage reads results of joined stages, or an element that they also read."""
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)
@@ -160,7 +160,7 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 
 
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
-    """Whether one nest can compute both values.
+    """Return whether one nest can compute both values.
 
     It can if `value` has no reduction, or a single one over the same loops as that of `first`.
     """

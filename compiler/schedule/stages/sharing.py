@@ -181,7 +181,11 @@ def _common(
 
 
 def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map the axes of a sequence to a part's names; None if the part reads other places."""
+    """Map each axis of a sequence that a part reads place by place to the part's name for it.
+
+    None if the part reads no results of the sequence, reads them at computed indices, or reads two
+    axes at the same index.
+    """
     names: dict[str, str] = {}
     refused: set[str] = set()
     n_found = 0
@@ -202,7 +206,7 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
 
 
 def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
-    """Whether computing a part place by place along an axis is efficient.
+    """Return whether computing a part place by place along an axis is efficient.
 
     This is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
     channels, or if a stage would compute single elements.

@@ -100,7 +100,7 @@ class _Copies:
         return affine.assumed(steps(body, self.buffers, self.options.target))
 
     def _pays(self, loop: Loop, private: frozenset[str]) -> bool:
-        """Whether dividing the loop among threads is faster than dividing each inner loop."""
+        """Return whether dividing this loop among threads is faster than dividing inner loops."""
         if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
             return False
         n, threads = loop.extent, self.options.threads

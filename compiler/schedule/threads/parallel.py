@@ -192,7 +192,7 @@ class _Marker:
         return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
 
     def _is_cut_across(self, s: Store, loop: Loop) -> bool:
-        """Whether a store of an image is divided along an axis other than its rows."""
+        """Return whether a store of an image is divided along an axis other than its rows."""
         if self.buffers[s.buffer].role != "output" or len(s.index) < IMAGE_RANK:
             return False
         return loop.var not in affine.symbols(s.index[2])

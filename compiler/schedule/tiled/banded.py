@@ -290,7 +290,7 @@ class _Writer:
         return physical(self._settled(data, at), self.tensors, self.bands.ranges, {})
 
     def _reaches_behind(self, transform: Transform, axis: str, tap: str, n_tiles: int) -> bool:
-        """Whether the last tile along an axis reads beyond the halo of the image."""
+        """Return whether the last tile along an axis reads beyond the halo of the image."""
         self.bands.ranges["tile"] = (0, n_tiles - 1)
         others = {a: 0 for a in transform.extents}
         at = {**others, axis: affine.symbol("tile"), tap: self.found.side - 1}

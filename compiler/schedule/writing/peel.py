@@ -18,7 +18,7 @@ At = Mapping[str, Expr]
 """Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The trip counts of shortened loops; that of a vector loop may be known only at run time."""
+"""The trip counts of shortened loops; a vector loop may have one known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -201,7 +201,7 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether to emit a loop at this level: its variable is not substituted, or only shifted."""
+    """Return whether to emit a loop at this level: its variable is not substituted, or shifted."""
     return var not in at or var in affine.symbols(at[var])
 
 

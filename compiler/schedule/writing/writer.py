@@ -116,7 +116,7 @@ class Writer:
         return with_streams(self.realizer.realize(nest), streams)
 
     def _name(self, target: str) -> str:
-        """Name a nest after its target, with a number from the second writer on."""
+        """Return the name of a nest: its target, with a number from the second writer on."""
         n = self._named[target] = self._named.get(target, 0) + 1
         return target if n == 1 else f"{target}#{n}"
 
