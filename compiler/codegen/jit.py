@@ -88,7 +88,7 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""A store checks its size at the first write of a process and after this number of entries."""
+"""The number of writes after which a store checks its size; it also does so at the first write."""
 
 
 class ObjectStore:

@@ -17,7 +17,7 @@ from compiler.targets.target import Target
 CLASSES: dict[str, str] = {
     "load": "from memory into a vector register",
     "store": "from a vector register into memory",
-    "fma": "fused multiply-add; dot products of small types too",
+    "fma": "fused multiply-add, or dot product of small types",
     "vector": "other arithmetic on vectors, with or without a memory operand",
     "shuffle": "permutation or broadcast of vector lanes",
     "scalar": "addresses, counters, and all other instructions",

@@ -132,7 +132,7 @@ class Loops:
     used: frozenset[str] = frozenset()
     """Names of removed loops, which indices of earlier splits may still use."""
     around: Mapping[str, Range] = field(default_factory=dict)
-    """Index ranges of the loops around the whole nest, which no move changes."""
+    """Index ranges of the loops around the entire nest; moves do not change these loops."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
     """A cache of addresses: policies request the same addresses many times."""
 
@@ -214,7 +214,7 @@ class Loops:
         return self._addresses[key]
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
-        """Return the stride of an address in an index, in elements; None if it is not constant."""
+        """Return the stride of an address along a loop, in elements; None if not constant."""
         return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:

@@ -47,5 +47,5 @@ def require_small(kernel: Kernel, target: Target) -> None:
     if size > MOST_CODE:
         raise CompileError(
             "E-LIMIT-CODE",
-            f"{kernel.name} would have {size:,} instructions, the limit is {MOST_CODE:,}",
+            f"{kernel.name} would have {size:,} instructions, but the limit is {MOST_CODE:,}",
         )

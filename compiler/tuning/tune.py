@@ -252,7 +252,7 @@ class _Tuning:
                 names = [x.name for x in by_key[k.key].kernels]
                 own, theirs = (sum(p[n] for n in names) for p in (after, before))
                 if own >= theirs:
-                    k.kept, k.because = False, "not faster inside the model"
+                    k.kept, k.because = False, "the schedule is not faster in the model"
         self.tell("timing the model")
         tuned = self._compiled(self._kept())
         turns = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)

@@ -53,7 +53,7 @@ def least_elements(b: Buffer) -> int:
 
 
 def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
-    """Return the constant offset of each active lane from the uniform part, or None."""
+    """Return the offset of each active lane from the uniform part; None if not constant."""
     lane = m.indices.env.lane
     if lane is None:
         return [0]

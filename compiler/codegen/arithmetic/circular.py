@@ -30,10 +30,10 @@ _FAR = 65536.0
 """The magnitude up to which subtracting multiples of the first part of pi/2 is exact."""
 
 _PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
-"""pi/2 as a sum of f32."""
+"""pi/2 as a sum of three f32."""
 
 _WIDE_PARTS = (1.5707963267341256, 6.077100506506192e-11)
-"""pi/2 as a sum of f64; the first summand has 31 significant bits."""
+"""pi/2 as a sum of two f64; the first summand has 31 significant bits."""
 
 _ROUNDER = 12582912.0
 """1.5 * 2**23: the sum of this and a small float has the nearest integer in its lowest bits."""

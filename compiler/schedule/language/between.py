@@ -228,7 +228,7 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: with {places} per iteration there is no loop",
+            f"{loop} of {stage} has {extent} places: {places} per iteration leave no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -409,6 +409,6 @@ def _with_inlined(producer: Stage, s: Stage | Routine) -> Stage | Routine:
     n_parts = sum(1 for _ in walk(s.value)) + n_reads * sum(1 for _ in walk(producer.value))
     require_legal(
         n_parts <= MOST_OPERATIONS,
-        f"{s.target} would have {n_parts:,} operations, the limit is {MOST_OPERATIONS:,}",
+        f"{s.target} would have {n_parts:,} operations, but the limit is {MOST_OPERATIONS:,}",
     )
     return into_consumer(producer, s)

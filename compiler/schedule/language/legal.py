@@ -9,7 +9,7 @@ from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
-"""Loop names begin with a lower-case letter: tensors and open sizes are upper case."""
+"""Loop names begin with a lower-case letter, since tensors and open sizes are upper case."""
 
 _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
 """Names reserved for remainder loops and for loops over cache lines."""

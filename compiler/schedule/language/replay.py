@@ -55,7 +55,7 @@ def replay_lines(
                 "E-SCHEDULE-MOVE",
                 f"{name} belongs to a convolution in tiles, whose weights must be packed",
                 where=used[name][0].where,
-                hint="pack them after the other moves, or remove all moves on it",
+                hint="pack the weights after all other moves, or remove all moves on this nest",
             )
         found[name] = nest
         if name in waiting:

@@ -183,7 +183,7 @@ class Storage(Checked):
             len(extents) == len(axes), "the length of an inner loop is known only at run time"
         )
         n_elements = math.prod(extents)
-        require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
+        require_legal(n_elements <= MOST_COPIED, f"a copy of {n_elements:,} elements is too large")
         place = tuple(affine.symbol(a.var) for a in axes)
         block = f"{tensor}'{self.target}"
         require_legal(block not in self.shapes, f"{tensor} is already copied")
@@ -326,7 +326,7 @@ class Storage(Checked):
             a.is_reduction and a.kind == "for" and not a.lanes,
             f"{loop} is not a plain loop of the reduction",
         )
-        require_legal(not self.cached, f"the sums are already in memory, from {self.cached} on")
+        require_legal(not self.cached, f"the sums of {self.cached} are already in memory")
         return replace(self, cached=loop)
 
     @move(

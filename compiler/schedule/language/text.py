@@ -134,14 +134,14 @@ class _Reader:
             raise self.fail(
                 f"{name} got {len(arguments)} arguments",
                 at,
-                f"it is written {declared.signature}",
+                f"the signature is {declared.signature}",
             )
         for (parameter, value), place in zip(_bound(declared, arguments), places, strict=True):
             if parameter.is_number != isinstance(value, int):
                 raise self.fail(
                     f"needed {parameter.words}, got {value!r}",
                     place,
-                    f"it is written {declared.signature}",
+                    f"the signature is {declared.signature}",
                 )
             if value == 0:
                 raise self.fail(f"needed {parameter.words}, got 0", place)

@@ -89,7 +89,7 @@ class Packing:
             target[...] = _grown(piece, shape).reshape(target.shape)
 
     def _outermost(self, axis: int) -> tuple[int, int]:
-        """Return the first factor of an axis other than 1, and the stride of its elements."""
+        """Return the position of an axis's first factor other than 1, and the factor's stride."""
         before, at = math.prod(self.padded[:axis]), 0
         while math.prod(self.split[:at]) < before or self.split[at] == 1:
             at += 1

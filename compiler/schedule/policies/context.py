@@ -28,7 +28,7 @@ class Context:
         return self.options.target
 
     def lanes(self, dtype: DType) -> int:
-        """Return the lanes of a full vector; types smaller than f32 have as many lanes as f32."""
+        """Return the number of lanes of a full vector; narrower types count as f32."""
         return max(self.target.vector_bytes // max(dtype.nbytes, 4), 1)
 
 

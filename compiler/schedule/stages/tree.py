@@ -74,7 +74,7 @@ def leaves(members: Sequence[Member]) -> Iterator[Part]:
 
 
 def name_of(part: Joint) -> str:
-    """Return the name of a nest if it is the only writer of its target."""
+    """Return the name of a nest that is the only writer of its target."""
     return part[0].target
 
 

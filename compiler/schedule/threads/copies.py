@@ -125,7 +125,7 @@ class _Copies:
         first, end = (loop.start + affine.floordiv(n * t, threads) for t in (team, team + 1))
         body = _indexed((loop,), private, team)
         (inner,) = body
-        assert isinstance(inner, Loop), "as it was"
+        assert isinstance(inner, Loop), "the rewritten statement is a loop"
         return Loop(var, 0, threads, (replace(inner, start=first, stop=end),), "parallel")
 
     def _fresh(self, name: str) -> str:

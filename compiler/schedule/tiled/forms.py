@@ -45,7 +45,7 @@ class Tiled:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """`sum over a, b of left(row, a) * right(column, b) * data`."""
+    """A transform: `sum over a, b of left(row, a) * right(column, b) * data`."""
 
     left: Scalar
     right: Scalar
