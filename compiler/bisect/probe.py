@@ -57,13 +57,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings for compiling and judging models; `until` is the kind of failure to find ("": any).
+    """Settings for compiling and judging models.
 
-    `ratio` is the slowdown, relative to a program without rewrites, above which a program counts as
-    slow. `moved` is the allowed change of a result, as a fraction of its largest magnitude,
-    including rounding differences; None allows any effect of rounding. If `limit_seconds` is above
-    0, each test runs in a child process with this time limit. The rules in `without` are always
-    disabled.
+    `until` is the kind of failure to find; "" means any kind except slow. `ratio` is the slowdown,
+    relative to a program without rewrites, above which a program counts as slow. `moved` is the
+    allowed change of a result, as a fraction of its largest magnitude, including rounding
+    differences; None allows any effect of rounding. If `limit_seconds` is above 0, each test runs
+    in a child process with this time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline

@@ -222,7 +222,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index by the size of its terms relative to its step in a loop.
+    """Split an index by the size of its terms relative to the step of the index in a loop.
 
     None if the index has no constant step.
     """

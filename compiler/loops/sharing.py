@@ -35,7 +35,7 @@ def has_parallel(body: Sequence[Statement]) -> bool:
 
 
 def pieces(body: Sequence[Statement]) -> list[Piece]:
-    """Partition a body into (loops around) parallel loops and the statements between them."""
+    """Partition a body into parallel loops, loops around these, and the statements in between."""
     found: list[Piece] = []
     for s in body:
         if found and loop_of(found[-1]) is None and not has_parallel((s,)):

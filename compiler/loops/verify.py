@@ -74,7 +74,7 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which each counter depends: its own loop and those in this loop's bounds."""
+    """The loops on which each counter depends: its loop, and loops in the bounds of this loop."""
     choosing: frozenset[str] = frozenset()
     """Enclosing loops that may be empty, and the loops on which their bounds depend."""
     excused: frozenset[str] = frozenset()
@@ -148,7 +148,9 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check that the indices of a store depend on every enclosing parallel loop."""
+        """Check that a store depends on every enclosing parallel loop, so that no two iterations
+        write the same element.
+        """
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():

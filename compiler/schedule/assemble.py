@@ -33,7 +33,7 @@ Arrange = Callable[[Stages], Stages]
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A kernel, the packings of its constant operands, and its moves."""
+    """A kernel, the packings of the kernel's constant operands, and the moves that built it."""
 
     kernel: Kernel
     packings: Mapping[str, Packing]

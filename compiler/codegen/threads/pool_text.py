@@ -10,7 +10,7 @@ a busy machine.
 
     worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 must end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
-    job      done: number of finished workers (negative while the caller sleeps); then the region
+    job      number of finished workers (negative while the caller sleeps), then the region's data
 
 Desks and job are on the caller's stack, so a worker reports its completion by its last access to
 them. Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a

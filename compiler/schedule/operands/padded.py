@@ -124,7 +124,7 @@ def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:
 
 
 def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
-    """Return the axis of the copy for an image index; its size is the range of indices read."""
+    """Return the axis of the copy for an image index; the axis covers the range of indices read."""
     steps = {v: affine.coefficient(e, v) for v in affine.symbols(e) & stage.extents.keys()}
     place: Expr = 0
     last: Expr = 0

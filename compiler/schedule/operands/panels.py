@@ -25,8 +25,8 @@ LEAST_ROWS = 64
 """The minimum number of uses per element for a copy, which reads and writes each element once."""
 
 LEAST_TURNED_ROWS = 8
-"""The minimum number of uses per element for a copy of a transposed operand. Without a copy, its
-vectors must be gathered."""
+"""The minimum number of uses per element for a copy of a transposed operand. Without a copy, the
+product must gather the vectors of the operand."""
 
 KEPT_LINES = 4
 """The number of lines of one L1 set that are not evicted before the next rows are read."""
