@@ -1,6 +1,6 @@
 """Lower a computation to one kernel: group its stages, transform each nest, emit the loops.
 
-The caller supplies the moves; it is a policy, or the replay of a schedule's text.
+A policy, or the replay of a schedule's text, supplies the moves.
 """
 
 from __future__ import annotations
