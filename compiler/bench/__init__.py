@@ -1,1 +1,1 @@
-"""Timing of programs beside other runtimes: `timing` (interleaved rounds) and `peers`."""
+"""Timing of programs and other runtimes: `timing` (interleaved rounds) and `peers`."""

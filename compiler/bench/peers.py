@@ -32,7 +32,10 @@ def installed(name: str) -> bool:
 
 
 def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
-    """Load a model in a peer. Errors: E-OPTION-VALUE if it is unknown, missing or refuses."""
+    """Load a model in a peer.
+
+    Errors: E-OPTION-VALUE if the peer is unknown or not installed, or rejects the model.
+    """
     if name not in _LOADERS:
         raise CompileError(
             "E-OPTION-VALUE", f"no peer is named {name!r:.40}; peers: {', '.join(_LOADERS)}"
@@ -47,14 +50,14 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
 
 
 def first_run(peer: Peer, inputs: Mapping[str, Any]) -> Outputs:
-    """Return the results of a peer. Errors: E-OPTION-VALUE if the peer fails at the run."""
+    """Run a peer and return its results. Errors: E-OPTION-VALUE if the run fails."""
     with _refusing(peer.name):
         return peer.run(inputs)
 
 
 @contextmanager
 def _refusing(name: str) -> Generator[None]:
-    """Convert any exception of a peer to E-OPTION-VALUE: the peer rejects the model."""
+    """Convert any exception of a peer to E-OPTION-VALUE, which states that it rejects the model."""
     try:
         yield
     except CompileError:
@@ -85,7 +88,7 @@ def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
 
 
 def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Peer:
-    """Load OpenVINO at f32; its default on processors with bf16 is to compute in bf16."""
+    """Load a model in OpenVINO at f32; OpenVINO's default on processors with bf16 is bf16."""
     import openvino as ov  # pyright: ignore[reportMissingImports]
 
     core = ov.Core()
@@ -103,7 +106,7 @@ def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Pe
                 read.reshape({k: list(s) for k, s in zip(inputs, shapes, strict=True)})
             made[shapes] = core.compile_model(read, "CPU", settings).create_infer_request()
         found = made[shapes].infer(dict(inputs), share_inputs=True, share_outputs=True)
-        # A port retains the names of nodes that were folded into it.
+        # An output port retains the names of nodes that were folded into its node.
         names = (n for port in found for n in wanted if n in port.get_names())
         return dict(zip(names, found.values(), strict=True))
 

@@ -1,4 +1,4 @@
-"""Timing comparison of programs: interleaved rounds in one process, minima, and intervals."""
+"""Comparison of the times of programs: interleaved rounds in one process, minima, intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WARM_UP_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The times of a program in all rounds. Units: seconds of one call."""
+    """The times of a program, one per round. Units: seconds of one call."""
 
     seconds: tuple[float, ...]
 
@@ -50,9 +50,9 @@ def interleaved(
 ) -> dict[str, Times]:
     """Time programs in interleaved rounds for `seconds`, at least `min_rounds` rounds.
 
-    The order changes deterministically from round to round: noise affects all programs alike, and
-    each program runs after each other program. An untimed call precedes each timed call, so a
-    program's data are in the caches, as in steady use.
+    The order of the programs changes deterministically from round to round, so noise affects all
+    programs alike, and each program runs after each other program. An untimed call precedes each
+    timed call, so the program's data are in the caches, as in steady use.
     """
     for call in calls.values():
         _warm_up(call)
@@ -78,7 +78,7 @@ def _warm_up(call: Call) -> None:
 
 
 def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
-    """Return the ratio of our minimum to theirs, with a bootstrap interval over rounds.
+    """Return the minimum of `ours` divided by that of `theirs`, with a bootstrap interval.
 
     Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
     """
@@ -95,7 +95,7 @@ def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
 def pinned(wanted: bool = True, n: int = 1) -> Generator[tuple[int, ...]]:
     """Pin this thread, and threads that it starts, to the last n processors available to it.
 
-    Yields the numbers of the processors; () if the system cannot pin threads or has fewer
+    Yields the numbers of the processors; () if the system cannot pin threads or has fewer than n
     processors.
     """
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()

@@ -1,4 +1,4 @@
-"""Calls of functions in child processes, whose crashes and hangs do not affect the parent."""
+"""Calls of functions in child processes, so that crashes and hangs do not affect the parent."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ CAN_FORK = hasattr(os, "fork")
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The result for a child that ended without an answer, with the reason."""
+    """The answer for a child process that ended without a result; `why` is the reason."""
 
     why: str
 
 
 def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
-    """Run a function in a child; return its pickled result, or `Died`.
+    """Run a function in a child process; return its result (through pickle), or `Died`.
 
-    Units: wall-clock seconds; megabytes of address space beyond the current size.
+    Units: wall-clock seconds; megabytes of address space in addition to the current size.
     """
     if not CAN_FORK:
         return fn()
@@ -38,7 +38,7 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        # Threads of this process do not exist in the child, which needs none of them.
+        # The child does not have the threads of this process, and does not need them.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
@@ -60,7 +60,7 @@ def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
 
 
 def _answer(fn: Callable[[], Any], write: int, megabytes: int) -> None:
-    """Run the function in the child and write its result to the pipe."""
+    """Run the function in the child, and write its result to the pipe."""
     code = 1
     faulthandler.disable()  # The parent reports the crash.
     try:

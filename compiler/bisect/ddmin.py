@@ -15,9 +15,9 @@ Ask = Callable[[Sequence[T]], bool]
 
 
 def ddmin(items: Sequence[T], fails: Ask[T]) -> list[T]:
-    """Return a minimal failing sublist: without any one of its items it passes.
+    """Return a minimal failing sublist: it passes if any single item is removed.
 
-    The full list must fail. The order is preserved, and no sublist is tested twice.
+    The full list must fail. The order of items is preserved, and no sublist is tested twice.
 
     >>> ddmin(range(8), lambda part: {2, 5} <= set(part))
     [2, 5]

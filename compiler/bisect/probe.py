@@ -1,4 +1,4 @@
-"""A single test of the compiler: whether a model fails if only some rewrites are allowed."""
+"""A single test of the compiler: does a model fail if only some rewrites are allowed?"""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from compiler.runtime.program import Program
 from compiler.trace import Decision, Event, Gate
 
 KINDS = ("wrong", "crash", "invalid", "slow", "refused")
-"""Kinds of failure of a compilation: the values of `--until`."""
+"""The kinds of failures of a compilation: the values of `--until`."""
 
 WAYS = ("results", "passes", "rewrites")
-"""Places where wrong numbers are detected: final results, results of each pass, each rewrite."""
+"""The ways to detect wrong numbers: in final results, in results of each pass, in each rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one compilation; `kind` is "" for success, `way` the place of the failure.
+    """The outcome of one compilation: `kind` is "" for success, `way` the place of the failure.
 
-    `decisions` are the rewrites that were requested and allowed, in order. `at_work` is the rule
-    that failed before it requested a rewrite.
+    `decisions` are the rewrites that rules requested and the gate allowed, in order. `at_work` is
+    the rule that failed before it requested a rewrite.
     """
 
     kind: str = ""
@@ -57,12 +57,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings for compiling and judging models; `until` restricts the kinds of failures to find.
+    """Settings for compiling and judging models.
 
-    `ratio` is the slowdown, relative to a program without rewrites, above which a program counts as
-    slow. `moved` is the allowed change of a result, as a fraction of its largest magnitude,
-    including rounding differences. None allows any effect of rounding. `limit_seconds` above 0 runs
-    each test in a child process with that time limit. The rules in `without` are always disabled.
+    `until` is the kind of failure to find; "" means any kind except slow. `ratio` is the slowdown,
+    relative to a program without rewrites, above which a program counts as slow. `moved` is the
+    allowed change of a result, as a fraction of its largest magnitude, including rounding
+    differences; None allows any effect of rounding. If `limit_seconds` is above 0, each test runs
+    in a child process with this time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline
@@ -83,7 +84,7 @@ class Settings:
         return lambda decision: allowed(decision) and gate(decision)
 
     def looks_for(self, kind: str) -> bool:
-        """Return whether a failure of this kind counts; slowness only if requested."""
+        """Return whether a failure of this kind counts; slowness counts only if requested."""
         return kind == self.until if self.until else kind != "slow"
 
 
@@ -114,7 +115,7 @@ def nothing(decision: Decision) -> bool:
 
 @dataclass
 class Probe:
-    """A model, and inputs on which its compilations are judged."""
+    """A model, and the inputs on which its compilations are judged."""
 
     source: Graph
     settings: Settings
@@ -125,7 +126,10 @@ class Probe:
 
     @staticmethod
     def of(source: Graph, settings: Settings, feeds: Mapping[str, Any] | None = None) -> Probe:
-        """Create a probe with inputs of each kind, or given inputs. Errors: E-INPUT-*, E-RUN-*."""
+        """Create a probe with random inputs of each kind, or with the inputs `feeds`.
+
+        Errors: E-INPUT-*, E-RUN-*.
+        """
         given = random_inputs(source, settings.seed) if feeds is None else feeds
         first = make_round(source, "random", given, settings.seed)
         rounds = [] if first is None else [first]
@@ -134,7 +138,7 @@ class Probe:
         return Probe(source, settings, rounds)
 
     def ask(self, gate: Gate, settings: Settings | None = None) -> Outcome:
-        """Compile with some rewrites allowed and judge the result."""
+        """Compile with the rewrites that the gate allows, and judge the result."""
         s = settings or self.settings
         self.n_runs += 1
         start = perf_counter()
@@ -149,7 +153,7 @@ class Probe:
         return found if s.looks_for(found.kind) else replace(found, kind="", detail="")
 
     def judged(self, gate: Gate) -> list[Judged]:
-        """Judge each applied rewrite separately."""
+        """Judge each rewrite that the gate allows separately."""
         rewrites, _ = self._passes(Recorder(self.settings.gated(gate)), self.settings)
         return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
 
@@ -192,7 +196,7 @@ class Probe:
         return rewrites, optimised
 
     def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
-        """Search for wrong numbers in the places that the settings name."""
+        """Search for wrong numbers in the ways that the settings name."""
         if "results" in s.ways:
             text = self._wrong(optimised, rewrites.events, s)
             if text:
@@ -223,7 +227,7 @@ class Probe:
         return ""
 
     def _moved(self, graph: Graph, allowed: float) -> str:
-        """Describe a result that differs from the model's by more than allowed; "" if none does."""
+        """Describe a result that differs from the model's result by more than allowed, else ""."""
         for r in self.rounds[:1]:
             for d in compare(evaluated(graph, r.feeds), r.own):
                 if d.relative_error > allowed:
@@ -262,7 +266,7 @@ class Probe:
         return ""
 
     def _slow(self, program: Program, s: Settings) -> Outcome:
-        """Judge whether rewrites slow down the program, by the minima of interleaved runs."""
+        """Judge from the minima of interleaved runs whether rewrites slow down the program."""
         if self.baseline is None:
             self.baseline = self._built(nothing, s)
         feeds = dict(self.rounds[0].feeds)
@@ -272,13 +276,13 @@ class Probe:
         return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
 
     def baseline_run(self, feeds: Mapping[str, Any]) -> object:
-        """Run the program that was compiled without rewrites, once."""
+        """Run the program compiled without rewrites once."""
         assert self.baseline is not None, "the program without rewrites exists"
         return self.baseline.run(feeds)
 
 
 def _rule_at_work(bug: PassBug) -> Decision | None:
-    """Return the rule whose replacement was under construction when a pass failed."""
+    """Return the rule that was constructing a replacement when a pass failed."""
     found: Decision | None = None
     frames = bug.__cause__.__traceback__ if bug.__cause__ is not None else None
     while frames is not None:
@@ -293,7 +297,7 @@ def _rule_at_work(bug: PassBug) -> Decision | None:
 def ratio_of_minima(
     a: Callable[[], object], b: Callable[[], object], seconds: float = 0.1, n_least: int = 15
 ) -> float:
-    """Return the shortest time of `a` relative to that of `b`, from interleaved runs."""
+    """Return the minimum time of `a` divided by the minimum time of `b`, from interleaved runs."""
     best, end, n = [float("inf"), float("inf")], perf_counter() + seconds, 0
     while n < n_least or perf_counter() < end:
         for i, fn in enumerate((a, b)):

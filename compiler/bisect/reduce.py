@@ -1,9 +1,9 @@
 """Reduction of a failing model to a smaller model that fails in the same way.
 
-The reduction removes nodes, whose values become inputs with the computed elements. Then it removes
-nodes of regions, reduces sizes and simplifies numbers. It repeats until nothing changes or the time
-limit is reached.
-Source: hierarchical delta debugging, Misherghi and Su 2006: coarse parts before fine ones.
+The reduction removes nodes; values of removed nodes become inputs with the computed elements. Then
+it removes nodes of regions, reduces sizes and simplifies numbers. It repeats these steps until
+nothing changes, or until the time limit is reached.
+Source: hierarchical delta debugging, Misherghi and Su 2006: coarse before fine reductions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Feeds = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A graph with inputs on which it fails."""
+    """A failing graph, and the inputs on which it fails."""
 
     graph: Graph
     feeds: Feeds
@@ -39,11 +39,11 @@ class Case:
 Fails = Callable[[Case], bool]
 
 SMALL_SIZES = (1, 2, 3)
-"""Sizes to try; if none of them works, sizes are halved."""
+"""The sizes to try; if the case fails with none of them, the size is halved."""
 
 
 def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
-    """Return the smallest failing case found within the time limit; the given case must fail."""
+    """Return the smallest failing case found within the time limit; `case` must fail."""
     end = perf_counter() + seconds
 
     def still(candidate: Case | None) -> bool:
@@ -62,7 +62,7 @@ def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
 def _greedily(
     case: Case, step: Callable[[Case], Iterator[Case | None]], still: Callable[[Case | None], bool]
 ) -> Case:
-    """Apply the first candidate that still fails, repeatedly."""
+    """Replace the case with its first candidate that still fails, until no candidate fails."""
     while True:
         found = next((c for c in step(case) if still(c)), None)
         if found is None:
@@ -74,7 +74,7 @@ def _greedily(
 
 
 def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
-    """Minimise the nodes: values of removed nodes become inputs."""
+    """Minimise the set of nodes; values of removed nodes become inputs."""
     values = all_values(case)
     keys = [n.output for n in case.graph.nodes]
 
@@ -85,7 +85,7 @@ def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
         return case
     chosen = ddmin(keys, lambda kept: bool(kept) and still(part(kept)))
     found = part(chosen) if chosen else None
-    # A reduction must remove at least one node and retain at least one.
+    # A reduction must remove at least one node, and retain at least one node.
     return case if found is None or len(chosen) == len(keys) else found
 
 
@@ -106,7 +106,7 @@ def all_values(case: Case) -> Feeds:
 
 
 def with_nodes(case: Case, kept: Sequence[str], values: Feeds) -> Case | None:
-    """Return the case with only some nodes, or None if they do not form a valid graph."""
+    """Return the case with only the nodes `kept`, or None if these form no valid graph."""
     graph, chosen = case.graph, set(kept)
     nodes = tuple(n for n in graph.nodes if n.output in chosen)
     made = {o for n in nodes for o in n.outputs if o}
@@ -153,7 +153,7 @@ def _valid(graph: Graph, feeds: Feeds) -> Case | None:
 
 
 def _thinner_regions(case: Case) -> Iterator[Case | None]:
-    """Yield the case with one node of a region removed, replaced by values of its type."""
+    """Yield the case with one node of a region replaced by values of the same types."""
     graph = case.graph
     for i, node in enumerate(graph.nodes):
         for key, region in node.regions.items():
@@ -189,7 +189,7 @@ def _without_unread(graph: Graph) -> Graph:
 
 
 def _smaller_sizes(case: Case) -> Iterator[Case | None]:
-    """Yield the case with all occurrences of a size reduced, for the largest sizes first."""
+    """Yield the case with all occurrences of one size reduced; the largest size comes first."""
     types = [v.type for v in case.graph.inputs] + [c.type for c in case.graph.constants.values()]
     found = {d for t in types if isinstance(t, TensorType) and t.is_static for d in t.static_shape}
     for size in sorted(found, reverse=True):
@@ -235,7 +235,7 @@ def _cut_constant(c: Constant, old: int, new: int) -> Constant:
 
 
 def _plainer_numbers(case: Case) -> Iterator[Case | None]:
-    """Yield the case with simpler numbers in one input or constant."""
+    """Yield the case with simpler elements in one input or constant."""
     graph = case.graph
     for name, value in case.feeds.items():
         for plainer in _plainer(value):

@@ -1,11 +1,11 @@
 """Reproducers: folders that reproduce a failure, and their replay.
 
-graph.txt      the graph; constants.npz has constants that the text only names
+graph.txt      the graph; constants.npz has the constants that the text refers to
 pipeline.txt   the passes
 failure.json   the failure, and the allowed rewrites
 inputs.npz     the inputs
 README.md      a description, and the command that replays the failure
-model.onnx     the graph as ONNX, if it has such a form
+model.onnx     the graph as an ONNX model, if it has an ONNX form
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Repro:
-    """A failure that can be replayed, with the allowed `decisions`, or else the allowed `rules`.
+    """A failure that can be replayed.
 
-    If neither is given, all rewrites are allowed, since the cause is a pass and not its rewrites.
+    `decisions` are the allowed rewrites. Without decisions, all rewrites of the `rules` are
+    allowed. Without both, all rewrites are allowed: the cause is a pass, not its rewrites.
     """
 
     case: Case
@@ -57,7 +58,10 @@ class Repro:
         return only_rules(self.rules) if self.rules else lambda decision: True
 
     def run(self) -> Outcome:
-        """Compile the case again and judge it. Errors: E-RUN-* if it cannot be computed."""
+        """Compile the case again and judge the result.
+
+        Errors: E-RUN-* if the case cannot be computed.
+        """
         return Probe.of(self.case.graph, self.settings, self.case.feeds).ask(self.gate)
 
     def still_fails(self) -> bool:
@@ -66,7 +70,7 @@ class Repro:
 
 
 def write_repro(folder: Path, repro: Repro, answer: Answer) -> None:
-    """Write the folder. Errors: E-OUTPUT-FILE."""
+    """Write a failure and its cause to a folder. Errors: E-OUTPUT-FILE."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         graph = _in_memory(repro.case.graph)
@@ -85,7 +89,7 @@ def write_repro(folder: Path, repro: Repro, answer: Answer) -> None:
 
 
 def read_repro(folder: Path) -> Repro:
-    """Read a folder written by bisect. Errors: E-REPRO-FOLDER, and those of reading texts."""
+    """Read a folder written by bisect. Errors: E-REPRO-FOLDER, and those of parsing texts."""
     try:
         facts = json.loads((folder / "failure.json").read_text(encoding="utf-8"))
         blobs = [Bytes(a) for a in _load(folder / "constants.npz").values()]
@@ -120,7 +124,7 @@ def read_repro(folder: Path) -> Repro:
 
 
 def as_onnx(graph: Graph) -> bytes | None:
-    """Return the graph as an ONNX model, or None if it has no such form."""
+    """Return the graph as an ONNX model, or None if it has no ONNX form."""
     try:
         from compiler.export.model import to_onnx
     except ImportError:
@@ -179,7 +183,7 @@ Replay the failure; the exit code is 1 if the model still fails, else 0:
 
 
 def _in_memory(graph: Graph) -> Graph:
-    """Load constants that are stored in files, which the reproducer does not copy."""
+    """Load the constants that are stored in files, since the reproducer does not copy files."""
     constants = {
         k: Constant(c.type, Bytes(np.array(c.array())), c.origins)
         if isinstance(c.storage, FileRange)

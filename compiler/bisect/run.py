@@ -20,7 +20,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """The result for a model: the cause, and a reproducer if the failure is reproducible."""
+    """The result of a bisection: the cause, and a reproducer if the failure is reproducible."""
 
     answer: Answer
     repro: Repro | None = None
@@ -35,7 +35,7 @@ def bisect(
 ) -> Bisection:
     """Find a minimal set of rewrites that breaks a graph, and reduce the graph.
 
-    Errors: those of the graph without any pass.
+    Errors: those of computing the graph without any pass.
     """
     probe = Probe.of(graph, settings)
     answer = search(probe, tell)
@@ -46,14 +46,14 @@ def bisect(
 
 
 def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) -> Repro:
-    """Reproduce the failure that `search` found, on a graph as small as time permits."""
+    """Return a reproducer of the failure found by `search`, on the smallest graph found in time."""
     ways = (answer.way,) if answer.way in settings.ways else settings.ways
     settings = replace(settings, ways=ways, until=answer.kind)
     case = Case(probe.source, _telling_feeds(probe, answer))
     full = Repro(case, settings, answer.kind, answer.way, answer.detail)
     repro = replace(full, rules=answer.rules) if answer.rules else full
     if not fails(repro, case):
-        # Other rewrites of these rules hide the failure: allow only the exact decisions.
+        # Other rewrites of these rules hide the failure, so allow only these decisions.
         repro = replace(full, decisions=answer.decisions)
     for pipeline in _shorter(settings.pipeline, answer):
         candidate = replace(repro, settings=replace(settings, pipeline=pipeline))
@@ -66,7 +66,7 @@ def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) ->
 
 
 def fails(repro: Repro, case: Case) -> bool:
-    """Return whether a case fails as expected; a case that cannot be computed counts as passing."""
+    """Return whether a case fails in the same way; a case that cannot be computed does not."""
     try:
         return replace(repro, case=case).still_fails()
     except (CompileError, MemoryError):

@@ -1,8 +1,8 @@
-"""The search for the cause: whether the model fails, whether reproducibly, and which rewrites.
+"""Search for the cause of a failure: a minimal set of rewrites that breaks the model.
 
-It searches for rules first, then for single rewrites of these rules; the found set is minimal. Like
-LLVM's `-opt-bisect-limit`, it also finds the rewrite at which the model breaks if rewrites are
-allowed one by one in order.
+The search first tests whether the model fails reproducibly. It then finds a minimal set of rules,
+and a minimal set of their rewrites. Like LLVM's `-opt-bisect-limit`, it also finds the rewrite at
+which the model breaks if rewrites are allowed one by one in pipeline order.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from compiler.trace import Decision, Gate
 Tell = Callable[[str], None]
 
 SINGLES_SECONDS = 20.0
-"""Time limit in seconds for trying each rule alone, since a single rule is the best answer."""
+"""The time limit in seconds for trying each rule alone, since a single rule is the best answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The cause of a failure; `kind` is "" if the model does not fail.
 
-    `decisions` is a minimal set of rewrites, `rules` their rules in that order. `wrong_alone` names
-    the rules whose rewrites are wrong by themselves; other rules only create preconditions. `last`
-    is the rewrite at which the model breaks in pipeline order. `passes` are the passes that break
-    the model without a rewrite. `stable` is False if two runs differed.
+    `decisions` is a minimal set of rewrites, `rules` their rules in the same order. `wrong_alone`
+    names the rules whose rewrites are wrong by themselves; other rules only create preconditions.
+    `last` is the rewrite at which the model breaks in pipeline order. `passes` are the passes that
+    break the model without a rewrite. `stable` is False if two runs differed.
     """
 
     kind: str
@@ -83,7 +83,10 @@ def first_few(n: int) -> Gate:
 
 
 def search(probe: Probe, tell: Tell = lambda text: None) -> Answer:
-    """Find the rewrites that break the model. Errors: those of the model without any pass."""
+    """Find the rewrites that break the model.
+
+    Errors: those of computing the model without any pass.
+    """
     start = perf_counter()
     found = _Search(probe, tell).run()
     return replace(found, n_runs=probe.n_runs, seconds=perf_counter() - start)
@@ -125,7 +128,7 @@ class _Search:
         return Answer(first.kind or second.kind, detail, stable=False)
 
     def narrow(self, first: Outcome) -> None:
-        """Restrict the search to the place of the first failure, which skips other checks."""
+        """Restrict the search to the way in which the first failure was detected."""
         if first.way in WAYS:
             settings = replace(self.probe.settings, ways=(first.way,))
             self.probe.settings = settings
@@ -143,7 +146,7 @@ class _Search:
                 return [single]
         self.tell(f"{len(rules)} rules")
         if not ask(rules):
-            return rules  # The failure requires rewrites that only other rules enable.
+            return rules  # The failure requires rewrites that other rules enable.
         return ddmin(rules, ask)
 
     def decisions(self, rules: Sequence[str]) -> tuple[Decision, ...]:

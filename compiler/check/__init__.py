@@ -1,1 +1,1 @@
-"""Verification of a compilation: its graphs, rewrites and program are compared with references."""
+"""Verification of a compilation: comparison of graphs, rewrites and program with references."""

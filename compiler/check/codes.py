@@ -1,4 +1,4 @@
-"""Detection of models that round to codes of at most eight bits: ties may round either way."""
+"""Detection of models that round to integers of at most eight bits: ties may round either way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.ir.types import DType, TensorType, Type
 def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
     """Return whether any node rounds values to integers of at most eight bits.
 
-    Copies of such integers do not count.
+    A node that only copies such integers does not count.
     """
     types = {**(around or {}), **graph.types}
     return any(

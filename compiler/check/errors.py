@@ -1,4 +1,4 @@
-"""Errors of results against their f64 values: absolute, relative, and in ULP."""
+"""Errors of results against their f64 values: absolute, relative, and in ULPs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.check.margins import number, tiny, unit
 from compiler.dataclass import dataclass
 
 PLACES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Upper bounds of the classes of the histogram, in ULP; the last class contains larger errors."""
+"""The upper bounds of the histogram's classes, in ULPs; a further class contains larger errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Error:
     """The error of a tensor, measured against its f64 value.
 
     `relative` is the largest error divided by the largest magnitude, `ulps` the largest error of an
-    element in units in the last place. Both are infinite if the positions of NaN or infinities
-    differ. `counts` is a histogram: the number of elements with errors up to each of `PLACES`, then
-    the number with larger errors.
+    element in units in the last place (ULPs). Both are infinite if the positions of NaN or
+    infinities differ. `counts` is a histogram: the numbers of elements in the classes bounded by
+    `PLACES`, then the number of elements with larger errors.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Seeded random inputs of several kinds: ordinary numbers, and numbers that expose errors."""
+"""Random inputs of several kinds, by seed: ordinary numbers, and numbers that expose errors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from compiler.ir.types import DType, SequenceType, TensorType, Type
 from compiler.runtime.inputs import assumed_shapes, random_array
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan, np.inf, -np.inf))
-"""Special values (signed zeros, infinities, NaN) among ordinary numbers."""
+"""Special values (signed zeros, infinities, NaN) and ordinary numbers."""
 
 EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
-"""Denormal, very small and very large f32 numbers, some of which overflow in shorter types."""
+"""Denormal, very small and very large f32 numbers, some of which overflow in narrower types."""
 
 MAY_BE_SIZES = 16
-"""Largest length of an integer list that may contain sizes, counts or axes."""
+"""The maximum length of an integer list that may contain sizes, counts or axes."""
 
 Sizes = Mapping[str, int]
 
@@ -54,7 +54,7 @@ def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw special values without zero, by which integers cannot be divided."""
+    """Draw special values other than zero, since integers cannot be divided by zero."""
     if dtype.is_integer:
         ends = _ends(dtype)
         return chance.choice(ends[ends != 0], shape)
@@ -62,14 +62,14 @@ def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw floats from 0.1 to 4, where roots and logarithms are defined, or small indices."""
+    """Draw floats from 0.1 to 4, for which roots and logarithms are defined, or small indices."""
     if dtype.is_integer:
         return chance.integers(0, 2, shape)
     return chance.uniform(0.1, 4, shape)
 
 
 def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw integers and halves, of which many are equal and many are rounding ties."""
+    """Draw integers and halves; many of them are equal, and many are rounding ties."""
     if dtype.is_integer:
         return chance.integers(0, min(4, _most(dtype) + 1), shape)
     return chance.integers(-6, 7, shape) / 2
@@ -88,13 +88,13 @@ KINDS: Mapping[str, Draw] = {
 """Generators by name, in order of decreasing power to expose errors."""
 
 OUT_OF_RANGE = ("special", "divisor", "extreme")
-"""Kinds of inputs for which a reordered product may overflow or underflow."""
+"""The kinds of inputs for which a reordered product may overflow or underflow."""
 
 
 def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
-    """Return kinds and seeds to try: more seeds for small tensors, which hold few special values.
+    """Return kinds and seeds to try: more seeds for small tensors, which have few special values.
 
-    All kinds occur once before any kind repeats.
+    Every kind occurs once before any kind occurs again.
     """
     types = [v.type for v in graph.inputs]
     if not types:
@@ -112,9 +112,9 @@ def make_feeds(
 ) -> dict[str, Any]:
     """Draw all inputs of a graph, of one kind. Errors: E-INPUT-DTYPE for an unsupported type.
 
-    `sizes` gives the open dimensions. If it is None, the graph is a complete model: open dimensions
-    get the sizes of `assumed_shapes`. Elements of short integer lists are then small for all kinds,
-    since the lists may be trip counts or sizes.
+    `sizes` maps the open dimensions to sizes. If it is None, the graph is a complete model, and its
+    open dimensions get the sizes of `assumed_shapes`. Elements of short integer lists are then
+    small for all kinds, since the lists may be trip counts or sizes.
     """
     chance = np.random.default_rng([seed, *kind.encode()])
     shapes = assumed_shapes(graph) if sizes is None else {}
@@ -147,7 +147,7 @@ def draw_array(
     chance: np.random.Generator,
     careful: bool = False,
 ) -> Array:
-    """Draw an array of a kind; strings and booleans are drawn alike for all kinds."""
+    """Draw an array by `draw`; the kind does not affect strings and booleans."""
     if not (dtype.is_float or dtype.is_integer):
         return np.asarray(random_array(dtype, shape, chance))
     if careful and dtype.is_integer and math.prod(shape) <= MAY_BE_SIZES:
@@ -157,7 +157,7 @@ def draw_array(
 
 
 def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
-    """Return the shape with sizes for its symbols; symbols without a size get 3, 4, 5, ..."""
+    """Return the shape with sizes for its symbols; unknown sizes become 3, 4, 5, ... by axis."""
     found: list[int] = []
     for axis, d in enumerate(t.shape or ()):
         value = affine.substitute(d, sizes)

@@ -13,13 +13,13 @@ from compiler.runtime.compare import Difference, worst
 from compiler.runtime.program import Program
 
 LARGEST_STEPS = 2e-2
-"""Largest relative difference that counts as rounding steps of a quantized model."""
+"""The largest relative difference that counts as rounding steps of a quantized model."""
 
 ONE_STEP = 1 / 127
-"""The distance of adjacent eight-bit codes, relative to the largest number that they represent."""
+"""The distance of adjacent 8-bit quantized values, relative to the largest quantized value."""
 
 IMPORTED = "imported"
-"""The stage of the imported graph."""
+"""The name of the stage of the imported graph."""
 
 Mark = Literal["ok", "steps", "wrong"]
 """The mark of a finding: within the tolerance, within the allowed rounding steps, or wrong."""
@@ -31,11 +31,11 @@ class Finding:
 
     `stage` names the computation: `imported` or a pass for a graph that our reference evaluates,
     `program` for the compiled program, or the name of a peer. `program and` a peer's name is the
-    comparison of the program with that peer. A finding that is not `judged` is reported but does
+    comparison of the program with this peer. A finding that is not `judged` is reported but does
     not fail the check: an error of a peer is not an error of the compiler. `wide` has the errors
     against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
-    that a peer has no results. `moved` is the largest difference from the previous stage's results,
-    relative to their scales. `nodes` has the errors of values by name.
+    why a peer has no results. `moved` is the largest difference from the results of the previous
+    stage, relative to the scales of the results. `nodes` has the errors of values by name.
     """
 
     stage: str
@@ -54,7 +54,7 @@ class Finding:
         return worst(self.differences)
 
     def mark(self, tolerance: float, allowed: float) -> Mark:
-        """Return the mark of the finding for the allowed error that `allowed_error` returns."""
+        """Return the mark of the finding; `allowed` is the result of `allowed_error`."""
         if self.objection or not self.error <= allowed:
             return "wrong"
         return "ok" if self.error <= tolerance else "steps"
@@ -63,9 +63,9 @@ class Finding:
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
     """Return the allowed error of stages: the tolerance, or twice the imported model's error.
 
-    A quantized model rounds in steps, and a tie between two codes may round either way, so one step
-    is always allowed. If the imported f32 model deviates more from the f64 model, another correct
-    computation may deviate as much, up to `LARGEST_STEPS`.
+    A quantized model rounds in steps, and a tie between two quantized values may round either way,
+    so one step is always allowed. If the imported f32 model deviates more from the f64 model, other
+    correct computations may deviate as much, up to `LARGEST_STEPS`.
     """
     itself = [2 * e.relative for e in imported.wide] if imported else []
     if in_codes:
@@ -90,7 +90,7 @@ def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
 class Verdict:
     """All findings on a model; `yardstick` names the reference, `note` the reason for its choice.
 
-    `narrow` names the nodes without an f64 form, which keep their types in the f64 model.
+    `narrow` names the nodes without an f64 form, whose types stay unchanged in the f64 model.
     `rewrites` contains the judged rewrites, out of `n_rewrites`. `broken` describes a compiler bug
     that ended the passes, if any. `in_codes` marks models that round to integers of at most eight
     bits.
@@ -122,6 +122,8 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Return whether all findings are within the allowance, and all rewrites within budget."""
+        """Return whether no finding exceeds the allowed error, no rewrite its budget, and no pass
+        failed.
+        """
         wrong = first_wrong(self.findings, self.allowed)
         return wrong is None and not self.broken and all(j.ok for j in self.rewrites)

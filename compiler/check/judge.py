@@ -17,7 +17,10 @@ _SUMS = ("contraction", "reduction", "scan", "opaque")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A description of the difference ("" for none), and the error relative to the scale."""
+    """A description of the difference between results ("" for none), and the relative error.
+
+    The error is relative to the scale of the result.
+    """
 
     objection: str = ""
     error: float = 0.0
@@ -29,7 +32,7 @@ FINE = Verdict()
 def keeps_bits(graph: Graph) -> bool:
     """Return whether all correct computations of a graph give bit-identical results.
 
-    Sums depend on the order of their terms, library functions on the alignment of elements.
+    Sums depend on the order of their terms; library functions depend on the alignment of elements.
     """
     for node in all_nodes(graph):
         operator = OPERATORS.get(node.op)
@@ -39,7 +42,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has sums of products, in which infinities are not guaranteed."""
+    """Return whether the graph has sums of products, which do not guarantee infinite results."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)
@@ -48,12 +51,15 @@ def adds_up(graph: Graph) -> bool:
 
 
 def may_underflow(graph: Graph) -> bool:
-    """Return whether the graph has a logarithm, whose infinity may result from an underflow."""
+    """Return whether the graph has a logarithm, which is infinite if its operand underflows."""
     return any(n.op == "log" for n in all_nodes(graph))
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Return whether type, shape and elements are equal; signed zeros count as equal, as do NaN."""
+    """Return whether type, shape and elements are equal; zeros of both signs count as equal.
+
+    Two NaN also count as equal.
+    """
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
         both = isinstance(a, list | tuple) and isinstance(b, list | tuple)
         return both and len(a) == len(b) and all(map(same_bits, a, b))
@@ -76,13 +82,13 @@ def judge(
     extreme: bool = False,
     made_wide: Callable[[], Any] = lambda: None,
 ) -> Verdict:
-    """Compare a result with the original (`own`), and with the f64 result where they differ.
+    """Compare a result with the original (`own`), and elements that differ with the f64 result.
 
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
-    addition to the effect of noise. `made_wide` computes the same result in f64. If it is correct,
-    an overflow counts as rounding, as does any effect of `extreme` inputs. With `underflow`, an
-    infinity may be the logarithm of a number that is too small for the type. Any number as large as
-    the logarithm of the smallest number may replace it.
+    addition to the effect of noise. `made_wide` computes the same result in f64. If the f64 result
+    is correct, an overflow counts as rounding, as does any effect of `extreme` inputs. With
+    `underflow`, an infinity may be the logarithm of a number that is too small for the type. In
+    this case, any number at least as large as the logarithm of the smallest number is correct.
     """
     if same_bits(made, own):
         return FINE
@@ -150,7 +156,7 @@ def _verdict(made: Array, wanted: Array, wrong: Array, wide: Array, scale: float
 def judge_all(
     made: Mapping[str, Any], own: Mapping[str, Any], one: Callable[[str], Verdict]
 ) -> tuple[str, Verdict]:
-    """Return the name of the first wrong result, and its verdict; "" if all are correct."""
+    """Return the name of the first wrong result and the verdict on it; "" if all are correct."""
     for name in own:
         if name not in made:
             return name, Verdict("missing", np.inf)

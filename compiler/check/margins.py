@@ -2,9 +2,9 @@
 
 The computation runs in f64 several times, with noise in the last places of all operands and
 results. If noise changes a result much (a sum that cancels, a comparison of equal numbers), other
-roundings may change it as much, and such a difference is correct. If noise has no effect, results
-must agree. The margin thus separates bad conditioning from errors. Source: stochastic arithmetic,
-Vignes 1993 (CESTAC); the noise here is larger than one rounding.
+roundings may change the result as much, and such a difference is correct. If noise has no effect,
+results must agree. The margin thus separates bad conditioning from errors. Source: stochastic
+arithmetic, Vignes 1993 (CESTAC); the noise in this module is larger than one rounding.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ N_RUNS = 3
 """The number of runs with noise."""
 
 MORE_FOR_DECISIONS = 4
-"""Factor of runs for integer and boolean results, since noise must flip each doubtful element."""
+"""The factor by which integer and boolean results need more runs: noise must flip each uncertain
+element in at least one run."""
 
 FACTOR = 16.0
-"""Allowed error, as a multiple of the largest change that noise caused."""
+"""The allowed error, as a multiple of the largest change that noise caused."""
 
 NOISE = 4.0
-"""Amplitude of the noise, in units in the last place of each element type."""
+"""The amplitude of the noise, in units in the last place of each element type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected result: in its own type, in f64, and the margin of each element.
+    """The expected result: in its original type, in f64, and the margin of each element.
 
-    `certain` marks the elements that noise does not decide. A margin of 0 requires equal bits.
+    `certain` marks the integers and booleans that noise does not change, and the floats that remain
+    finite or infinite. A margin of 0 requires equal bits.
     """
 
     own: Any
@@ -50,7 +52,7 @@ class Expected:
 
 
 def evaluated(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results by name. Errors: E-RUN-*."""
+    """Evaluate a graph; return the results by name. Errors: E-RUN-*."""
     return _run(graph, feeds, graph, None)
 
 
@@ -61,7 +63,7 @@ def expectations(
     seed: int = 0,
     n_runs: int = N_RUNS,
 ) -> dict[str, Expected]:
-    """Return the expected results, given the results in their own types.
+    """Return the expected results by name; `own` has the results in their original types.
 
     Errors: E-RUN-*. Results other than numeric tensors have no f64 form and must be equal.
     """
@@ -108,12 +110,12 @@ def unit(dtype: np.dtype[Any]) -> float:
 
 
 def tiny(dtype: np.dtype[Any]) -> float:
-    """Return the smallest normal number of a float type; smaller results may become 0."""
+    """Return the smallest normal number of a float type; smaller results may be flushed to 0."""
     return float(ml_dtypes.finfo(dtype).smallest_normal)
 
 
 def number(values: Any) -> Array:
-    """Convert numbers to a type wide enough for subtraction."""
+    """Convert numbers to f64 or complex128, a type wide enough for subtraction."""
     array = np.asarray(values)
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
@@ -158,7 +160,7 @@ def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
     if chance is None or not size or not isinstance(value, np.ndarray):
         return value
     if value.dtype != np.float64:
-        return value  # The value of a narrow node, or of a storage type.
+        return value  # A narrow node computes the value, or the value has a storage type.
     with np.errstate(all="ignore"):
         return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
 

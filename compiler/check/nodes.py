@@ -1,4 +1,4 @@
-"""Comparison by value: values whose names survive the passes, against the values of the model."""
+"""Comparison of intermediate values with the model's values, for names that passes retain."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compiler.targets.memory import machine_bytes
 
 @dataclass(frozen=True, slots=True)
 class NodeErrors:
-    """The errors of a stage's values that also exist in the model, in order of computation.
+    """The errors of the values that a stage and the model have in common, in order of computation.
 
-    `moved` names the values that differ from those of the model. `n_values` counts all values of
-    the stage, including new names.
+    `moved` names the values that differ from the model's values. `n_values` counts all values of
+    the stage, including values with new names.
     """
 
     stage: str
@@ -41,7 +41,7 @@ class NodeErrors:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """The values of the model by name, in their own types and in f64."""
+    """The values of the model by name, in their original types and in f64."""
 
     own: Mapping[str, Any]
     wide: Mapping[str, Any]
@@ -49,7 +49,11 @@ class ByName:
     def errors(
         self, stage: str, graph: Graph, made: Mapping[str, Any], tolerance: float
     ) -> NodeErrors:
-        """Return the errors of a later graph's values, except errors that the model also has."""
+        """Return the errors of the values of a later graph.
+
+        Each error is measured against the f64 value or the model's value, whichever is closer.
+        Infinite errors that the model also has are omitted.
+        """
         computed = [n for node in graph.nodes for n in node.outputs if n]
         names = [n for n in computed if n in self.own and n in self.wide]
         found = (self._error(name, made[name]) for name in names)
@@ -64,13 +68,13 @@ class ByName:
         if error is None or same_bits(made, self.own[name]):
             before = error_of(name, self.own[name], self.wide[name])
             return None if before is None or not np.isfinite(before.relative) else before
-        # Rounding changed a comparison or an overflow: the model's own result is correct.
+        # Rounding may change a comparison or an overflow, so the model's value is also correct.
         other = error_of(name, made, self.own[name])
         return error if other is None or error.relative <= other.relative else other
 
 
 def fits_in_memory(graph: Graph) -> bool:
-    """Return whether memory can hold all values of a graph, in their own types and in f64."""
+    """Return whether all values of a graph, in their types and in f64, fit in memory."""
     sizes = (t.nbytes for t in graph.types.values() if isinstance(t, TensorType) and t.is_static)
     return 3 * sum(sizes) < machine_bytes() // 3
 

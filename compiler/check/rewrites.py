@@ -1,8 +1,8 @@
-"""Check of single rewrites: the matched nodes before and after, on model and special values.
+"""Check of single rewrites: compare matched nodes and replacement, also on special values.
 
 A rewrite is correct if its replacement computes the same results for all inputs. Results of exact
-rules must be bit-identical (except signs of zeros), results of other rules within the rule's error
-budget. The check finds errors that the inputs of a model do not expose.
+rules must be bit-identical (except signs of zeros). Errors of other rules must be within the error
+budget of the rule. Special values expose errors that the inputs of a model do not expose.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
-"""Time in seconds after which a rewrite is tried on no further inputs."""
+"""The time in seconds after which a rewrite is tried on no further inputs."""
 
 MOST_TURNS = 24
-"""Largest number of draws of each kind in `OUT_OF_RANGE`, for tensors of few elements."""
+"""The maximum number of draws of each kind in `OUT_OF_RANGE`, for tensors with few elements."""
 
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One application of a rule as two small graphs: the matched nodes, and the replacement."""
+    """One application of a rule, as two small graphs: the matched nodes, and their replacement."""
 
     number: int
     pass_name: str
@@ -51,7 +51,7 @@ class Rewrite:
 
 @dataclass(slots=True)
 class Rewrites:
-    """Collects the rewrites of a run: `run_pipeline` calls its `watch` and `progress`."""
+    """Collects the rewrites of a pipeline: `run_pipeline` calls `watch` and `progress`."""
 
     found: list[Rewrite] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Rewrites:
         self.open.clear()
 
     def end(self, pass_name: str, graph: Graph) -> None:
-        """Record the rewrites of a pass that failed, which can still be judged."""
+        """Record the rewrites of a failed pass, so that these can be judged."""
         before = self.events[-1].after if self.events else graph
         number = len(self.events)
         self.found += [Rewrite(number, pass_name, *x) for x in self.open]
@@ -81,7 +81,8 @@ class Rewrites:
 class Judged:
     """A judged rewrite: the number of inputs tried, and the kind of inputs on which it failed.
 
-    `error` is relative to the scale of the result. If `n_inputs` is 0, the rewrite was not judged.
+    `error` is relative to the scale of the result. An `n_inputs` of 0 means that the rewrite was
+    not judged.
     """
 
     rewrite: Rewrite
@@ -92,7 +93,7 @@ class Judged:
 
     @property
     def ok(self) -> bool:
-        """Return whether no input failed."""
+        """Return whether the rewrite failed on no input."""
         return not self.objection
 
 
@@ -106,8 +107,8 @@ def judge_rewrites(
 ) -> Iterator[Judged]:
     """Judge rewrites on values of the model and on random inputs of each kind.
 
-    Equal rewrites are judged once. The first rewrite of each rule precedes all others, as time
-    permits. `seconds_of_model` limits the time for computing values of the model.
+    Equal rewrites are judged once. The first rewrite of each rule precedes all other rewrites.
+    `seconds` limits the total time, `seconds_of_model` the time for computing values of the model.
     """
     start = perf_counter()
     values = _Values(rewrites.events, feeds, seconds_of_model)
@@ -147,7 +148,7 @@ def _judged(rewrite: Rewrite, known: Sequence[Values], seed: int) -> Judged:
 
 
 def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict | None:
-    """Return the verdict for some inputs, or None if the original graph rejects them."""
+    """Return the verdict for some inputs, or None if the original graph rejects these inputs."""
     if feeds is None:
         return None
     before, after, budget = rewrite.before, rewrite.after, rewrite.step.error
@@ -177,7 +178,7 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
 def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
     types = [v.type for v in graph.inputs]
     first = 3 + list(KINDS).index(kind)
-    # Symbols get distinct sizes, other sizes for each kind of inputs; 1 is included to broadcast.
+    # Symbols get distinct sizes, which depend on the kind of inputs; size 1 tests broadcasting.
     sizes = {name: first + i for i, name in enumerate(sorted(open_symbols(types)))}
     if kind == "small":
         sizes = dict.fromkeys(sizes, 1)
@@ -204,7 +205,7 @@ def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
 
 
 def _shape_of(graph: Graph) -> Any:
-    """Return the structure of a graph without names, by which equal rewrites are recognised."""
+    """Return the structure of a graph without names; equal rewrites have equal structures."""
     number = {name: i for i, name in enumerate(graph.types)}
     return (
         tuple(str(v.type) for v in graph.inputs),
@@ -230,7 +231,10 @@ def _content(storage: Any) -> Any:
 
 
 class _Values:
-    """The values of the model that rewrites read; each pass's graph runs once for all rewrites."""
+    """The values of the model that rewrites read.
+
+    The input graph of each pass is evaluated once for all rewrites of the pass.
+    """
 
     def __init__(self, events: Sequence[Event], feeds: Sequence[Values], seconds: float) -> None:
         self.events, self.feeds = events, feeds
@@ -238,7 +242,7 @@ class _Values:
         self.cache: dict[int, list[Values]] = {}
 
     def of(self, rewrite: Rewrite) -> list[Values]:
-        """Return inputs for a rewrite: values of the pass's input graph, or random values."""
+        """Return inputs for a rewrite: values of the input graph of its pass, or random values."""
         graph = self.events[rewrite.number].before
         known = [v.name for v in rewrite.before.inputs if v.name in graph.types]
         if not known:

@@ -1,4 +1,4 @@
-"""Trials: a model on seeded inputs of each kind, and the results expected after each pass."""
+"""Trials: a model on random inputs of each kind, and the results expected after each pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.trace import Event
 
 @dataclass(slots=True)
 class Round:
-    """A trial: inputs, the results of the original model, and the margins of these results."""
+    """A trial: inputs, and the results of the original model on them, with their margins."""
 
     kind: str
     graph: Graph
@@ -45,7 +45,7 @@ class Round:
     def objection_to(
         self, made: Mapping[str, Any], graph: Graph, budget: float
     ) -> tuple[str, Verdict]:
-        """Return the name of the first wrong result among those given, and the verdict on it."""
+        """Return the name of the first wrong result in `made`, and the verdict on this result."""
         bits = not budget and keeps_bits(self.graph) and keeps_bits(graph)
         loose = adds_up(self.graph) or adds_up(graph)
         return judge_all(
@@ -79,11 +79,11 @@ def make_round(
 
 
 MOST_TURNS = 4
-"""Largest number of trials of each kind in `OUT_OF_RANGE`, for models with few input elements."""
+"""The maximum number of trials of each kind in `OUT_OF_RANGE`, for models with small inputs."""
 
 
 def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> list[Round]:
-    """Create trials of each kind of inputs that the model accepts, as time permits."""
+    """Create trials for each kind of inputs that the model accepts, within a time limit."""
     start, found = perf_counter(), list[Round]()
     for kind, turn in turns(graph, MOST_TURNS):
         if perf_counter() - start > seconds:
@@ -95,6 +95,6 @@ def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> l
 
 
 def budget_of(events: Sequence[Event], tolerance: float) -> float:
-    """Return the allowed error beyond noise: 0 if all steps were exact, else the tolerance."""
+    """Return the allowed error besides noise: 0 if all steps were exact, else the tolerance."""
     steps = (s for e in events for s in e.steps if s.outcome == "applied")
     return tolerance if any(s.error for s in steps) else 0.0

@@ -1,8 +1,8 @@
-"""Smaller tensors for judging a rewrite at a fraction of the cost.
+"""Reduction of tensor sizes, to judge a rewrite at a fraction of the cost.
 
 Sizes that occur only in the shapes of inputs (of images, of sequences) are reduced in both graphs
-of a rewrite. A failure is verified in full size before it is reported, since a bound may depend on
-a size indirectly.
+of a rewrite. A failure is verified with the original sizes before it is reported, since a bound may
+depend on a size indirectly.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""Sizes above this number are reduced."""
+"""The limit above which sizes are reduced."""
 
 FEW_ELEMENTS = 20_000
-"""Inputs with fewer elements are not reduced."""
+"""The minimum number of elements of all inputs for a reduction."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
@@ -82,7 +82,7 @@ def _resized_type(t: Type, sizes: Mapping[int, int]) -> Type:
 
 
 def _untyped(node: Node) -> Node:
-    """Remove recorded sizes, which inference would otherwise keep where it infers none."""
+    """Remove recorded sizes; inference would retain a recorded size if it cannot infer the size."""
     types = tuple(TensorType(t.dtype, None, t.layout) if isinstance(t, TensorType) else t
                   for t in node.types)  # fmt: skip
     return replace(node, types=types)

@@ -1,4 +1,4 @@
-"""Incremental check: findings on each stage, run and rewrite are available immediately."""
+"""Incremental check: it reports the finding on each stage, run and rewrite immediately."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from compiler.targets.target import by_name
 from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
-"""Time limit in seconds for further inputs, and the same for rewrites unless all are requested."""
+"""The time limit in seconds for further inputs; also for rewrites unless all are requested."""
 
 RUNS_OF_NOISE = 8
-"""Cost of computing the effect of noise (see margins.py), in runs of our reference."""
+"""The cost of computing the effect of noise (see margins.py), in runs of our reference."""
 
 Progress = Callable[[str, Event | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The scope of a check beyond the passes.
+    """The scope of a check in addition to the passes.
 
-    `seconds` is the time limit for further inputs and for rewrites, unless all are requested.
-    `quick` skips the effect of noise if computing it would take longer. Stages are then compared
-    only with the yardstick.
+    `seconds` is the time limit for further inputs, and for rewrites unless all are requested. With
+    `quick`, the effect of noise is skipped if computing it would take longer than `seconds`. Stages
+    are then compared only with the yardstick.
     """
 
     seed: int = 0
@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The options with which the model is compiled; rules in `without` are disabled."""
+    """The options for compiling the model; rules in `without` are disabled."""
 
     pipeline: str = "default"
     precision: str = "f32"
@@ -88,8 +88,8 @@ class Check:
     """A check in progress, which yields each finding as soon as it is computed.
 
     Iterate `stages` first, then call `program`, `peers` and `rewrites`; each call may be omitted.
-    `rewrites_done` records the rewrites of the passes, `broken` a compiler bug that ended the
-    passes.
+    `rewrites_done` records the rewrites of the passes; `broken` describes a compiler bug that ended
+    the passes.
     """
 
     graph: Graph
@@ -111,7 +111,7 @@ class Check:
 
     @property
     def allowed(self) -> float:
-        """Return the allowed error of stages; the value is final after the first stage."""
+        """Return the allowed error of stages, which is final after the first stage."""
         return allowed_error(self.wanted.tolerance, self.imported, self.in_codes)
 
     @property
@@ -140,7 +140,7 @@ class Check:
             yield found
 
     def compile(self) -> Program:
-        """Compile the model. Errors: those of compiling."""
+        """Compile the model. Errors: those of compilation."""
         way = self.way
         self.tell("compiling", None)
         return compile_program(
@@ -174,7 +174,7 @@ class Check:
             yield replace(found, judged=theirs.error <= self.wanted.tolerance)
 
     def rewrites(self) -> Iterator[Judged]:
-        """Judge rewrites, as time permits."""
+        """Judge rewrites, within the time limit unless all are requested."""
         self.tell("rewrites", None)
         limit = float("inf") if self.wanted.every_rewrite else self.wanted.seconds
         slow = self.rounds and self.rounds[0].seconds * 3 > limit
@@ -188,7 +188,7 @@ class Check:
         )
 
     def _prepare(self) -> None:
-        """Compute the model in f64, and create further trials, as time permits."""
+        """Compute the model in f64, and create further trials within the time limit."""
         self.tell("f64", None)
         by_name = self.wanted.by_node and fits_in_memory(self.source)
         try:
@@ -236,7 +236,7 @@ class Check:
         return replace(found, objection=self._objection(made, graph, events)), made
 
     def _objection(self, made: Mapping[str, Any], graph: Graph, events: Sequence[Event]) -> str:
-        """Describe a failure on further inputs, or return "" if there is none."""
+        """Return a description of a failure on further inputs, or "" if there is no failure."""
         tolerance = max(self.wanted.tolerance, LARGEST_STEPS if self.in_codes else 0.0)
         budget = budget_of(events, tolerance)
         for r in self.rounds:

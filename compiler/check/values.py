@@ -1,4 +1,4 @@
-"""Values of successive graphs on the same inputs, where only changed nodes are recomputed."""
+"""Values of successive graphs on the same inputs; only changed nodes are recomputed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.ops.evaluation.meaning import evaluate_node
 
 @dataclass(slots=True)
 class _Known:
-    """A node with its operands and results."""
+    """A node with the values of its operands and results."""
 
     node: Node
     read: tuple[Any, ...]
@@ -28,10 +28,10 @@ class _Known:
 class StageValues:
     """The values of a pipeline's graphs, by name, on one set of inputs.
 
-    Successive graphs share the nodes that a pass did not change; a node with unchanged operands
-    keeps its results. A recomputed value with the same bits stays the same object, so its readers
-    are not recomputed either (early cutoff in build systems: Mokhov, Mitchell and Peyton Jones
-    2018, "Build systems a la carte").
+    Successive graphs share the nodes that a pass did not change. The results of a node with
+    unchanged operands are reused. A recomputed value with unchanged bits remains the same object,
+    so its readers are not recomputed either (early cutoff in build systems: Mokhov, Mitchell and
+    Peyton Jones 2018, "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]
@@ -71,7 +71,7 @@ class StageValues:
         return constant, self._again(name, constant.array())
 
     def _again(self, name: str, value: Any) -> Any:
-        """Return the previous object of a value if it has the same bits, else the new object."""
+        """Return the previous object with this name if its bits are equal, else the new object."""
         last = self.values.get(name)
         return last if has_bits_of(value, last) else value
 
@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Remove repetitions: keep one copy of elements that both arrays repeat along an axis."""
+    """Remove axes of stride 0: reduce elements that both arrays repeat to a single copy."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -1,7 +1,7 @@
-"""Conversion of graphs to f64, whose small rounding errors make it a reference for errors.
+"""Conversion of graphs to f64, in which rounding errors are small enough for a reference.
 
 Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit. Other
-nodes (quantised operators, control flow, foreign operators) stay narrow, between casts, and are
+nodes (quantised operators, control flow, foreign operators) stay narrow between casts, and are
 reported. Sequences and optionals stay narrow, since no native operator casts them.
 """
 
@@ -22,7 +22,7 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
 NARROW = (DType.f32, DType.f16, DType.bf16)
-"""Types that become f64. Shorter floats are storage types, which a model chooses deliberately."""
+"""The types that become f64. Narrower floats are storage types, which a model uses on purpose."""
 
 KEEPS_ITS_TYPE = frozenset(
     {"bitcast", "random_uniform", "random_normal", "dynamic_quantize", "quantization_range"}
@@ -44,7 +44,7 @@ class Wide:
 
 
 def widened(graph: Graph) -> Wide:
-    """Convert a graph to f64 and keep the names of values. Errors: those of type rules."""
+    """Convert a graph to f64 without renaming values. Errors: those of type rules."""
     maker = _Maker.of(graph)
     for node in graph.nodes:
         maker.node(node)
@@ -54,12 +54,12 @@ def widened(graph: Graph) -> Wide:
 
 
 def wide_feeds(feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert inputs for the graph in f64."""
+    """Convert the inputs of a graph to f64."""
     return {name: _wide_value(value) for name, value in feeds.items()}
 
 
 def wide_type(t: Type) -> Type:
-    """Return the type in f64; types other than tensors are unchanged."""
+    """Replace a narrow element type with f64; return other types unchanged."""
     if isinstance(t, TensorType) and t.dtype in NARROW:
         return replace(t, dtype=DType.f64)
     return t
@@ -77,7 +77,7 @@ _NARROW_NUMPY = {d.numpy for d in NARROW}
 
 @dataclass
 class _Maker:
-    """The graph under construction; `facts` describes its values."""
+    """The f64 graph under construction; `facts` describes its values."""
 
     source: Graph
     inputs: tuple[Value, ...]
@@ -156,7 +156,10 @@ class _Maker:
         return name
 
     def note(self, node: Node) -> None:
-        """Record types and known elements of a node's results; recorded ones may be more exact."""
+        """Record types and known elements of a node's results.
+
+        A type recorded in the node replaces the inferred type, since it may be more precise.
+        """
         try:
             self.facts.visit(node)
         except CompileError:

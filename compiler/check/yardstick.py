@@ -1,6 +1,6 @@
-"""The yardstick of all comparisons: results of the onnx package's reference, or of ours.
+"""The yardstick of all comparisons: results of onnx.reference, or of our reference.
 
-Known defects of onnx.reference are corrected in ops/evaluation/corrections.
+`ops/evaluation/corrections` corrects known defects of onnx.reference.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ OURS = "reference"
 Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 UPGRADE_TO = 15
-"""Older models are upgraded to this opset first, by the onnx package's converter.
+"""The opset to which the onnx package's converter upgrades older models first.
 
 onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
-default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. Their
-upgraded forms are unambiguous.
+default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. The
+upgraded forms of these operators are unambiguous.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """The reference outputs by name, the reference that computed them, and the reason for it."""
+    """The reference outputs by name, the name of the reference, and the reason for its choice."""
 
     outputs: Mapping[str, Any]
     name: str
@@ -50,7 +50,7 @@ def yardstick_of(
     peers: Mapping[str, Run],
     tolerance: float,
 ) -> Yardstick:
-    """Run onnx.reference, or our reference if onnx.reference fails or a peer agrees only with ours.
+    """Run onnx.reference; run ours if onnx.reference fails, or a peer agrees only with ours.
 
     `source` is the model's graph for these inputs. Errors: E-RUN-*.
     """
@@ -88,7 +88,7 @@ def run_reference(
             warnings.simplefilter("ignore")
             evaluator = corrected_evaluator(proto)
             results = evaluator.run(None, dict(inputs))
-    except Exception as e:  # onnx.reference may raise any exception; it is then no reference.
+    except Exception as e:  # onnx.reference may raise any exception, and is then not used.
         return None, f"onnx.reference cannot run the model: {_first_line(e)}"
     names = [str(name) for name in evaluator.output_names]
     assert isinstance(results, list), f"onnx.reference gave {type(results)}"

@@ -1,7 +1,7 @@
 """Independent chains of launches that threads run concurrently, as one launchable function.
 
 both(...)     passes the chains to the thread pool, one chain per share
-share(number) calls the kernels of that chain in order
+share(number) calls the kernels of the chain with this number in order
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ Chain = Sequence[Launch]
 def side_by_side(
     symbol: str, chains: Sequence[Chain], threads: int, work: int
 ) -> tuple[Launch, FunctionText]:
-    """Return the launch of all chains and its function; `work` is their total in half cycles."""
+    """Return the launch of all chains, and its function; `work` is the total of the chains.
+
+    Units: `work` in half cycles.
+    """
     args = tuple(dict.fromkeys(a for chain in chains for launch in chain for a in launch.args))
     names = {a: f"%a{i}" for i, a in enumerate(args)}
     region = Region(symbol, tuple(("ptr", name) for name in names.values()))

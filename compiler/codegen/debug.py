@@ -1,7 +1,7 @@
 """The mapping of assembly lines to lines of a function's LLVM text.
 
-LLVM's code generator preserves debug locations. A copy of the module attaches to each instruction
-its line number as a debug location, and the assembly of the copy contains these locations.
+LLVM's code generator preserves debug locations. In a copy of the module, each instruction gets its
+line number as a debug location, and the assembly of the copy contains these locations.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _located(lines: Sequence[str], symbols: Collection[str], first: int) -> Iter
 
 
 def without_locations(lines: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Remove the locations from a listing; return also the line of each row, from 0 (-1: none)."""
+    """Remove the locations from a listing; also return the line of each row, from 0 (-1: none)."""
     kept: list[str] = []
     of: list[int] = []
     now = -1

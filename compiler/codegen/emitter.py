@@ -1,8 +1,8 @@
 """The emitter of one LLVM function: names, scopes, loops, and value numbering.
 
 Every loop is a scope. An operation without side effects is emitted once, in the outermost scope in
-which its operands are defined: equal text is the same value. Loop-invariant code motion and common
-subexpression elimination thus happen during emission, without an optimiser.
+which its operands are defined; operations with equal text are one value. Loop-invariant code motion
+and common subexpression elimination thus happen during emission, without an optimiser.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Scope:
 
 @dataclass(slots=True)
 class OpenLoop:
-    """The state of an open loop for `close_loop`."""
+    """The state of an open loop, which `close_loop` needs."""
 
     label: str
     done: str
@@ -71,21 +71,21 @@ class OpenLoop:
     stop: Value
     may_be_empty: bool
     phis: list[tuple[Value, Value]]
-    """The loop-carried values: before the loop, and inside."""
+    """The loop-carried values: the initial value, and the value inside the loop."""
 
 
 @dataclass(slots=True)
 class Block:
-    """The state of an open conditional or while block for `close_block`."""
+    """The state of an open conditional or while block, which `close_block` needs."""
 
     label: str
     done: str
     condition: Value | None = None
-    """The condition before the block; None if the block tests before each iteration."""
+    """The condition of a conditional block; None for a while block, which tests per iteration."""
 
 
 class Emitter:
-    """The emitter of one function. Values of `level` d belong to scope d; the function is scope 0.
+    """The emitter of one function; a value of `level` d belongs to scope d, the body is scope 0.
 
     With line tracking, each line is a `Line`; `at` is the current line of the Loop IR.
     """
@@ -103,7 +103,7 @@ class Emitter:
 
     @property
     def level(self) -> int:
-        """Depth of the current scope."""
+        """The depth of the current scope."""
         return len(self.scopes) - 1
 
     def _begin(self, block: str, vector_budget: int) -> None:
@@ -128,7 +128,10 @@ class Emitter:
         return self.op_at(text, dtype, lanes, level)
 
     def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
-        """Emit an operation in a given outermost scope, numbered by a key other than its text."""
+        """Emit an operation in a scope no further out than `level`; equal keys are one value.
+
+        The default key is the text.
+        """
         key = key or text
         scopes = self.scopes
         current = len(scopes) - 1
@@ -171,7 +174,7 @@ class Emitter:
         return self.op(text, dtype, lanes, *operands)
 
     def call_if(self, condition: Value, name: str, value: Value, *operands: Value) -> Value:
-        """Emit a value, replaced by a call of a pure function if a rare scalar condition holds."""
+        """Select a value, or the result of a call of a pure function if a rare condition holds."""
         level = max(o.level for o in (condition, value, *operands))
         key = f"{condition.ref} {name} {value.ref} {' '.join(o.ref for o in operands)}"
         scope = self.scopes[level]
@@ -210,7 +213,10 @@ class Emitter:
         return OpenLoop(label, f"done{label[4:]}", counter, start, stop, may_be_empty, phis)
 
     def close_loop(self, loop: OpenLoop, latch: Sequence[Value]) -> list[Value]:
-        """End a loop; `latch` are the carried values at its end. Return their final values."""
+        """End a loop; `latch` are the carried values at the end of its body.
+
+        Return the values after the loop.
+        """
         i, start = loop.counter.ref, loop.start
         inner = self.scopes[-1]
         following = self.fresh("n")
@@ -241,7 +247,7 @@ class Emitter:
         outer.block = loop.done
         after: list[Value] = []
         for (initial, phi), last in zip(loop.phis, latch, strict=True):
-            if last.ref == phi.ref:  # a separate function changes it
+            if last.ref == phi.ref:  # this function does not change the value
                 after.append(initial)
                 continue
             if not loop.may_be_empty:
@@ -351,7 +357,7 @@ class Emitter:
         return self.op(text, then.dtype, lanes, condition, then, otherwise)
 
     def all_of(self, conditions: Sequence[Value]) -> Value:
-        """Whether every condition holds."""
+        """Return whether every condition holds."""
         lanes = max((c.lanes for c in conditions), default=0)
         total: Value | None = None
         for c in conditions:
@@ -362,6 +368,6 @@ class Emitter:
         return constant(True, DType.bool, lanes) if total is None else total
 
     def negated(self, condition: Value) -> Value:
-        """Whether a condition does not hold."""
+        """Return whether a condition does not hold."""
         one = constant(True, DType.bool, condition.lanes)
         return self.op(f"xor {condition.typed}, {one.ref}", DType.bool, condition.lanes, condition)

@@ -32,7 +32,8 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
-"""Facts about the statements of one body; it includes the caches of inner bodies by identity."""
+"""A cache of facts about the statements of a body. It also contains the caches of inner bodies,
+keyed by the identity of the body."""
 
 
 class Expressions:
@@ -100,7 +101,7 @@ class Expressions:
                 raise AssertionError(f"{type(s).__name__} cannot occur in Loop IR")
 
     def _places(self, b: Buffer, places: tuple[Scalar, ...], cache: Cache) -> Places:
-        """Return the index of a fetch, with all provably in-bounds axes in one sum."""
+        """Return the index of a fetch; all provably in-bounds axes form one linear index."""
         computed: dict[int, Value] = {}
         inside: Expr = 0
         for d, (place, n) in enumerate(zip(places, b.shape, strict=True)):
@@ -169,10 +170,10 @@ class Expressions:
         return self.out.select(holds, then, otherwise)
 
     def _all_below(self, tests: list[tuple[Value, Value]]) -> Value:
-        """Emit the test that every number is from 0 to below its limit.
+        """Emit the test whether every number is at least 0 and below its limit.
 
-        If the test of a scalar fails, the first vector test gets the limit 0. This takes no
-        instruction per vector. LLVM would widen and narrow masks that are combined.
+        If the test of a scalar fails, the first vector test gets the limit 0, which takes no
+        instruction per vector. If masks were combined, LLVM would widen and narrow them.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
         lanewise = [(v, limit) for v, limit in tests if v.lanes]

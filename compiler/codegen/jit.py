@@ -73,7 +73,10 @@ def code_bytes(ir: str, target: Target) -> int:
 def object_code(
     ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
 ) -> bytes:
-    """Return the relocatable object of a module, from the store (default: the user's) if cached."""
+    """Return the relocatable object of a module, from the store if cached there.
+
+    The default store is the store of this user.
+    """
     store = store or ObjectStore.default()
     key = store.key(ir, target, effort)
     found = store.get(key)
@@ -85,14 +88,14 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""A store checks its size at the first write of a process and after this number of entries."""
+"""The number of writes after which a store checks its size; it also does so at the first write."""
 
 
 class ObjectStore:
     """A cache of object files on disk, keyed by text, target and version of LLVM.
 
-    Entries are written atomically with a digest; a damaged entry counts as missing. In a read-only
-    directory the store caches nothing.
+    Entries are written atomically, with a digest; a damaged entry counts as missing. A store in a
+    read-only directory caches nothing.
     """
 
     def __init__(self, directory: Path | None, limit_bytes: int = 512 << 20) -> None:
@@ -107,7 +110,7 @@ class ObjectStore:
         return ObjectStore(kept_directory("objects"))
 
     def key(self, ir: str, target: Target, effort: int = EFFORT) -> str:
-        """Return the key of a module's entry."""
+        """Return the key of the entry for a module."""
         facts = (llvmlite.__version__, target.triple, target.cpu, target.features, effort, ir)
         return hashlib.sha256(
             "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
@@ -210,7 +213,7 @@ class Library:
         return self._addresses[symbol]
 
     def function(self, symbol: str, n_pointers: int = 4) -> Callable[..., None]:
-        """Return a function of pointers, callable from Python; calls release the GIL."""
+        """Return a Python callable for a function of pointers; calls release the GIL."""
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_pointers)
         made = kind(self._addresses[symbol])
         made.library = self  # type: ignore[attr-defined]
@@ -228,7 +231,7 @@ def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
 
 
 BATCH_CHARACTERS = 60_000
-"""The characters of text per module: enough to make the overhead of a module negligible."""
+"""The number of characters of LLVM text per module; the overhead per module is then negligible."""
 
 
 class Objects:
@@ -246,7 +249,7 @@ class Objects:
         self._declarations: dict[str, None] = {}
 
     def add(self, text: str, declarations: Sequence[str]) -> None:
-        """Add a function and its declarations; adjacent functions form one module."""
+        """Add a function and its declarations; functions added in sequence form one module."""
         self._texts.append(text)
         self._declarations.update(dict.fromkeys(declarations))
         if sum(map(len, self._texts)) >= BATCH_CHARACTERS:

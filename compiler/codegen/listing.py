@@ -1,7 +1,8 @@
 """Classification of the instructions of a listing: loads, fused multiply-adds, shuffles, ...
 
-Counts are static: each instruction counts once. A dialect has the mnemonics of one instruction set;
-an unknown mnemonic is `vector` if an operand is a vector register, else `scalar`.
+Counts are static: each instruction counts once, however often it executes. A dialect has the
+mnemonics of one instruction set. An unknown mnemonic belongs to the class `vector` if an operand is
+a vector register, else to `scalar`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from compiler.targets.target import Target
 CLASSES: dict[str, str] = {
     "load": "from memory into a vector register",
     "store": "from a vector register into memory",
-    "fma": "fused multiply-add; dot products of small types too",
+    "fma": "fused multiply-add, or dot product of small types",
     "vector": "other arithmetic on vectors, with or without a memory operand",
     "shuffle": "permutation or broadcast of vector lanes",
     "scalar": "addresses, counters, and all other instructions",
@@ -27,10 +28,10 @@ CLASSES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The instructions of a function by class, and its use of registers.
+    """The number of instructions of a function per class, and the registers that it uses.
 
     Units: `widest_bytes` is the size of the widest vector register used. `n_registers` counts
-    distinct vector registers, `n_spills` the spills and reloads of full registers. Both are None
+    distinct vector registers, `n_spills` counts spills and reloads of full registers. Both are None
     for machines without registers.
     """
 
@@ -130,7 +131,7 @@ def _dialect(target: Target) -> _Dialect:
 
 
 def counts(asm: str, target: Target) -> Counts:
-    """Count the instructions of a function by class, from its listing for a target."""
+    """Count the instructions per class in a function's listing for a target."""
     dialect = _dialect(target)
     classes = Counter(dict.fromkeys(CLASSES, 0))
     registers: set[str] = set()
@@ -148,7 +149,7 @@ def counts(asm: str, target: Target) -> Counts:
 
 
 def _width(kind: str, target: Target) -> int:
-    """Return the bytes of a register; the target gives the width of SVE and RISC-V registers."""
+    """Return the bytes of a register; those of SVE and RISC-V registers depend on the target."""
     if target.is_x86:
         return _WIDTHS[kind]
     return target.vector_bytes if kind == "z" or target.triple.startswith("riscv") else 16

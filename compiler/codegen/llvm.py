@@ -1,8 +1,8 @@
 """Loop IR -> the text of an LLVM function.
 
 Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
-buffers become SSA values, carried by the remaining loops. The text goes directly to LLVM's code
-generator, without an optimiser.
+buffers become SSA values, carried by the remaining loops. LLVM's code generator compiles the text
+directly, without an optimiser.
 """
 
 from __future__ import annotations
@@ -82,10 +82,9 @@ def function_text(
 def function_lines(
     kernel: Kernel, symbol: str, target: Target, threads: int = 1, forking: Forking = "gomp"
 ) -> tuple[FunctionText, tuple[int, ...]]:
-    """Emit a kernel's function; map each of its lines to a line of the kernel's text.
+    """Emit a kernel's function, and map each line of the function to a line of the kernel's text.
 
-    Lines without a counterpart map to -1. Thread shares, which are separate functions, are not
-    mapped.
+    Lines without a counterpart map to -1. The functions of thread shares are not mapped.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
@@ -101,7 +100,7 @@ def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionTex
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     texts = team.texts if team is not None else []
-    # A region passes its operands to other threads in memory, which captures the pointers.
+    # A region stores its operands in memory for other threads, which captures the pointers.
     named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
     attributes = " ".join(("nounwind", *filter(None, (writer.target.vscale_range,))))
     head = f'define void @"{symbol}"({", ".join(named)}) {attributes} {{'
@@ -151,7 +150,7 @@ class _Writer:
         )
         self.vector: Loop | None = None
         self.squares: dict[int, Square | None] = {}
-        """Cache of `square_of` by loop identity: unrolling emits the same loop several times."""
+        """A cache of `square_of` by loop identity: unrolling emits a loop several times."""
         self.tiles = Tiles(self.memory, self.buffers, target)
         has_unit = target.has_bf16_tiles or target.has_int8_tiles
         self.runs_in_tiles = has_unit and any(map(has_tiles, prepared.kernel.body))
@@ -165,9 +164,10 @@ class _Writer:
         return [*fence(self.memory), *self.tiles.unit.release()]
 
     def leave_when_empty(self, kernel: Kernel) -> None:
-        """Return early if all results are empty: hoisted loads may be out of bounds then.
+        """Emit an early return for the case that all results are empty.
 
-        Only sizes passed at the call can be 0; other loops run at least once.
+        Hoisted loads may be out of bounds in this case. Only sizes passed as arguments can be 0;
+        other loops have at least one iteration.
         """
         made = [b.n_elements for b in kernel.params if b.role == "output"]
         if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):
@@ -346,7 +346,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block; loads of buffers stored inside do not move across it."""
+        """Emit a conditional block; loads of buffers that it stores to do not move across it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()
@@ -447,7 +447,7 @@ class _Writer:
         self.registers.current.update(zip(keys, after, strict=True))
 
     def _vector_loop(self, loop: Loop, cache: Cache) -> None:
-        assert self.vector is None, f"the vector loop {loop.var} is inside another one"
+        assert self.vector is None, f"the vector loop {loop.var} is inside another vector loop"
         self.vector = loop
         self.statements(loop.body, cache)
         self.vector = None

@@ -1,4 +1,4 @@
-"""Kernels and their launches -> one LLVM module."""
+"""The LLVM module of a program: its kernels, and entry points that launch them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Arg:
     """A pointer argument: an offset into the arena or the constants, or a caller's array.
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes, a `slot` is the position, in the table of a run, of an offset into the arena;
-    `table` is a pointer to this table.
+    open shapes, each run has a table of offsets and sizes. The `offset` of a `slot` is the position
+    of an arena offset in this table; a `table` argument is the pointer to the table.
     """
 
     space: Space
@@ -47,9 +47,9 @@ def module_ir(
 ) -> str:
     """Emit a module with every kernel under its symbol, and the entry points.
 
-    `run` performs all launches in order. `run_0`, `run_1`... each perform the launches of one
-    segment, `launches[first:end]`, so that the caller can do other work in between. An entry point
-    is `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
+    `run` executes all launches in order. Each of `run_0`, `run_1`... executes the launches of one
+    segment, `launches[first:end]`, so that the caller can run other code between segments. An entry
+    point has the signature `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
     Errors: NotLowerable for a kernel that cannot be emitted.
     """
     functions = [
@@ -96,7 +96,7 @@ def entry_lines(
 ) -> tuple[list[str], dict[Arg, str]]:
     """Return the lines of an entry point up to its last call, and the names of its pointers.
 
-    `others` are additional pointers.
+    `others` are pointers to emit in addition to those of the launches.
     """
     table = ", ptr %table" if is_open else ""
     lines = [

@@ -2,12 +2,12 @@
 
     launch(...)   counts the dependences of each task, and passes lanes to the thread pool as shares
     share(lane)   runs the lane's next task if it is ready, else steals a task of another lane
-    take(lane)    returns the next task of a lane, BUSY if it still waits, DONE after the last task
+    take(lane)    returns the next task of a lane, BUSY if the task is not ready, DONE at the end
 
-A lane is the ordered list of tasks of one thread. A thread whose next task waits for another lane
-takes the next task of that lane, if that task is ready and not taken. All tasks therefore complete
-with any number of threads, even with one. Proof of progress: the first untaken task in program
-order is always the next task of its lane, and all its dependences are taken.
+A lane is the ordered list of tasks of one thread. A thread whose next task is not ready takes the
+next task of another lane, if that task is ready and not taken. All tasks therefore complete with
+any number of threads, even with a single thread. Proof of progress: the first untaken task in
+program order is always the next task of its lane, and all its dependences are taken.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
-"""The numbers of tasks, from 0, in order."""
+"""The ordered tasks of one thread, by number from 0."""
 
 APART = 16
-"""The distance between cursors of lanes, in i64: separate cache lines."""
+"""The distance between the cursors of two lanes, in i64; each has a separate cache line."""
 
 BUSY, DONE = -1, -2
 
@@ -41,7 +41,7 @@ def by_lanes(
 ) -> tuple[Launch, FunctionText]:
     """Return the launch of all tasks, and its function.
 
-    `after` maps each task to the tasks that wait for it; `work` is the total time of all tasks in
+    `after` maps each task to the tasks that depend on it; `work` is the total time of all tasks in
     half cycles.
     """
     args = tuple(dict.fromkeys(a for t in tasks for a in t.args))

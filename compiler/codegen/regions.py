@@ -4,8 +4,8 @@ A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inpu
 like a program's entry point. The function of the node calls the body with tables of pointers: once,
 for one of two branches, or for every step of a loop. The params of the node's function are its
 arena, the packed constants, then operands and results. In code for open sizes, both functions have
-an additional pointer to the table of the run, and numbers that depend on sizes are slots of this
-table.
+an additional pointer to a table of the run, and numbers that depend on sizes are entries (slots) of
+this table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Number = int | Slot
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A result that no kernel stores: a copy of another value. Units: bytes."""
+    """A result that is a copy of another value, which no kernel stores. Units: bytes."""
 
     position: int
     source: Arg
@@ -41,7 +41,7 @@ class Copied:
 def body_text(
     symbol: str, launches: Sequence[Launch], copies: Sequence[Copied], *, is_open: bool = False
 ) -> str:
-    """Emit the function of a body: its kernels in order, then the copied results."""
+    """Emit the function of a body: its kernels in order, then copies of results."""
     lines, known = entry_lines(symbol, launches, [c.source for c in copies], is_open=is_open)
     for c in copies:
         target = f"%r{c.position}"
@@ -64,14 +64,14 @@ def _copy(target: str, source: str, nbytes: int | str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The pointer param of a node's function at a position, counted after arena and constants."""
+    """A pointer param of a node's function; `number` counts params after arena and constants."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Private memory of the function. Units: bytes into its arena."""
+    """Private memory of the function, at an offset into its arena. Units: bytes."""
 
     offset: Number
 
@@ -126,17 +126,18 @@ def branch_function(
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The number of the step, an i64 in the function's arena that the body reads."""
+    """The index of the current step: an i64 in the function's arena, which the body reads."""
 
     offset: Number
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A loop state, initially at `start`: every step reads one of two places and writes the other.
+    """A loop state, initially at `start`; steps alternate between two buffers.
 
-    `final` is the place of the last value, `spare` the other place. A state that `stays` never
-    changes; a state of 0 bytes is not copied to its final place.
+    Each step reads one buffer and writes the other one. `final` is the buffer of the last value,
+    `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes is not
+    copied to its final buffer.
     Units: bytes.
     """
 
@@ -149,7 +150,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A place that advances by `stride` bytes per step, from the first slice or from the last."""
+    """An address that advances by `stride` bytes per step, from the first or the last slice."""
 
     base: Pointer
     stride: Number
@@ -158,7 +159,7 @@ class Moving:
 
 @dataclass(frozen=True, slots=True)
 class StateOf:
-    """The place of a state, by number, in the current step."""
+    """The address of state `number` in the current step."""
 
     number: int
 
@@ -168,10 +169,10 @@ Source = Pointer | Counter | Moving | StateOf
 
 @dataclass(frozen=True, slots=True)
 class LoopText:
-    """A loop of at most `trip` steps (None for no limit), while the state `going` is true.
+    """A loop of at most `trip` steps (None for no limit) that ends when the state `going` is false.
 
     `inputs` and `outputs` are the entries of the body's tables; a `StateOf` among the outputs is
-    the new value of that state. `truth`, if given, is initialised to true.
+    the new value of this state. `truth`, if given, is a bool initialised to true.
     """
 
     body: str
@@ -186,9 +187,9 @@ class LoopText:
 def loop_function(symbol: str, n_params: int, loop: LoopText, *, is_open: bool = False) -> str:
     """Emit the function of a Loop or Scan.
 
-    States alternate between two places (double buffering), so steps copy nothing. If the trip count
-    is known before the first step, the last step writes the final places; else copies may follow
-    the loop.
+    States alternate between two buffers (double buffering), so steps copy nothing. If the trip
+    count is known before the first step, the last step writes the final buffers; otherwise copies
+    may follow the loop.
     """
     w = _Writer(symbol, n_params, is_open)
     w.loop(loop)
@@ -235,7 +236,7 @@ class _Writer:
         self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
 
     def tables(self, call: CallText, name: str) -> None:
-        """Emit tables with the same pointers for every call of the body."""
+        """Emit the tables of pointers that all calls of a body share."""
         for kind, pointers in (("in", call.inputs), ("out", call.outputs)):
             table = f"%{kind}{name}"
             self.slots(table, len(pointers))
@@ -318,9 +319,9 @@ class _Writer:
         return self.number(NO_LIMIT if trip is None else trip)
 
     def _final_turn(self, trip: Number | Param | None) -> str:
-        """Return the parity of the steps that write the final places.
+        """Return the parity of the steps that write the final buffers.
 
-        If the trip count is known before the first step, it is the parity of the last step.
+        If the trip count is known before the first step, this is the parity of the last step.
         """
         if isinstance(trip, Slot):
             n = self.number(trip)
@@ -354,12 +355,12 @@ class _Writer:
         current: Sequence[str],
         known: bool = False,
     ) -> None:
-        """Copy the states that ended in their spare places to their final places."""
+        """Copy states whose last value is in the spare buffer to their final buffers."""
         for k, (s, (_, final, _), now) in enumerate(zip(loop.states, places, current, strict=True)):
             if s.nbytes == 0 or (known and not s.stays):
                 continue
-            # memcpy does not allow overlapping places, so 0 bytes are copied if both places are
-            # equal.
+            # memcpy does not allow overlapping operands, so 0 bytes are copied if both pointers
+            # are equal.
             self.lines += [
                 f"  %same{k} = icmp eq ptr {now}, {final}",
                 f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {self.number(s.nbytes)}",

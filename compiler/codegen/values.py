@@ -1,8 +1,8 @@
 """Values of generated code: SSA names with an element type and a number of lanes.
 
-Half-precision values (f16, bf16) are f32 between load and store and are rounded after every
-operation. A bool is an i1 in values and a byte of 0 or 1 in memory. Values of floats of at most 8
-bits and of integers of fewer than 8 bits are the byte in memory, which is converted before any
+Half-precision values (f16, bf16) are f32 between load and store, and are rounded after every
+operation. A bool is an i1 as a value, and a byte of 0 or 1 in memory. A float of at most 8 bits or
+an integer of fewer than 8 bits is represented by its byte in memory, which is converted before any
 operation.
 """
 
@@ -39,17 +39,17 @@ class Value(NamedTuple):
 
     @property
     def type(self) -> str:
-        """LLVM type."""
+        """The LLVM type."""
         return value_type(self.dtype, self.lanes)
 
     @property
     def typed(self) -> str:
-        """Type and name, the form of operands of calls."""
+        """The type and the name, as in the operands of calls."""
         return f"{value_type(self.dtype, self.lanes)} {self.ref}"
 
     @property
     def is_constant(self) -> bool:
-        """Whether this is a literal."""
+        """Return whether this is a literal."""
         return self.ref[0] != "%"
 
 

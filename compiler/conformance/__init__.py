@@ -1,1 +1,1 @@
-"""Conformance to ONNX: the suites of `onnx.backend.test` compiled, run, judged and counted."""
+"""Conformance to ONNX: compile, run, judge and count the suites of `onnx.backend.test`."""

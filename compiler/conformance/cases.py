@@ -30,7 +30,7 @@ RANDOM_OPERATORS = frozenset(
         "RandomUniformLike",
     }
 )
-"""Operators with random results by definition: a seed does not determine the generator."""
+"""Operators with random results by definition: their seed does not determine the generator."""
 
 DataSet = tuple[Sequence[Any], Sequence[Any]]
 """Inputs and expected outputs, by position: arrays, lists of arrays, None for absent values."""
@@ -38,7 +38,7 @@ DataSet = tuple[Sequence[Any], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a suite; `read` returns the data sets, and reads their files when called."""
+    """One case of a suite; `read` reads the files of the data sets and returns the data sets."""
 
     suite: str
     name: str
@@ -63,7 +63,7 @@ class Case:
         return not RANDOM_OPERATORS.isdisjoint(self.operators)
 
     def feeds(self, inputs: Sequence[Any]) -> Mapping[str, Any]:
-        """Return a data set's inputs by name, without weights that old models list as inputs."""
+        """Return a data set's inputs by name, without weights that old models declare as inputs."""
         weights = {t.name for t in self.model.graph.initializer}
         names = [v.name for v in self.model.graph.input if v.name not in weights]
         return dict(zip(names, inputs, strict=True))
@@ -106,7 +106,7 @@ def _of_nodes() -> list[Case]:
 
 
 def _corrected(case: Case) -> Case:
-    """Return the case; replace wrong published outputs by those of the corrected onnx.reference."""
+    """Replace wrong published outputs of a case with outputs of the corrected onnx.reference."""
     if not is_corrected_case(case.name):
         return case
     return replace(case, read=lambda: [(given, _expected(case, given)) for given, _ in case.read()])
@@ -121,7 +121,7 @@ def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value as programs do: arrays for messages, object arrays for strings."""
+    """Convert a value to the form of program outputs: protobuf messages and strings to arrays."""
     if isinstance(value, onnx.TensorProto):
         return plain(numpy_helper.to_array(value))
     if isinstance(value, list | tuple):
@@ -162,7 +162,7 @@ def _read_values(folder: Path, kind: str, types: Sequence[onnx.TypeProto]) -> li
 
 
 def read_value(path: Path, needed: onnx.TypeProto) -> Any:
-    """Read a value of the package's data: a tensor, a sequence or an optional, by its type."""
+    """Read a data file of the package: a tensor, a sequence or an optional, as the type states."""
     data = path.read_bytes()
     if needed.HasField("sequence_type"):
         return plain(numpy_helper.to_list(onnx.SequenceProto.FromString(data)))
@@ -180,7 +180,7 @@ def _light(test: Any) -> Case:
 
 
 def _light_sets(path: Path, model: onnx.ModelProto) -> list[DataSet]:
-    """Return the generated input of the package's runner, and its stored output."""
+    """Return the input that the package's runner generates, and the stored output."""
     from onnx.backend.test.runner import Runner
 
     weights = {t.name for t in model.graph.initializer}

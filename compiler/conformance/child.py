@@ -15,8 +15,8 @@ Runner = Callable[[Case], Outcome]
 
 
 def main(runner: str) -> None:
-    """Print `ready`, then answer each line `[suite, name]` with a line of JSON, to end of input."""
-    # Output of other code, including native libraries, must not mix with the answers.
+    """Print `ready`, then answer each line `[suite, name]` of the input with a line of JSON."""
+    # Output of other code, including native libraries, must not be mixed with the answers.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         run = _named(runner)

@@ -1,4 +1,4 @@
-"""The comparison of outputs with expected outputs, as strict as onnx's suites."""
+"""Comparison of outputs with expected outputs, by the tolerances of onnx's suites."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BFLOAT16_RTOL = 2.0**-6
 def objection(
     made: Any, expected: Any, rtol: float, atol: float, *, is_random: bool = False
 ) -> str:
-    """Return in words the difference between an output and the expected output; "" if they match.
+    """Describe the difference between an output and the expected output; "" if they match.
 
-    Shapes and element types must be equal, as must integers, booleans and strings. The error of any
-    other number may be at most `atol + rtol * |expected|`; NaN and infinities must be at the same
-    positions. Only shape and element type of a random output are compared.
+    Shapes and element types must be equal, as must integers, booleans and strings. The error of
+    other numbers may be at most `atol + rtol * |expected|`; NaN and infinities must be at the same
+    positions. For a random output, only shape and element type are compared.
     Source: `assert_similar_outputs` of onnx.backend.test.runner.
     """
     if expected is None or made is None:

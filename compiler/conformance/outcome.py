@@ -1,4 +1,4 @@
-"""The outcome of one case: its model is loaded, compiled, run and compared."""
+"""The outcome of one case: load, compile and run its model, and compare the outputs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ FAILED = ("wrong", "crashed")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a case. `fallbacks` has each fallback's operator in our graph, and the reason.
+    """The outcome of a case.
 
+    `fallbacks` has the operator of each fallback in our graph, and the reason for the fallback.
     `code` is the error code of a refusal; `why` is the reason of a refusal, a mismatch or a crash.
     Units: `seconds` is the total wall-clock time.
     """

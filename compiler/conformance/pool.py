@@ -1,4 +1,4 @@
-"""Cases in child processes: a crash affects one case only, and a new child replaces the old one."""
+"""Run cases in child processes: a crash affects only one case, and a new child is then started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.conformance.outcome import Outcome, crashed
 from compiler.dataclass import dataclass
 
 RUNNER = "compiler.conformance.outcome:outcome_of"
-"""The function that judges a case in a child, as `module:function`: Case in, Outcome out."""
+"""The function that a child applies to a `Case` to get its `Outcome`, as `module:function`."""
 
 SECONDS_PER_CASE = 60.0
 
@@ -53,7 +53,7 @@ def run_cases(
                 raise outcome
             yield outcome
     finally:
-        while not waiting.empty():  # the caller stopped iterating, so cancel the other cases
+        while not waiting.empty():  # the caller stopped iterating, so cancel the remaining cases
             waiting.get()
         for child in children:
             child.stop()
@@ -66,7 +66,7 @@ def _serve(
     waiting: queue.SimpleQueue[Case],
     done: queue.SimpleQueue[Outcome | BaseException],
 ) -> None:
-    """Send cases to one child until none are waiting."""
+    """Send cases to one child until no case is waiting."""
     try:
         while True:
             done.put(child.run(waiting.get_nowait()))
@@ -78,7 +78,7 @@ def _serve(
 
 @dataclass
 class _Child:
-    """A process that judges one case after another, restarted after it dies.
+    """A process that judges one case after another; it is restarted after it dies.
 
     The child (child.py) reads a line `[suite, name]` for each case, and answers with the outcome as
     a line of JSON.
@@ -105,7 +105,7 @@ class _Child:
         answer = _ask(process, json.dumps([case.suite, case.name]))
         timer.cancel()
         if overdue.is_set():
-            process.wait()  # the next case must not go to a dying child
+            process.wait()  # the next case must not be sent to a dying child
         if answer.endswith(b"\n"):
             return Outcome.from_json(json.loads(answer))
         taken = perf_counter() - start
@@ -133,7 +133,7 @@ class _Child:
 
 
 def _start(runner: str) -> subprocess.Popen[bytes]:
-    """Start a child that has our module search path and ignores our Ctrl-C."""
+    """Start a child with the module search path of this process; it ignores Ctrl-C."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "compiler.conformance.child", runner],
         stdin=subprocess.PIPE,
@@ -142,7 +142,7 @@ def _start(runner: str) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdout is not None, "the child was started with a pipe"
-    # Neither the time of the imports nor a failed import is attributed to a case.
+    # Wait for the imports: no case must be charged with their time or their failure.
     if process.stdout.readline().strip() != READY:
         process.wait()
         _close(process)

@@ -1,4 +1,4 @@
-"""Summaries of outcomes, as data and as the page docs/coverage.md."""
+"""Summaries of outcomes, as data and as the document docs/coverage.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ another operator of the case is the cause."""
 
 @dataclass
 class Fallback:
-    """The cases in which an operator of our graph falls back, and in which no other does."""
+    """The fallbacks of one operator of our graph.
+
+    `cases` counts the cases with the fallback; in `alone` of them, no other operator falls back.
+    """
 
     cases: int = 0
     alone: int = 0
@@ -59,7 +62,7 @@ def totals(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
 
 
 def fallbacks(outcomes: Iterable[Outcome]) -> dict[str, Fallback]:
-    """Return the fallbacks by operator of our graph, the most frequent first."""
+    """Return the fallbacks by operator of our graph, most frequent first."""
     found: dict[str, Fallback] = {}
     for o in outcomes:
         reasons = {(op, in_general(op, because)) for op, because in o.fallbacks}
@@ -80,7 +83,7 @@ def in_general(operator: str, because: str) -> str:
 
 
 def page(outcomes: Sequence[Outcome], onnx_version: str, command: str) -> str:
-    """Format the coverage as a Markdown page; equal for equal outcomes on all machines."""
+    """Format the coverage as a Markdown page, which depends only on the outcomes."""
     ordered = in_order(outcomes)
     sections = (
         _introduction(onnx_version, command),

@@ -1,4 +1,4 @@
-"""The grain size of parallel work: a rough estimate of the cycles of statements.
+"""A rough estimate of the cycles that statements take, for the grain size of parallel loops.
 
 A precision of microseconds suffices: a loop runs on one thread if it takes less than a few times
 the cost of waking and joining threads.
@@ -33,7 +33,8 @@ STEPS_PER_CYCLE = 2
 """A step, the unit of `steps`, is half a cycle: two vector operations or loads issue per cycle."""
 
 MEETING_STEPS = 2 * FORK_CYCLES * STEPS_PER_CYCLE
-"""The overhead of a region: start, join, and operands in other cores' caches."""
+"""The overhead of a parallel region, in steps: start, join, and transfer of operands from the
+caches of other cores."""
 
 _SLOW = {"div": 10, "mod": 20, "fmod": 20, "sqrt": 10, "rsqrt": 20}
 _CHEAP = frozenset(
@@ -41,17 +42,17 @@ _CHEAP = frozenset(
     " trunc isnan isinf select".split()
 )
 _FUNCTION = 30
-"""Steps of a function that is computed by a polynomial, such as exp."""
+"""Steps of a function that a polynomial approximates, such as exp."""
 
 _STORE = 8
-"""Steps to move a vector of results to outer caches, and operands from there."""
+"""Steps to write a vector of results to outer caches, and to read its operands from there."""
 
 _TURN = 2
 """Steps of loop overhead per iteration."""
 
 
 def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target) -> Expr:
-    """Estimate the half cycles of statements on one thread, possibly an expression of sizes."""
+    """Estimate the steps of statements on one thread; with open sizes, an expression of these."""
     total: Expr = 0
     for s in body:
         match s:
@@ -71,7 +72,7 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
 def shared_steps(
     body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target, threads: int
 ) -> float:
-    """Estimate the half cycles of statements with shared parallel loops, for assumed sizes."""
+    """Estimate the steps of statements, for assumed sizes; threads share the parallel loops."""
     total = 0.0
     for s in body:
         work = affine.assumed(steps([s], buffers, target))
@@ -118,5 +119,5 @@ def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Return the minimum steps worth sharing: fewer would gain less than twice the overhead."""
+    """Return the minimum number of steps worth sharing: this saves twice the cost of a fork."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

@@ -29,14 +29,15 @@ from compiler.loops.iterations import is_made_before_read, iterations_are_disjoi
 from compiler.loops.nodes import Buffer
 
 Ranges = Mapping[str, Range]
-"""The ranges of the counters of open loops, both ends included."""
+"""The ranges of the counters of enclosing loops, both ends included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access to an element of a buffer, at an index in the counters of `inner` and outer loops.
+    """An access to an element of a buffer; its index depends on `inner` and outer loops.
 
-    `inner` has the ranges of the loops between the analysed statement and the access.
+    `inner` has the ranges of the counters of the loops between the analysed statement and the
+    access.
     """
 
     buffer: str
@@ -81,11 +82,11 @@ def private_to_turns(
     body: Sequence[Statement],
     buffers: Mapping[str, Buffer],
 ) -> frozenset[str]:
-    """Return the temporaries that may be private to each iteration of a loop.
+    """Return the temporaries of which each iteration of a loop may have a private copy.
 
-    Every iteration, and every other statement with an access, writes the elements of these
-    temporaries before it reads them. All statements with an access must be `neighbours`, the
-    statements of the body that contains the loop. `body` is the body of the kernel.
+    Every iteration writes the elements of such a temporary before it reads them. So does every
+    other statement that accesses the temporary. All these statements must be among `neighbours`,
+    the statements of the body that contains the loop. `body` is the body of the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -102,7 +103,7 @@ def are_apart(
     buffers: Mapping[str, Buffer],
     outer: Ranges,
 ) -> bool:
-    """Whether two pieces of a body are independent, inside the loops of `outer`."""
+    """Return whether two sequences of statements are independent, inside the loops of `outer`."""
     both = (*first, *second)
     if any(isinstance(s, While | ScatterStore) for s in walk_statements(both)):
         return False
@@ -184,7 +185,10 @@ class _Place:
 
 
 def _apart_by(var: str, iterations: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
-    """Whether iterations of a loop access different elements, along one axis or in memory."""
+    """Return whether iterations of a loop access disjoint elements.
+
+    The proof uses the index along a single axis, or the address.
+    """
     for axis in range(len(b.shape)):
         if _differ(var, iterations, [(a.index[axis], a.inner) for a in accesses]):
             return True
@@ -199,9 +203,12 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
 
 
 def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
-    """Whether an index differs between any two iterations, for all iterations of inner loops.
+    """Return whether an index differs between any two iterations of a loop.
 
-    It does if `step * counter + fine` determines the iteration and stays below every period.
+    Each of the two may be in any iteration of the inner loops.
+
+    It differs if each value of `step * counter + fine` belongs to one iteration, and the range of
+    these values is smaller than every period.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]
@@ -215,7 +222,10 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index by the size of its terms relative to a loop's step; None without a step."""
+    """Split an index by the size of its terms relative to the step of the index in a loop.
+
+    None if the index has no constant step.
+    """
     if not isinstance(e, Affine):
         return None
     step = next((c for atom, c in e.terms if atom == var), 0)
@@ -247,13 +257,13 @@ def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
 
 
 def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
-    """Whether two accesses are to different elements in the same iteration of all outer loops."""
+    """Return whether two accesses never touch the same element in one iteration of outer loops."""
     pairs = [*zip(x.index, y.index, strict=True), (_flat(b, x.index), _flat(b, y.index))]
     return any(_distance_has_sign(p, q, x.inner, y.inner, outer) for p, q in pairs)
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Whether one index exceeds the other in all iterations of their loops."""
+    """Return whether one index exceeds the other in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

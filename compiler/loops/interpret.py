@@ -20,7 +20,7 @@ from compiler.loops.sizes import with_sizes
 def interpret(
     kernel: Kernel, arrays: Mapping[str, Array], sizes: Mapping[str, int] | None = None
 ) -> None:
-    """Run a kernel on arrays in physical layout, by param name; outputs change in place.
+    """Run a kernel on arrays in physical layout, keyed by param; outputs change in place.
 
     Shapes: every param's array has exactly its shape and element type, for the `sizes` given.
     Errors: AssertionError for an out-of-bounds index, colliding lanes, or arrays that do not fit.

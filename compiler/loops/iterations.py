@@ -1,8 +1,8 @@
 """Enumeration of the elements that one iteration of a loop accesses, for known sizes.
 
-Proofs on indices fail where bounds of inner loops depend on the iteration, and they cannot show
-that the same iteration wrote the value that it reads. Enumerating the elements, axis by axis,
-proves both.
+Proofs on indices fail if bounds of inner loops depend on the iteration. They also cannot show that
+an iteration itself wrote the value that it reads. Enumerating the elements, axis by axis, proves
+both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_PLACES = 1 << 20
 """The maximum number of elements of an enumerated buffer, and of combinations of counters."""
 
 Iteration = Mapping[str, int]
-"""Maps the counters of open loops to fixed values."""
+"""Maps the counters of enclosing loops to fixed values."""
 
 
 class _Unknown(Exception):
@@ -47,7 +47,7 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """An access inside loops; `certain` unless conditional."""
+    """An access to a buffer inside loops; `certain` if no condition guards the access."""
 
     index: tuple[Expr, ...]
     stores: bool
@@ -56,7 +56,7 @@ class _Touch:
 
 
 def iterations_are_disjoint(loop: Loop, b: Buffer) -> bool:
-    """Whether iterations of a loop access disjoint elements of a buffer, along one axis."""
+    """Return whether iterations of a loop access disjoint elements of a buffer, along one axis."""
     if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
         return False
     if loop.extent > MOST_TURNS:
@@ -80,7 +80,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Whether iterations of the loops in a body store each element of a buffer before reading it.
+    """Return whether loop iterations of a body store each element of a buffer before reading it.
 
     Then each iteration may have a private copy of the buffer, with identical results.
     """
@@ -98,7 +98,7 @@ def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
 
 
 def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iteration) -> bool:
-    """Whether all elements read are in `made` or stored before; add stored elements to `made`."""
+    """Return whether each element read is in `made` or stored earlier; add stores to `made`."""
     places = _Places(iteration)
     for s in body:
         touches = _touches(name, [s], (), True)
@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Whether a store covers every combination of its indices along the axes."""
+    """Return whether a store covers all combinations of its indices: axes share no counter."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)
@@ -196,7 +196,7 @@ def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
 
 @dataclass(slots=True)
 class _Places:
-    """The values of indices in an iteration, each enumerated once."""
+    """The values that each index takes during an iteration, enumerated once per index."""
 
     iteration: Iteration
     known: dict[tuple[object, ...], Array] = field(default_factory=dict)

@@ -19,7 +19,7 @@ LOWERABLE = frozenset(
 
 
 class NotLowerable(Exception):
-    """Raised for a valid kernel that code generation does not support: its node is a fallback."""
+    """Raised for a valid kernel without code generation support: its node becomes a fallback."""
 
 
 def check_dtype(dtype: DType) -> None:

@@ -13,8 +13,8 @@
       }
     }
 
-Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` is of a
-buffer at a physical index. Buffers are row-major without gaps. The semantics are those of
+Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` reads a
+buffer at a physical index. Buffers are row-major without gaps. A kernel has the semantics of
 sequential execution. The `kind` of a loop permits another execution with the same result; the
 iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing` divides
 parallel loops among threads.
@@ -58,7 +58,7 @@ class Buffer:
 
     A `register` buffer is in machine registers: the expansion of unrolled and vector loops must
     make its indices constant (vector axis last). Other buffers are pointers passed by the caller;
-    an output may alias an input only where the kernel declares it. A shape may depend on the
+    an output may alias an input only if the kernel declares it. A shape may depend on the
     kernel's sizes.
     """
 

@@ -1,13 +1,13 @@
 """Division of a body with parallel loops into regions without barriers inside.
 
-    for o in 0..4 {                every thread runs all of o, and in each iteration
+    for o in 0..4 {                every thread runs all iterations of o, and in each of them
     parallel y in 0..7 { A }       its share of y;
     B                              one thread runs B
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-loop. So no piece may access elements that another piece stores. Where this is not proven, the loop
-stays outside the region, and each of its iterations has a separate region.
+loop. So no piece may access elements that another piece stores. If a plain loop has no such proof,
+it stays outside the region, and each of its iterations has a separate region.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def loop_of(piece: Piece) -> Loop | None:
 
 
 def has_parallel(body: Sequence[Statement]) -> bool:
-    """Whether a body contains a parallel loop."""
+    """Return whether a body contains a parallel loop."""
     return any(isinstance(s, Loop) and s.kind == "parallel" for s in walk_statements(body))
 
 
 def pieces(body: Sequence[Statement]) -> list[Piece]:
-    """Partition a body into (loops around) parallel loops and the statements between them."""
+    """Partition a body into parallel loops, loops around these, and the statements in between."""
     found: list[Piece] = []
     for s in body:
         if found and loop_of(found[-1]) is None and not has_parallel((s,)):
@@ -46,12 +46,12 @@ def pieces(body: Sequence[Statement]) -> list[Piece]:
 
 
 def all_apart(body: Sequence[Piece], buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether all pieces of a body are independent."""
+    """Return whether all pieces of a body are independent."""
     return all(are_apart(a, b, buffers, outer) for i, a in enumerate(body) for b in body[:i])
 
 
 def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
-    """Whether a team can run a piece without barriers inside."""
+    """Return whether a team of threads can run a piece without barriers inside."""
     loop = loop_of(piece)
     if loop is None:
         return False
@@ -69,7 +69,7 @@ def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Adjacent pieces of a body; the pieces of a region run concurrently, others in order."""
+    """Adjacent pieces of a body; pieces of a region run concurrently, other pieces in order."""
 
     pieces: tuple[Piece, ...]
     is_region: bool
@@ -78,7 +78,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest provable regions, and the remaining pieces."""
+    """Partition a body into the largest regions of provably independent pieces, and the rest."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)
@@ -92,7 +92,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Whether a piece can run concurrently with the region, and at least one of them is shared."""
+    """Return whether a piece can run concurrently with a region; one of the two must be shared."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

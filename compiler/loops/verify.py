@@ -74,11 +74,11 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which a counter depends: its loop, and the loops in the bounds of its loop."""
+    """The loops on which each counter depends: its loop, and loops in the bounds of this loop."""
     choosing: frozenset[str] = frozenset()
-    """Open loops that may be empty, and the loops in the bounds of those."""
+    """Enclosing loops that may be empty, and the loops on which their bounds depend."""
     excused: frozenset[str] = frozenset()
-    """Loops around a condition; the condition may select one of their iterations."""
+    """Loops around a condition, which may select a single iteration of these loops."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -132,7 +132,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} is an {b.role} that stores must not change",
+            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
         )
         self._access(b, s.index, ())
         _require(
@@ -148,7 +148,9 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check by the indices that iterations of parallel loops store to different elements."""
+        """Check that a store depends on every enclosing parallel loop, so that no two iterations
+        write the same element.
+        """
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
@@ -162,7 +164,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} is an {b.role} that stores must not change",
+            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
         )
         _require(b.role != "register", f"the register {s.buffer} has a computed index")
         _require(
@@ -205,7 +207,9 @@ class _Checker:
             self._known(e)
             low, high = self._bounds(e, guards)
             inside = (low >= 0 and high < n) or any(g.covers(e, int(n)) for g in guards)
-            _require(inside, f"{b.name}: the index {e} runs from {low} to {high}, size {n}")
+            _require(
+                inside, f"{b.name}: the index {e} runs from {low} to {high} on an axis of size {n}"
+            )
         if b.role == "register":
             self._register(b, index)
 
@@ -267,14 +271,14 @@ class _Checker:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The fact that `0 <= expr < extent` holds."""
+    """The test `0 <= expr < extent`, whose result is `holds`."""
 
     expr: Expr
     extent: int
     holds: bool = True
 
     def covers(self, e: Expr, n: int) -> bool:
-        """Whether the guard implies `0 <= e < n`."""
+        """Return whether the guard implies `0 <= e < n`."""
         if not self.holds:
             return False
         shift = e - self.expr

@@ -1,1 +1,1 @@
-"""Speeds of a machine, measured or estimated, and the lower bounds of kernels that they imply."""
+"""Speeds of a machine, measured or estimated, and the lower bounds of kernel times they imply."""

@@ -1,7 +1,7 @@
 """The database of tuned schedules: SQLite, one row per computation and machine.
 
-Python's `sqlite3` module suffices: one command writes the single table, and each process reads the
-entire table once. An object-relational mapping would only add a dependency to each compilation.
+Python's `sqlite3` module suffices: a single command writes the only table, and each process reads
+the entire table once. An object-relational mapper would only add a dependency to each compilation.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORMAT = 1
-"""Version of the row format; a database of another version is rejected."""
+"""The version of the row format; a database of another version is rejected."""
 
 LANGUAGE = 2
-"""Version of the schedule language: rows of older versions are ignored."""
+"""The version of the schedule language; rows of older versions are ignored."""
 
 _TABLE = """
 create table if not exists schedules (
@@ -58,7 +58,7 @@ class Entry:
     """The result of tuning one computation on one machine.
 
     `schedule` is the text of the best schedule, or "" if no schedule was faster than the policy's
-    schedule by more than noise. Seconds are per call. `why_stopped`: budget, converged, exhausted
+    schedule by more than noise. Seconds are per call. `why_stopped` is budget, converged, exhausted
     or interrupted.
     """
 
@@ -74,7 +74,7 @@ class Entry:
 
 
 def computation_key(computation: Computation, constants: frozenset[str]) -> str:
-    """Return the key of a computation and its constants; the key ignores nodes of origin."""
+    """Return the key of a computation and its constants; the key ignores `origins`."""
     text = f"{replace(computation, origins=())}\0{sorted(constants)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -139,7 +139,7 @@ class Database:
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        import sqlite3  # imported here since most compilations find no database
+        import sqlite3  # imported only here, since most compilations find no database
 
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
@@ -156,15 +156,15 @@ class Database:
         return CompileError(
             "E-TUNE-DATABASE",
             f"the database of schedules {self.path} cannot be used: {why}",
-            hint="name another file with --database, or move this one away",
+            hint="name another file with --database, or move this file away",
         )
 
 
 @dataclass(eq=False)
 class Tuned:
-    """Schedules for a compilation, by computation, with a record of the schedules used.
+    """Tuned schedules for a compilation, by computation key, with the keys of schedules used.
 
-    A schedule that no longer applies to its computation is ignored.
+    A schedule that is no longer legal for its computation is ignored.
     """
 
     source: str
@@ -186,7 +186,7 @@ class Tuned:
 
 
 def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> Tuned | None:
-    """Return a database's schedules for this machine; by default from the user's database.
+    """Return the schedules of a database (default: the user's) for this machine.
 
     The result is None if there are no schedules, or if the code is for another machine. A damaged
     user database counts as empty. Errors: E-TUNE-DATABASE for a damaged database given by `path`.

@@ -1,4 +1,4 @@
-"""Storage of this machine's measured speeds, and their validity."""
+"""Storage of this machine's measured speeds, under a key of all facts that may change them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def processor() -> str:
 
 
 def key_of(target: Target) -> str:
-    """Return the key of measured figures: processor, features, and code generator versions."""
+    """Return the key of measured speeds: processor, features, and code generator versions."""
     facts = (FORMAT, __version__, llvmlite.__version__, processor(), *_facts(target))
     return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
 
@@ -48,7 +48,7 @@ def path() -> Path | None:
 
 
 def keep(machine: Machine) -> Path | None:
-    """Write the figures; return their path, or None if no directory is writable."""
+    """Write the speeds; return the path of the file, or None if no directory is writable."""
     _read.cache_clear()
     file = path()
     if file is None:
@@ -88,5 +88,5 @@ def _read(file: Path) -> Machine:
 
 
 def machine_of(target: Target) -> Machine:
-    """Return the speeds of a target: this machine's if the target is the host, else an estimate."""
+    """Return the speeds of a target: those of this machine for the host, else estimates."""
     return known() if target.name == "host" else estimated(target)

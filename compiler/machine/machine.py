@@ -1,4 +1,4 @@
-"""The speeds of one machine: peak rates, bandwidths by level of memory, and costs of calls.
+"""The speeds of one machine: peak rates, bandwidths per memory level, and costs of calls.
 
 A `Target` lists a machine's features; a `Machine` has its speeds. `measure.py` measures the speeds;
 `estimated` estimates them from the target's features.
@@ -21,9 +21,9 @@ LEVELS: tuple[Level, ...] = ("L1", "L2", "L3", "DRAM")
 class Machine:
     """One core of a machine, and its memory hierarchy.
 
-    Units: operations, bytes and seconds. A peak or rate of 0 is unknown: the machine has no such
-    unit, or generated code does not use it. `launch_seconds` is the cost of one more kernel inside
-    a native call, `call_seconds` the cost of a call from Python, `fork_seconds` the cost of
+    Units: operations, bytes and seconds. A peak of 0 means that the machine has no such unit, or
+    that generated code does not use the unit. `launch_seconds` is the cost of an additional kernel
+    in a native call, `call_seconds` the cost of a call from Python, `fork_seconds` the cost of
     starting and joining all threads. `is_measured` is False for estimates.
     """
 
@@ -56,7 +56,7 @@ class Machine:
         return "DRAM"
 
     def bytes_per_second(self, level: Level) -> float:
-        """Return a core's read bandwidth from a level of memory."""
+        """Return the read bandwidth of one core from a memory level."""
         return {
             "L1": self.l1_bytes_per_second,
             "L2": self.l2_bytes_per_second,
@@ -70,7 +70,7 @@ class Machine:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Machine:
-        """Parse the result of `to_json`. Errors: ValueError for anything else."""
+        """Parse the result of `to_json`. Errors: ValueError for other data."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float}
         named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
         if set(data) != set(named):
@@ -86,12 +86,12 @@ class Machine:
 CYCLES_PER_SECOND = 3e9
 FMA_PER_CYCLE = 2
 INT8_TILES, BF16_TILES = 24, 10
-"""Speed of matrix tiles relative to f32 vectors, with operands in the L1 cache."""
+"""The speeds of matrix tiles relative to f32 vectors, with operands in the L1 cache."""
 L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8
 DRAM_BYTES_PER_SECOND = 12e9
-"""Typical figures of a current server or laptop core, for machines without measurements."""
+"""Typical bandwidths and costs of a current server or laptop core, for unmeasured machines."""
 
 
 def estimated(target: Target) -> Machine:

@@ -1,8 +1,8 @@
-"""Measurement of a machine by probes that our code generator compiles; the best rounds count.
+"""Measurement of a machine by probes, which our code generator compiles.
 
-The measurement takes about two seconds. Probes run interleaved, and the best round of each probe
-counts: a core that shares its units with another core is at times half as fast, but the figures
-state its capability.
+The measurement takes about two seconds. Rounds of all probes are interleaved, and the fastest round
+of each probe counts. A core that shares units with another core is at times half as fast, but the
+measured speeds state its capability.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from compiler.targets.target import Target, host
 
 ROUNDS = 40
 ROUND_SECONDS = 0.003
-"""Target length of a round in seconds; shorter rounds would include the clock's overhead."""
+"""The target duration of a round, in seconds; shorter rounds would include the clock's overhead."""
 
 PAGE_BYTES = 2 << 20
 LAUNCHES = 1000
 LARGEST_BYTES = 512 << 20
-"""Largest block of memory for measuring the bandwidth of main memory."""
+"""The maximum size of the memory that measures the bandwidth of main memory."""
 
 Tell = Callable[[str], None]
-"""Callback for the name of the next step."""
+"""A callback that receives the name of the next step."""
 
 
 def measure(name: str, tell: Tell = lambda what: None) -> Machine:
@@ -82,14 +82,14 @@ def _sizes(target: Target) -> dict[str, int]:
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
-        # The last cache is shared: assume a quarter of it.
+        # Cores share the last cache, so assume a quarter of its size.
         "l3_bytes_per_second": max(target.l3_bytes // 4, 2 * target.l2_bytes),
         "dram_bytes_per_second": _behind_caches(target),
     }
 
 
 def _iterations(nbytes: int) -> int:
-    """Return how often a probe reads its memory in one call: a few megabytes in total."""
+    """Return the number of times that a probe reads its memory per call: 4 MiB in total."""
     return max((4 << 20) // nbytes, 1)
 
 
@@ -99,14 +99,14 @@ def _behind_caches(target: Target) -> int:
 
 @dataclass
 class _Timed:
-    """A call, its repetitions per round, and the minimum of seconds per call so far."""
+    """A call, its number of repetitions per round, and its minimum time in seconds so far."""
 
     call: Callable[[], object]
     n: int = 0
     best: float = float("inf")
 
     def round(self) -> None:
-        """Time one more round; the first round only calibrates the repetitions."""
+        """Time a round; the first round only calibrates the number of repetitions."""
         start = perf_counter()
         for _ in range(self.n or 1):
             self.call()
@@ -118,7 +118,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """Return a call of a probe on memory that was allocated for it and touched once."""
+    """Return a call of a probe on newly allocated memory, each page of which was written once."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))
@@ -133,7 +133,7 @@ def _call(probe: Probe, target: Target) -> Callable[[], object]:
 
 
 def _filled(nbytes: int) -> Any:
-    """Return small f32 numbers in memory aligned like a program's arena."""
+    """Return an array of small f32 numbers, aligned like the arena of a program."""
     raw = np.zeros(nbytes + PAGE_BYTES, np.uint8)
     start = -raw.ctypes.data % PAGE_BYTES
     numbers = raw[start : start + nbytes].view(np.float32)
@@ -142,7 +142,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return two calls of compiled code, which launch one empty kernel and many empty kernels."""
+    """Return two calls of compiled code: a launch of one empty kernel, and many such launches."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

@@ -1,4 +1,4 @@
-"""The benchmarks of `measure.py`: Loop IR kernels that each use one resource at full speed."""
+"""The probes of `measure.py`: Loop IR kernels, each of which uses one resource at full speed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from compiler.loops.nodes import Kernel
 from compiler.loops.text import parse_kernel
 
 ACCUMULATORS = 12
-"""Number of independent chains: enough to hide the latency of an addition, few enough for 16
-registers."""
+"""The number of independent chains of additions: enough to hide the latency of an addition, few
+enough for 16 registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A kernel, and the amount of measured work of one call (operations or bytes)."""
+    """A kernel, and the number of operations or bytes that one call processes."""
 
     kernel: Kernel
     work: float
 
 
 def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, iterations: int = 20000) -> str:
-    """Return a loop of multiply-adds whose operands never leave registers."""
+    """Return the text of a kernel that repeats multiply-adds of operands in registers."""
     return f"""
     kernel peak(x: f32[2,{lanes}] input, y: f32[{n_accumulators},{lanes}] output) {{
       register acc: f32[{n_accumulators},{lanes}]
@@ -41,11 +41,11 @@ def multiply_adds(lanes: int, iterations: int) -> Probe:
 
 
 SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
-"""By kind: products per 32-bit lane, both operand types, and the type of the sum."""
+"""Maps a kind to the products per 32-bit lane, both operand types, and the type of the sum."""
 
 
 def dots(kind: str, lanes: int, iterations: int) -> Probe:
-    """Return a probe of dot products on registers: `int8` (four per lane) or `bf16` (two)."""
+    """Return a probe of dot products in registers: `int8` (4 products per lane) or `bf16` (2)."""
     width, left, right, total = SMALL[kind]
     n = ACCUMULATORS
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
@@ -88,7 +88,7 @@ def tiles(kind: str, iterations: int) -> Probe:
 
 
 def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
-    """Return a probe that sums memory of a given size repeatedly."""
+    """Return a probe that repeatedly sums the elements of a block of `nbytes` bytes."""
     n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)
     shape = f"{ACCUMULATORS},{lanes}"
     text = f"""
@@ -106,7 +106,7 @@ def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
 
 
 def copying(lanes: int, nbytes: int) -> Probe:
-    """Return a probe that copies memory; its work is the bytes copied."""
+    """Return a probe that copies memory; its `work` is the number of bytes copied."""
     n = max(nbytes // (16 * lanes), 1)
     text = f"""
     kernel copying(x: f32[{n},4,{lanes}] input, y: f32[{n},4,{lanes}] output) {{
@@ -118,6 +118,6 @@ def copying(lanes: int, nbytes: int) -> Probe:
 
 
 def nothing() -> Probe:
-    """Return a probe with minimal work: one number stored."""
+    """Return a probe that only stores one number."""
     text = "kernel nothing(x: f32[1] input, y: f32[1] output) { y[0] = x[0] }"
     return Probe(parse_kernel(text), 1.0)

@@ -1,4 +1,4 @@
-"""The lower bound of a kernel's time on a machine, by its operations, bytes, or launch.
+"""The lower bound of a kernel's time on a machine, from its operations, bytes and launch.
 
 Source: the roofline model, Williams, Waterman and Patterson 2009, with a roof for each level of
 memory (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
@@ -16,17 +16,16 @@ Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
 """The limit of a kernel's speed: arithmetic, a level of memory, or the launch overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
-"""The multiplying unit: f32 vectors, dot products of small types, or matrix tiles of these."""
+"""A unit that multiplies: f32 vectors, dot products of small types, or matrix tiles of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """A lower bound of a kernel's time, and the resource that limits it.
 
-    `is_measured` is False for estimates.
-
-    `roof_seconds` excludes the launch, `unit` computes most operations, and `traffic` has the bytes
-    read from or written to each level of memory.
+    `is_measured` is False for bounds from estimated speeds. `roof_seconds` excludes the launch.
+    `unit` computes most operations. `traffic` maps each memory level to the bytes read from or
+    written to it.
     """
 
     seconds: float
@@ -44,11 +43,11 @@ def predicted(
     overhead_seconds: float,
     unit: Unit = "f32",
 ) -> Prediction:
-    """Return one kernel's roofline: the longer of arithmetic and memory, plus the launch.
+    """Return the roofline of a kernel: the longer of arithmetic and memory, plus the launch.
 
-    `traffic` has the bytes from (or to) each level of memory. Levels are read one after another, so
-    their times add up, and the slowest level is the limit. `unit` computes most operations; a unit
-    of unknown peak counts as f32.
+    `traffic` maps each memory level to the bytes read from or written to it. Levels are read one
+    after another: the memory time is the sum over levels, and the slowest level is the bound.
+    `unit` computes most operations; a unit without a known peak counts as f32.
     """
     peaks = {
         "int8": machine.int8_ops_per_second,

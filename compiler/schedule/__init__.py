@@ -1,5 +1,6 @@
-"""Schedules: lower a computation to Loop IR by moves that one policy per class chooses.
+"""Schedules: moves that lower a computation to Loop IR.
 
-`policy` chooses the moves and `assemble` joins the parts of a kernel. The moves of `language/`
+One policy per class of computations chooses the moves.
+`policy` chooses the policy, and `assemble` joins the parts of a kernel. The moves of `language/`
 transform a `nest`; `policies/` or a schedule's text call them. `writing/` emits the loops.
 """

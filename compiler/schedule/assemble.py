@@ -1,6 +1,6 @@
 """Lower a computation to one kernel: group its stages, transform each nest, emit the loops.
 
-The caller supplies the moves: a policy, or the replay of a schedule's text.
+A policy, or the replay of a schedule's text, supplies the moves.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from compiler.schedule.writing.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
 
 Arrange = Callable[[Stages], Stages]
-"""Applies moves to the stages of a kernel."""
+"""A function that applies moves to the stages of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A kernel, the packings of its constant operands, and its moves."""
+    """A kernel, the packings of the kernel's constant operands, and the moves that built it."""
 
     kernel: Kernel
     packings: Mapping[str, Packing]

@@ -41,7 +41,7 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """The trip count; an assumed trip count where the size is known only at run time."""
+        """The trip count; an assumed trip count if the size is known only at run time."""
         return affine.assumed_size(self.extent)
 
     @property
@@ -56,7 +56,9 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A loop of `length` iterations, run as `outer` parts of `factor` iterations of `inner`.
+    """A loop of `length` iterations, split into parts of `factor` iterations.
+
+    The loop `outer` runs over the parts, the loop `inner` over the iterations of a part.
 
     When the factor does not divide the length, `inner` is shorter in the last part. Either loop may
     be split again. The remainder of an open length runs in separate loops.
@@ -84,10 +86,9 @@ class Entry:
     """A copy or prefetch of one operand at the start of each iteration of a loop.
 
     With a `block`, all elements that the inner loops read are copied into the block; `place` is the
-    index of an element in it. Without a block, each iteration prefetches the first cache line that
-    the iteration `distance` ahead reads, or all lines if the operand is a packed constant. If there
-    is a loop `over`, each of its iterations prefetches only one of `share` equal parts of the
-    lines.
+    index of an element in the block. Without a block, each iteration prefetches for the iteration
+    `distance` later: the first cache line of the operand, or all lines of a packed constant. With a
+    loop `over`, each iteration of `over` prefetches only one of `share` equal parts of the lines.
     """
 
     loop: str
@@ -124,14 +125,14 @@ class Loops:
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
     cached: str = ""
-    """The innermost of the reduction loops that add to partial sums in memory, or ""."""
+    """The innermost reduction loop that adds to partial sums in memory, or ""."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
     """The reason of the next move."""
     used: frozenset[str] = frozenset()
     """Names of removed loops, which indices of earlier splits may still use."""
     around: Mapping[str, Range] = field(default_factory=dict)
-    """Index ranges of the loops around the whole nest, which no move changes."""
+    """Index ranges of the loops around the entire nest; moves do not change these loops."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
     """A cache of addresses: policies request the same addresses many times."""
 
@@ -186,7 +187,7 @@ class Loops:
         return self.axes.index(self.axis(var))
 
     def has(self, var: str) -> bool:
-        """Whether there is a loop with this index."""
+        """Return whether there is a loop with this index."""
         return any(a.var == var for a in self.axes)
 
     def reads(self) -> list[Read]:
@@ -213,7 +214,7 @@ class Loops:
         return self._addresses[key]
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
-        """Return the stride of an address in an index, in elements; None if it is not constant."""
+        """Return the stride of an address along a loop, in elements; None if not constant."""
         return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:
@@ -224,17 +225,17 @@ class Loops:
         return [var]
 
     def is_uneven(self, s: Split) -> bool:
-        """Whether the factor of a split does not divide its length."""
+        """Return whether the factor of a split does not divide its length."""
         around = (t for t in self.splits.values() if t.inner == s.var)
         return bool(s.length % s.factor) or any(map(self.is_uneven, around))
 
     def is_cut(self, var: str) -> bool:
-        """Whether a loop belongs to a split with a shorter last part."""
+        """Return whether a loop belongs to a split with a shorter last part."""
         return any(var in (s.outer, s.inner) and self.is_uneven(s) for s in self.splits.values())
 
     @property
     def held(self) -> frozenset[str]:
-        """Loops that may not change: partial sums or copies depend on their iterations."""
+        """Loops that moves must not change: partial sums or copies depend on their iterations."""
         loops = (loop for e in self.entries for loop in (e.loop, e.over))
         return frozenset(filter(None, (self.cached, *loops)))
 
@@ -249,11 +250,16 @@ class Loops:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the nest with its last move, on `before`, recorded. Errors: E-SCHEDULE-MOVE."""
+        """Return the nest with its last move recorded; `before` is the nest before that move.
+
+        Errors: E-SCHEDULE-MOVE.
+        """
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """Return the nest over other loops, with `values` as the expressions of old indices."""
+        """Return the nest over the loops `axes`; `values` maps old indices to expressions of new
+        indices.
+        """
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

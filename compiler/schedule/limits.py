@@ -15,7 +15,8 @@ from compiler.targets.target import Target
 def code_size(body: Iterable[Statement], target: Target) -> int:
     """Estimate the number of instructions of statements: one per node of each expression.
 
-    Unrolled loops count once per iteration, vector loops once per register of f32.
+    The body of an unrolled loop counts once per iteration, that of a vector loop once per f32
+    vector.
     """
     total = 0
     for s in body:
@@ -33,7 +34,8 @@ def code_size(body: Iterable[Statement], target: Target) -> int:
 
 
 MOST_CODE = 60_000
-"""The maximum number of instructions of a kernel; those of all measured models need under 3,000."""
+"""The maximum number of instructions of a kernel; kernels of all measured models need fewer than
+3,000."""
 
 MOST_STATEMENTS = 4_000
 """The maximum number of statements: peeled remainders double the code with each nested split."""
@@ -45,5 +47,5 @@ def require_small(kernel: Kernel, target: Target) -> None:
     if size > MOST_CODE:
         raise CompileError(
             "E-LIMIT-CODE",
-            f"{kernel.name} would have {size:,} instructions, the limit is {MOST_CODE:,}",
+            f"{kernel.name} would have {size:,} instructions, but the limit is {MOST_CODE:,}",
         )

@@ -32,7 +32,7 @@ def schedule(
 ) -> Scheduled:
     """Build the kernel of a computation by policies; `constants` are known at compile time.
 
-    A tuned schedule in the options takes precedence if it is legal here.
+    A tuned schedule in the options takes precedence if it is legal for this computation.
     Errors: E-SCHEDULE-MOVE when a policy makes an illegal move.
     """
     return _tuned(computation, constants, options) or _by_policy(computation, constants, options)
@@ -41,7 +41,7 @@ def schedule(
 def _tuned(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled | None:
-    """Build the kernel by a tuned schedule; None if there is none or it is illegal here."""
+    """Build the kernel by a tuned schedule; None if no legal tuned schedule exists."""
     if options.tuned is None or options.tier == 0:
         return None
     text = options.tuned(computation, constants)
@@ -65,7 +65,7 @@ def _by_policy(
 
 
 def apply_policy(nest: Nest, ctx: Context) -> Nest:
-    """Apply to a nest the policy of its class."""
+    """Apply the policy for the nest's class of computations."""
     if not nest.axes:
         return nest
     if nest.reduce is None:

@@ -1,4 +1,4 @@
-"""The folder for reproducible data that processes share, in the user's cache folder."""
+"""Folders in the user's cache folder, for reproducible data that processes share."""
 
 from __future__ import annotations
 

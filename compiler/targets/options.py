@@ -10,13 +10,13 @@ from compiler.dataclass import dataclass
 from compiler.targets.target import Target, host
 
 Spread = Literal["loops", "branches"]
-"""Unit of parallel work: each kernel's loops, or independent kernels."""
+"""The unit of parallel work: the loops of each kernel, or independent kernels."""
 
 Forking = Literal["pool", "gomp", "kmpc"]
 """The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""The vector registers that policies use in tier 0: the smaller tiles need a tenth of the code."""
+"""The number of vector registers that policies use in tier 0; the code is ten times smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class CodeOptions:
     """The options of code generation for all code of a program.
 
     `threads` is the maximum number of concurrent threads of a run, `forking` their interface.
-    `schedules` replace the policies' moves; they name a kernel by its name or by a value that it
+    `schedules` replace the policies' moves; a schedule names its kernel, or a value that the kernel
     computes. `tuned` returns the tuned schedule of a computation with these constants, or None to
     use the policies. Code of tier 0 compiles fast and runs slowly: it has small tiles and a low
-    optimisation level in LLVM. With `in_parts`, f32 products may be sums of bf16 products of parts;
+    optimisation level in LLVM. With `in_parts`, f32 products may be sums of products of bf16 parts;
     docs/precision.md states the cost. `order` names the method that orders the launches. With a
-    memory limit, kernels are recomputed to keep the arena within the limit. `spread` is the unit of
-    parallel work: the loops of each kernel, or planned branches of the graph with one thread per
-    kernel. For the plan, `seconds` has the times of kernels on one thread, by a value that the
-    kernel computes.
+    memory limit, kernels are recomputed so that the arena does not exceed the limit. `spread` is
+    the unit of parallel work: the loops of each kernel, or planned branches of the graph with one
+    thread per kernel. For the plan, `seconds` maps a value to the time on one thread of the kernel
+    that computes the value.
     """
 
     target: Target = field(default_factory=host)
@@ -58,7 +58,7 @@ class CodeOptions:
 
     @property
     def of_kernels(self) -> CodeOptions:
-        """Return options for a kernel's code: one thread per kernel if branches run in parallel."""
+        """Return the options for code of one kernel: one thread if branches run in parallel."""
         return replace(self, threads=1) if self.spread == "branches" else self
 
     @property

@@ -12,10 +12,10 @@ _XFEATURE_XTILEDATA = 18
 
 
 def may_use_tiles() -> bool:
-    """Request matrix tiles for this process and its new threads; return whether that succeeds.
+    """Request matrix tiles for this process and its new threads; return whether it succeeds.
 
-    Linux grants the request unless a signal stack is too small to save the tiles. On other systems,
-    no request is known.
+    Linux grants the request unless a signal stack is too small to save the tiles. For other
+    systems, no such request is known.
     Source: Documentation/arch/x86/xstate.rst of Linux.
     """
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":

@@ -13,12 +13,12 @@ from compiler.targets.permission import may_use_tiles
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One kind of machine.
+    """The facts about one kind of machine.
 
-    Units: `vector_bytes` is the width of arithmetic vectors, the cache sizes are bytes per core
-    (`l3_bytes`: of the entire cache). `features` is LLVM's feature string. With `emulates_tiles`,
-    code calls slow functions instead of matrix tile instructions, for tests on machines without
-    these instructions.
+    Units: `vector_bytes` is the width of arithmetic vectors; cache sizes are in bytes per core, but
+    `l3_bytes` is the size of the entire cache. `features` is LLVM's feature string. With
+    `emulates_tiles`, code calls slow functions instead of matrix tile instructions, for tests on
+    machines without these instructions.
     """
 
     name: str
@@ -62,13 +62,13 @@ class Target:
 
     @property
     def has_int8_dot(self) -> bool:
-        """Return whether products of four bytes are summed into each 32-bit lane (x86: VNNI)."""
+        """Return whether one instruction adds four byte products per 32-bit lane (x86: VNNI)."""
         named = ("+avx512vnni", "+avxvnni", "+dotprod")
         return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_DOT
 
     @property
     def has_bf16_dot(self) -> bool:
-        """Return whether products of two bf16 are summed into each f32 lane (x86: AVX-512 BF16)."""
+        """Return whether an instruction adds two bf16 products per f32 lane (x86: AVX-512 BF16)."""
         named = ("+avx512bf16", "+bf16")
         return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_BF16
 
@@ -128,7 +128,7 @@ TARGETS: dict[str, Target] = {
                32 * _KIB, 512 * _KIB, 8 * _MIB, 1, False),
     )
 }  # fmt: skip
-"""Targets for text and objects, besides the host. Cache sizes are typical values."""
+"""Targets other than the host, for text and object files. Cache sizes are typical values."""
 
 
 def names() -> list[str]:
@@ -156,7 +156,7 @@ def host() -> Target:
 
     try:
         found = dict(llvm.get_host_cpu_features())
-    except RuntimeError:  # unsupported by LLVM on some systems
+    except RuntimeError:  # LLVM does not support feature detection on some systems
         found = {}
     if found.get("amx-tile") and not may_use_tiles():
         found = {k: v and not k.startswith("amx-") for k, v in found.items()}

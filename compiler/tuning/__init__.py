@@ -1,1 +1,1 @@
-"""Autotuning: measured search for schedules that are faster on this machine than the policies'."""
+"""Autotuning: search, by measurement, for schedules faster than those of the policies."""

@@ -1,11 +1,11 @@
 """Search with a learned cost model, which selects the candidates to measure.
 
-The model is gradient-boosted trees (XGBoost, Chen and Guestrin 2016) on the features of a schedule.
-It is retrained before each batch on all measurements so far, including those of other computations.
-It predicts the time of a schedule relative to the policy's schedule. Its inputs are the schedule's
+The model consists of gradient-boosted trees (XGBoost, Chen and Guestrin 2016). Before each batch,
+it is retrained on all measurements so far, including measurements of other computations. The model
+predicts the time of a schedule relative to the policy's schedule. Its inputs are the schedule's
 features and their differences from the features of the policy's schedule. Simulated annealing
-explores the space with predictions only, and the best visited points are measured. Some points are
-random, so the model also learns from its errors. Source: AutoTVM, Chen et al. 2018
+explores the space with predictions only, and the best visited points are measured. Some measured
+points are random, so the model also learns from its errors. Source: AutoTVM, Chen et al. 2018
 (arXiv:1805.08166).
 """
 
@@ -26,15 +26,15 @@ from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space
 
 FIRST = 12
-"""Number of measured points of all computations before the first training of the model."""
+"""The number of measured points, over all computations, before the first training of the model."""
 
 EPSILON = 0.2
-"""The fraction of points that are random after the first training."""
+"""The fraction of measured points that are random, after the first training."""
 
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""Initial temperature, in logarithms of time, which often accepts a slowdown by a factor 1.35."""
+"""The initial temperature, as a logarithm of time; it often accepts a slowdown by factor 1.35."""
 
 BAD = log(3.0)
 """The logarithm of relative time that represents rejected candidates in training."""
@@ -56,13 +56,13 @@ class Experience:
     wanted: list[float] = field(default_factory=list)
 
     def add(self, features: list[float], score: float) -> None:
-        """Add a candidate; an infinite score marks a rejected one."""
+        """Add a candidate; an infinite score marks a rejected candidate."""
         self.features.append(features)
         self.wanted.append(min(log(score), BAD) if score < inf else BAD)
 
 
 class AnnealingSearch(Search):
-    """Simulated annealing on times that the model predicts from measurements of all searches.
+    """Simulated annealing on predicted times; the model learns from measurements of all searches.
 
     Errors: E-TUNE-MODEL if XGBoost is not installed.
     """
@@ -105,7 +105,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield neighbours of the best points for half of the batch; the other half is random."""
+        """Yield neighbours of the best points for half of the batch; other points are random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 

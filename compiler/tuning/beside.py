@@ -1,7 +1,7 @@
 """A/B comparison of a user's schedule with the original schedule of a kernel: results and times.
 
-A search compares the minimum times of candidates, and stops timing slow ones. Two schedules that a
-user compares are instead timed fully, interleaved, and reported with confidence intervals.
+A search compares the minimum times of candidates, and stops timing slow candidates early. A user's
+comparison times both schedules in all rounds, interleaved, and reports confidence intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparison of a result under two schedules: largest difference, and largest magnitude."""
+    """The comparison of one result of two schedules: largest difference, and largest magnitude."""
 
     name: str
     agrees: bool
@@ -31,7 +31,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Interleaved timing: seconds of one call of the original and the edited kernel, by round."""
+    """The interleaved times of the original and the edited kernel: seconds of a call, per round."""
 
     original: tuple[float, ...]
     edited: tuple[float, ...]
@@ -44,7 +44,7 @@ class Turns:
 
 
 def compared(judge: Judge, edited: Runnable) -> tuple[Compared, ...]:
-    """Compare the results of the edited kernel with the original's, on the same operands."""
+    """Compare the results of the edited and the original kernel, on the same operands."""
     edited.call()
     return tuple(
         Compared(name, agrees(value, judge.expected[name]), *_distance(value, judge.expected[name]))
@@ -62,7 +62,9 @@ def _distance(value: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
 def in_turns(
     judge: Judge, edited: Runnable, seconds: float, tell: Callable[[int, float], None]
 ) -> Turns:
-    """Time both kernels with warm caches; `tell` receives finished rounds and the share of time.
+    """Time both kernels with warm caches.
+
+    `tell` receives the number of finished rounds and the elapsed fraction of `seconds`.
 
     The order of the kernels alternates from round to round.
     """

@@ -16,22 +16,24 @@ from compiler.tuning.space import Point
 Why = Literal["budget", "converged", "exhausted", "interrupted"]
 
 BATCH = 6
-"""Number of points in a batch; the model is trained between batches."""
+"""The number of points in a batch; the model is trained between batches."""
 
 PATIENCE = 64
-"""Number of consecutive candidates without improvement after which a search has converged."""
+"""The number of consecutive candidates without improvement after which a search has converged."""
 
 GAIN = 0.005
-"""Smallest relative improvement that counts."""
+"""The smallest relative speedup that counts as an improvement."""
 
 TRUST = 0.25
-"""Weight of the gain that the learned model predicts, when searches are compared."""
+"""The weight of the gain that the learned model predicts, in the comparison of searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A measured candidate. Scores are relative to the policy's time; `expected` is the prediction
-    of the learned model, if there was a model."""
+    """A measured candidate; scores are relative to the time of the policy's schedule.
+
+    `expected` is the prediction of the learned model, or None without a model. `best` is the best
+    score so far."""
 
     kernel: str
     number: int
@@ -45,7 +47,7 @@ class Trial:
 class Walk:
     """A search in progress. Units: seconds of one run of the model.
 
-    `seconds` is the time of the untuned kernel in a run, and `room` the largest possible gain.
+    `seconds` is the time of the untuned kernel in a run, and `room` the maximum possible gain.
     """
 
     search: Search
@@ -75,8 +77,10 @@ class Walk:
 
     @property
     def promise(self) -> float:
-        """Return the expected gain of another batch: the gain of the last batch, the prediction of
-        the learned model, or a fraction of the possible gain that shrinks with each batch."""
+        """Return the expected gain of another batch.
+
+        This is the largest of the gain of the last batch, the prediction of the learned model, and
+        a fraction of the possible gain that shrinks with each batch."""
         left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
         predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)
         recent = self.gained if self.n_batches else 0.0
@@ -90,7 +94,7 @@ class Walk:
         return sorted(scored, key=lambda x: x[0])
 
     def step(self) -> None:
-        """Run one more batch."""
+        """Propose, measure and learn from one batch of points."""
         batch = self.search.propose(BATCH)
         if not batch:
             self.why_stopped = "exhausted"
@@ -119,7 +123,7 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search until a time limit, at least one batch; Ctrl-C stops the search and keeps its results.
+    """Search until a time limit, at least one batch; Ctrl-C ends the search and retains results.
 
     `stopped` is called between batches and can also stop the search. Each batch goes to the most
     promising search.

@@ -1,8 +1,8 @@
 """Features of a schedule for the cost model: loops, register tile, and memory accesses.
 
-The features follow from the text of the schedule, so evaluating thousands of candidates takes as
+Features are computed from the text of a schedule, so evaluating thousands of candidates takes as
 long as one compilation. Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen
-et al. 2018, arXiv:1805.08166), without its one-hot annotations of GPUs.
+et al. 2018, arXiv:1805.08166), without its one-hot annotations for GPUs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.targets.target import Target
 from compiler.tuning.space import Point, Space
 
 DEPTH = 8
-"""Number of loops that features describe, innermost first; further loops rarely matter."""
+"""The number of loops that features describe, innermost first; further loops rarely matter."""
 
 N_FEATURES = 11 + 6 * DEPTH
 """The number of features of a point."""
@@ -152,7 +152,7 @@ class _Loops:
             if len(parts) == 1:
                 (origin,) = parts
                 spans[origin] *= self.extents[v]
-            else:  # A fused loop covers its original axes, up to its length.
+            else:  # A fused loop covers each of its original axes, at most up to the loop's length.
                 for origin in parts:
                     spans[origin] = max(spans[origin], 2)
         total = self.nest.dtype_of(read.tensor).nbytes

@@ -1,8 +1,8 @@
-"""Judging of schedules: compilation, comparison of results, and timing against the untuned kernel.
+"""Evaluation of schedules: compile, compare results, and time against the untuned kernel.
 
-A candidate runs in a child process: a crash, a hang or excessive memory affects only that
+A candidate runs in a child process, so a crash, a hang or excessive memory affects only this
 candidate. Its calls are interleaved with calls of the policy's kernel in the same process, so noise
-affects both alike.
+affects both kernels alike.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ Outcome = Literal["right", "refused", "wrong", "failed"]
 LIMIT_SECONDS = 10.0
 MEMORY_MEGABYTES = 2048
 SAMPLE_SECONDS = 2e-5
-"""Time in seconds of a call below which calls are timed in groups."""
+"""The duration of a call, in seconds, below which calls are timed in groups."""
 
 HOPELESS = 1.3
-"""Slowdown in the first rounds above which a candidate is not timed further."""
+"""The slowdown in the first rounds above which a candidate is not timed further."""
 
 FIRST_ROUNDS = 3
 
 MORE_CODE, LITTLE_CODE = 3, 500
-"""Largest code of a candidate: a multiple of the untuned kernel's code, plus some instructions.
-Compiling larger code takes longer than measuring several other candidates."""
+"""The maximum code size of a candidate: a multiple of the untuned kernel's code size, plus a number
+of instructions. Compiling larger code takes longer than measuring several other candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a candidate. Units: seconds of one call, mean of warm and cold caches."""
+    """The outcome and the times of a candidate.
+
+    Units: seconds of one call, the mean of calls with warm and with cold caches.
+    """
 
     outcome: Outcome
     seconds: float = inf
@@ -64,7 +67,7 @@ class Verdict:
 
 
 class Judge:
-    """A judge of schedules of one computation, whose constants are known by name.
+    """Evaluates schedules of one computation; `constants` names its constant operands.
 
     The baseline is the kernel with the policy's schedule, unless `untuned` is given.
     """
@@ -97,10 +100,10 @@ class Judge:
     def verdicts(
         self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
     ) -> list[Verdict]:
-        """Judge schedules in a child process; time each of them for `seconds`.
+        """Evaluate schedules in a child process; time each schedule for `seconds`.
 
-        They share one child process, since starting a process takes as long as compiling. If it
-        dies, each schedule gets a separate process.
+        All schedules share one child process, since starting a process takes as long as compiling.
+        If the process dies, each schedule gets a separate process.
         """
         found = self._in_child(texts, seconds, limit)
         if not isinstance(found, Died):
@@ -136,7 +139,10 @@ class Judge:
         return Verdict("right", tried, untuned)
 
     def _timed(self, candidate: Runnable, seconds: float) -> tuple[float, float]:
-        """Return the seconds of candidate and untuned kernel: minima, mean of warm and cold."""
+        """Return the seconds of a call of the candidate and of the untuned kernel.
+
+        Each is the mean of the minimum with warm caches and the minimum with cold caches.
+        """
         calls = (candidate.call, self.untuned.call)
         n = max(1, int(SAMPLE_SECONDS / max(sample(self.untuned.call, 1), 1e-7)))
         warm, cold = [inf, inf], [inf, inf]
@@ -185,7 +191,7 @@ class Runnable:
         self.call: Callable[[], object] = lambda: function(*pointers)
 
     def results(self) -> dict[str, Array]:
-        """Return the results of the last call, in logical order."""
+        """Return the results of the last call, as arrays with logical axes."""
         found: dict[str, Array] = {}
         for name in self.outputs:
             t = self.tensors[name]
@@ -196,7 +202,7 @@ class Runnable:
 
 
 def _memory(content: Array) -> Array:
-    """Return a copy of the content in new memory that starts at a cache line."""
+    """Return the bytes of an array, copied to new memory that starts at a cache line."""
     flat = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
     memory = aligned_bytes(flat.nbytes)
     memory[...] = flat
@@ -210,7 +216,7 @@ def _logical(value: Array, name: str, judge: Judge) -> Array:
 
 
 def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
-    """Return random elements of each operand, in memory order."""
+    """Return an array of random elements for each operand, in physical layout."""
     chance = np.random.default_rng(seed)
     found: dict[str, Array] = {}
     for name in computation.inputs:
@@ -220,7 +226,7 @@ def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
 
 
 def _random(t: TensorType, chance: np.random.Generator) -> Array:
-    """Return random numbers of a type in memory order, padded as the layout requires."""
+    """Return random numbers of a type in physical layout, including padding."""
     shape = t.static_shape
     made: Any
     if t.dtype.is_float or t.dtype in (DType.bf16, DType.f16):
@@ -238,8 +244,8 @@ def _random(t: TensorType, chance: np.random.Generator) -> Array:
 def agrees(value: Array, expected: Array) -> bool:
     """Return whether two arrays are equal up to the effects of reordered additions.
 
-    Floats may differ by some hundred rounding units of the largest number; other types must be
-    equal.
+    Floats may differ by some hundred rounding units of the largest number; elements of other types
+    must be equal.
     """
     if value.dtype.kind in "iub" or np.array_equal(value, expected):
         return bool(np.array_equal(value, expected))
@@ -255,7 +261,10 @@ UNITS = 256
 
 
 def _unit(values: Array) -> float:
-    """Return the rounding unit of a float type; for small types the margin is one step."""
+    """Return the rounding unit of a float type.
+
+    For types of fewer than 32 bits, return a unit at which the margin is one step.
+    """
     import ml_dtypes
 
     bits = float(ml_dtypes.finfo(values.dtype).eps)

@@ -1,4 +1,4 @@
-"""Tuning reports: for each kernel, and for the model before and after tuning."""
+"""Reports of tuning: for each kernel, and for the model before and after tuning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.tuning.judge import Verdict
 class KernelReport:
     """The report on one computation: its launches, its candidates, and the outcome.
 
-    `seconds` and `untuned_seconds` are times of one call, measured interleaved. `kept` tells
+    `seconds` and `untuned_seconds` are times of one call, from interleaved calls. `kept` states
     whether the best schedule is used. `because` is the reason for not using it, or for the end of
     the search.
     """
@@ -39,11 +39,11 @@ class KernelReport:
 
     @property
     def speedup(self) -> float:
-        """Return the speedup over the policy's schedule; 1 if the policy's schedule is kept."""
+        """Return the speedup over the policy's schedule; 1 if the policy's schedule is retained."""
         return self.untuned_seconds / self.seconds if self.kept and self.seconds else 1.0
 
     def count(self, verdict: Verdict) -> None:
-        """Count a candidate under its outcome."""
+        """Increment the count of the candidate's outcome."""
         self.outcomes[verdict.outcome] += 1
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class KernelReport:
 
 @dataclass
 class TuningReport:
-    """The report on a tuning run; `untuned_seconds` and `tuned_seconds` are of one model run."""
+    """The report on tuning a model; `untuned_seconds` and `tuned_seconds` time one model run."""
 
     kernels: list[KernelReport]
     search: str
@@ -87,7 +87,7 @@ class TuningReport:
 
     @property
     def speedup(self) -> float:
-        """Return the speedup of a run of the model; 1 if no schedule is kept."""
+        """Return the speedup of a run of the model; 1 if no new schedule is used."""
         return self.untuned_seconds / self.tuned_seconds if self.tuned_seconds else 1.0
 
     def to_json(self) -> dict[str, Any]:

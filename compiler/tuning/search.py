@@ -1,7 +1,7 @@
 """Search strategies over a space: random, genetic, or guided by a learned model.
 
-A search proposes points and learns their measured scores. It never measures by itself, so equal
-measurements give equal proposals. It proposes each point at most once.
+A search proposes points, and its caller reports their measured scores. A search does not measure,
+so equal scores result in equal proposals. A search proposes each point at most once.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Describe = Callable[[Point], list[float]]
 """A function that returns the features of a point."""
 
 TRIES = 64
-"""Number of random attempts to find a new point before the space counts as nearly exhausted."""
+"""The number of random attempts to find a new point before the space counts as nearly exhausted."""
 
 LISTED = 4096
-"""Largest number of points of a space that is finally enumerated."""
+"""The maximum size of a space whose last new points are found by enumeration."""
 
 
 class Search(ABC):
-    """A search of a space; `scores` has the known times relative to the untuned kernel.
+    """A search of a space; `scores` maps measured points to times relative to the untuned kernel.
 
     The score of a rejected point is infinite.
     """
@@ -68,10 +68,10 @@ class Search(ABC):
 
     @abstractmethod
     def _wanted(self, n: int) -> Iterator[Point]:
-        """Yield promising points, best first; the caller skips points that were proposed."""
+        """Yield promising points, best first; the caller skips points proposed earlier."""
 
     def _unseen(self) -> Point | None:
-        """Return a point that was not proposed yet, or None if none remains or is found."""
+        """Return a point that was not proposed yet, or None if no such point is found."""
         for _ in range(TRIES):
             point = self.space.random(self.chance)
             if point not in self.proposed:
@@ -81,13 +81,13 @@ class Search(ABC):
         return next((p for p in self.space.points() if p not in self.proposed), None)
 
     def _good(self, n: int) -> list[Point]:
-        """Return the best correct points, best first."""
+        """Return the best `n` correct points, best first."""
         right = [(score, point) for point, score in self.scores.items() if score < inf]
         return [point for _, point in sorted(right, key=lambda x: x[0])[:n]]
 
 
 class RandomSearch(Search):
-    """Random search, the baseline of all other searches (Bergstra and Bengio 2012)."""
+    """Random search, the baseline for all other searches (Bergstra and Bengio 2012)."""
 
     def _wanted(self, n: int) -> Iterator[Point]:
         return iter(())
@@ -95,11 +95,11 @@ class RandomSearch(Search):
 
 POPULATION = 16
 MUTATION = 0.6
-"""Probability that one knob of a child mutates after crossover."""
+"""The probability that one knob of a child mutates after crossover."""
 
 
 class GeneticSearch(Search):
-    """Genetic search: children of the best points cross two parents and mutate a knob.
+    """Genetic search: crossover of two of the best points, then mutation of a knob.
 
     Source: Holland 1975; for schedules Ragan-Kelley et al. 2013 and Zheng et al. 2020.
     """

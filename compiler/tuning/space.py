@@ -2,9 +2,9 @@
 
 The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's schedule. The
 knobs are its split factors, loop order, blocking, packing, prefetch distances, and the number of
-elements that its stages compute per iteration. A point assigns a setting to each knob, and renders
-as the text of a schedule. The space does not check legality: when the text is replayed, the moves
-reject an illegal schedule.
+elements that its stages compute per iteration. A point assigns a setting to each knob, which
+results in the text of a schedule. The space does not check legality: during the replay of the text,
+the moves reject an illegal schedule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Point = tuple[int, ...]
 UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
 PARTS = (8, 16, 32, 64, 128, 256)
-"""Settings for the number of reduction steps between stores of partial sums."""
+"""Settings for the number of reduction steps between updates of partial sums in memory."""
 
 TURNS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
 """Settings for the number of elements that one iteration of a shared loop computes."""
@@ -39,7 +39,7 @@ AHEAD = (0.25, 0.5, 2.0, 4.0)
 
 MOST_ORDERS = 24
 MOST_TILE = 32
-"""Number of rows of the largest register tile; no machine has registers for more."""
+"""The number of rows of the largest register tile; no machine has registers for more rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Knob:
     """One dimension of the space: its kind, its settings, and the policy's choice.
 
     `line` is the line of the sketch that the knob changes. The kinds `factor` and `unroll` set the
-    number of a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, and
+    factor of a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, and
     `keep` the presence of the line. The kind `turn` sets the elements per iteration in all lines
-    that compute stages at the same loop; 0 computes the stages separately. The kind `block` splits
-    a loop before the reorder in its line and makes the block loop outermost, so operands of a block
-    may stay in a cache. The kind `cache` blocks a reduction loop in the same way, inside a given
-    number of outer loops. Partial sums then stay in memory.
+    that compute stages at the same loop; with 0, stages have separate loops. The kind `block`
+    splits a loop before the reorder in its line, and makes the block loop outermost, so operands of
+    a block may stay in a cache. The kind `cache` blocks a reduction loop in the same way, inside a
+    given number of outer loops; partial sums are then in memory.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class Space:
         return tuple(chance.randrange(len(k.settings)) for k in self.knobs)
 
     def neighbour(self, point: Point, chance: random.Random) -> Point:
-        """Return a point that differs in one knob; numeric settings usually change by one index."""
+        """Return a point that differs in one knob; numeric settings usually change by one step."""
         turnable = [i for i, k in enumerate(self.knobs) if len(k.settings) > 1]
         if not turnable:
             return point
@@ -108,7 +108,7 @@ class Space:
         return (*point[:i], moved, *point[i + 1 :])
 
     def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
-        """Return a point with the setting of each knob from one of two points, at random."""
+        """Return a point that takes the setting of each knob at random from one of two points."""
         return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
 
     def points(self) -> Iterator[Point]:
@@ -125,7 +125,7 @@ class Space:
         turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
             if knob in turned:
-                continue  # These knobs remove lines that other knobs change.
+                continue  # Applied last: these knobs remove lines that other knobs change.
             (*before, line), setting = made[knob.line], knob.settings[position]
             match knob.kind:
                 case "order":
@@ -168,7 +168,7 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """Return the lines with another number of elements per iteration at a shared loop.
+    """Return the lines with `places` elements per iteration at the shared loop of `call`.
 
     Lines of remainder nests are removed, since full blocks leave no remainder.
     """
@@ -218,7 +218,7 @@ def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
 
 
 class _Sketch:
-    """The schedule calls on one nest, interpreted to compute the length of each loop."""
+    """The schedule calls on one nest, and the length of each loop that follows from them."""
 
     def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls
@@ -273,11 +273,11 @@ class _Sketch:
         elif inner in self.unrolled:
             settings = list(range(1, min(n, MOST_TILE) + 1))
         else:
-            return  # A block of a layout, or a group, is not tunable.
+            return  # The size of a layout's block or of a group is not tunable.
         yield _numbers("factor", line, settings, int(factor))
 
     def _order(self, line: int, loops: list[str]) -> Iterator[Knob]:
-        """Yield knobs for the loops outside the tile: orders, blocks, and reduction blocks."""
+        """Yield knobs for the loops outside the tile: their order, blocks, and reduction blocks."""
         fixed = self.unrolled | self.vectors | self.lanes
         head = [
             v for v in itertools.takewhile(lambda v: v not in self.reduced, loops) if v not in fixed
@@ -303,7 +303,7 @@ class _Sketch:
 
 
 def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the loops with the `wanted` loops permuted among their positions."""
+    """Return the loops, with the `wanted` loops in the given order at their positions."""
     order = iter(wanted)
     return [next(order) if v in wanted else v for v in loops]
 

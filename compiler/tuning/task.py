@@ -1,4 +1,4 @@
-"""Tuning tasks: the distinct computations of a program, by their share of the time of a run."""
+"""Tuning tasks: the distinct computations of a program, with their shares of the run time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.runtime.works.kernels import KernelInfo
 
 @dataclass(frozen=True)
 class Task:
-    """A computation, its constants, the policy's schedule, and the kernels that run it.
+    """A computation, its constants, the policy's schedule, and the kernels that implement it.
 
-    `seconds` is the total time of the launches in a run, `share` the fraction of the run. `room` is
-    the possible gain: the time above the roofline bound, but at least a small fraction. Units:
-    seconds.
+    `seconds` is the total time of the launches in a run, `share` its fraction of the run's time.
+    `room` is the possible gain: the time above the roofline bound, but at least a small fraction of
+    the time. Units: seconds.
     """
 
     key: str
@@ -31,7 +31,7 @@ class Task:
 
 
 ALWAYS_ROOM = 0.02
-"""Smallest possible gain of a kernel, as a fraction of its time, since the roofline is measured."""
+"""The minimum `room` of a kernel, as a fraction of its time, since the roofline is measured."""
 
 
 def tasks_of(program: Program, profile: Profile) -> list[Task]:
@@ -64,7 +64,7 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
 
 
 def can_be_tuned(k: KernelInfo) -> bool:
-    """Return whether schedule moves built a kernel, for known sizes, without computed indices.
+    """Return whether moves built the kernel, all sizes are known, and no index is computed.
 
     With random operands, computed indices would be out of bounds.
     """

@@ -1,9 +1,9 @@
-"""Tuning of a model: search for a schedule of each computation, then verification of the model.
+"""Tuning of a model: search for a schedule of each computation, then verification in the model.
 
-A schedule is kept only if it is correct, and faster than the policy's schedule by more than noise
-in interleaved timing. It must also be faster inside runs of the model: a kernel that is faster
-alone may evict other kernels' data from the caches. Tuning therefore does not make a program
-slower.
+A schedule is retained only if it is correct, and in interleaved timing faster than the policy's
+schedule by more than noise. The schedule must also be faster in runs of the model, since a kernel
+that is faster alone may evict other kernels' data from the caches. Tuning therefore does not make a
+program slower.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
 }
 
 NOISE = 0.02
-"""Smallest relative speedup of a kept schedule."""
+"""The minimum relative speedup of a retained schedule."""
 
 CANDIDATE_SECONDS = 0.02
 CONFIRM_SECONDS = 0.25
 N_CONFIRMED = 3
-"""Number of candidates that are timed longer; the best of them is used."""
+"""The number of candidates per computation that are timed longer; the fastest of them is used."""
 
 CONFIRMING, VERIFYING = 0.15, 0.15
-"""Fractions of the time budget for timing the best candidates longer, and for timing the model."""
+"""The fractions of the time budget for timing the best candidates longer, and for the model."""
 
 MOST_SEEDS = 1 << 31
 
 MOST_BYTES = 1 << 29
-"""Memory limit in bytes for operands of kernels whose search is suspended."""
+"""The maximum memory, in bytes, for operands of kernels whose search is suspended."""
 
 LEAST_VERIFYING_SECONDS = 0.5
 
@@ -64,8 +64,8 @@ class Watch:
     """An observer of tuning that may stop it.
 
     `began` receives the computations before the first candidate, `tried` each batch of candidates.
-    `stopped` is called between batches and tells whether to stop and keep the results. `only`
-    restricts tuning to the named kernels; by default all kernels are tuned.
+    `stopped` is called between batches; tuning ends and retains the results if it returns True.
+    `only` restricts tuning to the named kernels; by default all kernels are tuned.
     """
 
     began: Callable[[Sequence[Task]], None] = lambda tasks: None
@@ -85,10 +85,11 @@ def tune(
     watch: Watch | None = None,
     **options: Any,
 ) -> TuningReport:
-    """Tune a model's kernels on this machine and keep faster schedules in a database.
+    """Tune a model's kernels on this machine and store faster schedules in a database.
 
-    `options` are those of `compile`; later programs with these options use the database, by default
-    the one in the user's cache. An interrupted search keeps its results and can be continued.
+    `options` are the options of `compile`; later programs with these options use the schedules. The
+    default database is in the user's cache. An interrupted search retains its results, and a later
+    search continues it.
     Errors: those of `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
     """
     if search not in SEARCHES:
@@ -115,7 +116,7 @@ def _database(named: str | PathLike[str] | None) -> Database:
 
 
 class _Tuning:
-    """One tuning run, with the state that its steps share."""
+    """One tuning of a model, with the state that its steps share."""
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class _Tuning:
         return not self.watch.only or any(k.name in self.watch.only for k in task.kernels)
 
     def _is_known(self, task: Task) -> bool:
-        """Return whether an earlier run searched a computation until convergence."""
+        """Return whether an earlier tuning searched the entire space or until convergence."""
         before = self.known.get(task.key)
         return before is not None and before.why_stopped in ("converged", "exhausted")
 
@@ -197,7 +198,7 @@ class _Tuning:
         return Walk(search, measure, task.seconds, task.room, tell, name, self.watch.tried)
 
     def _judge(self, task: Task) -> Judge:
-        """Return the judge of a computation's schedules; drop other judges if memory is short."""
+        """Return the judge of a computation's schedules; drop other judges above `MOST_BYTES`."""
         if task.key not in self.judges:
             if sum(j.nbytes for j in self.judges.values()) > MOST_BYTES:
                 self.judges.clear()
@@ -232,7 +233,7 @@ class _Tuning:
                 report.schedule, report.because = "", "no candidate is faster by more than noise"
 
     def _promising(self, task: Task, walk: Walk) -> list[str]:
-        """Return the known schedule and the candidates that seem faster by more than noise."""
+        """Return the known schedule, and the candidates measured faster by more than noise."""
         before = self.known.get(task.key)
         known = [before.schedule] if before and before.schedule else []
         space = walk.search.space
@@ -241,7 +242,7 @@ class _Tuning:
     # The whole model
 
     def _verify(self, tasks: Sequence[Task], seconds: float) -> None:
-        """Time the model with the new schedules, and discard schedules that do not pay there."""
+        """Time the model with the new schedules; discard schedules that are not faster in it."""
         by_key = {t.key: t for t in tasks}
         if self._kept():
             self.tell("timing the model, kernel by kernel")
@@ -251,7 +252,7 @@ class _Tuning:
                 names = [x.name for x in by_key[k.key].kernels]
                 own, theirs = (sum(p[n] for n in names) for p in (after, before))
                 if own >= theirs:
-                    k.kept, k.because = False, "not faster inside the model"
+                    k.kept, k.because = False, "the schedule is not faster in the model"
         self.tell("timing the model")
         tuned = self._compiled(self._kept())
         turns = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)
@@ -276,7 +277,7 @@ class _Tuning:
         return compile(self.graph, **asked)
 
     def _keep(self) -> None:
-        """Write the results to the database; entries that are still valid stay unchanged."""
+        """Write the results to the database; entries that remain valid stay unchanged."""
         for k in self.report.kernels:
             before = self.known.get(k.key)
             if before is not None and not k.n_tried and k.kept == bool(before.schedule):
@@ -302,7 +303,7 @@ def _reported(task: Task) -> KernelReport:
 
 
 def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
-    """Report an entry of the database without measuring again."""
+    """Return the report on an entry of the database, which is not measured again."""
     report.schedule, report.kept = entry.schedule, bool(entry.schedule)
     report.seconds, report.untuned_seconds = entry.seconds, entry.untuned_seconds
     report.why_stopped, report.because = entry.why_stopped, "known from the database"
@@ -332,7 +333,7 @@ def _in_turns(
     while len(turns) < 3 or perf_counter() < end:
         found: list[float] = []
         for program in programs:
-            program.run(inputs)  # An untimed run loads the program's own data into the caches.
+            program.run(inputs)  # An untimed run loads this program's data into the caches.
             start = perf_counter()
             program.run(inputs)
             found.append(perf_counter() - start)

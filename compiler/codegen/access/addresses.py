@@ -14,7 +14,8 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 class Lane(NamedTuple):
     """The open vector loop: its variable is `base` + lane; lanes from `active` on are inactive.
 
-    If `stop` is known only at run time, lanes whose variable has reached it are inactive too.
+    `stop` is a bound known only at run time: lanes whose variable is not below `stop` are also
+    inactive.
     """
 
     var: str
@@ -25,7 +26,7 @@ class Lane(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether every lane is active in every run."""
+        """Return whether every lane is active in every execution."""
         return self.active == self.lanes and self.stop is None
 
 
@@ -52,7 +53,7 @@ class Resolved(NamedTuple):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether every lane has the same value."""
+        """Return whether the expression has the same value in every lane."""
         return not self.lane_step and not self.lane_atoms
 
 

@@ -17,9 +17,9 @@ from compiler.loops.nodes import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The index of a fetch: computed components by axis, and the linear index of the other axes.
+    """The index of a fetch: computed components by axis, and the linear index of all other axes.
 
-    `inside` is the linear index over the axes whose index expression is always in bounds.
+    `inside` is the linear index over the axes with an index expression that is always in bounds.
     """
 
     computed: Mapping[int, Value]
@@ -51,7 +51,7 @@ def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
 
 
 def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
-    """Load all lanes at once where their elements are contiguous along the last axis."""
+    """Load all lanes at once if their elements are contiguous along the last axis, else None."""
     offsets = lane_offsets(m, rest)
     if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
         return None
@@ -63,7 +63,7 @@ def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> 
 
 
 def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
-    """Emit the test that computed indices are in bounds."""
+    """Emit the test whether computed indices are in bounds."""
     tests = [
         a.test("icmp ult", v, m.indices.scalar(n)) for v, n in zip(places, b.shape, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Writes index expressions as scalar or vector integers."""
+"""Emission of index expressions as scalar or vector integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ I32_LIMIT = 1 << 31
 
 
 class Indices:
-    """Writes index expressions as scalar or vector integers."""
+    """Emits index expressions as scalar or vector integers."""
 
     def __init__(self, out: Emitter, env: Env) -> None:
         self.out = out
@@ -64,7 +64,7 @@ class Indices:
         for atom, c in e.terms:
             n = numbers.get(atom) if isinstance(atom, str) else None
             if n is None:
-                r = self.resolve(e)  # compound or unknown
+                r = self.resolve(e)  # a compound expression, or an unknown symbol
                 return r.constant if r.is_uniform and not r.atoms else None
             total += c * n
         return total
@@ -94,7 +94,7 @@ class Indices:
         return Resolved(total, tuple(atoms), step, tuple(lane_atoms))
 
     def _instance_ranges(self) -> tuple[dict[str, Range], dict[str, Expr]]:
-        """Return ranges and values with the lane variable counted from 0."""
+        """Return the ranges and values of variables; the lane variable counts from 0."""
         env = self.env
         values: dict[str, Expr] = dict(env.numbers)
         if env.lane is None:
@@ -106,7 +106,7 @@ class Indices:
         return ranges, values
 
     def bounds(self, r: Resolved) -> Range:
-        """Return the smallest and largest value over all loops and active lanes."""
+        """Return the smallest and largest value over all iterations and active lanes."""
         ranges, _ = self._instance_ranges()
         low = high = r.constant
         terms: list[tuple[Atom, int]] = [*r.atoms, *r.lane_atoms]
@@ -133,7 +133,7 @@ class Indices:
         return total if r.constant == 0 else self.add(total, number)
 
     def by_level(self, r: Resolved, scale: int) -> Iterator[Value]:
-        """Emit the scalar terms times scale, summed per loop, outermost loop first."""
+        """Emit the scalar terms times scale: one sum per loop level, outermost first."""
         sums: dict[int, Value] = {}
         for atom, c in r.atoms:
             term = self._times(self._atom(atom), c * scale)
@@ -212,7 +212,7 @@ class Indices:
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """Split like `resolve` an expression with substituted numbers and lanes counted from 0."""
+        """Split an expression like `resolve`, after substitution of numbers; lanes count from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):
@@ -255,9 +255,9 @@ class Indices:
         return self.out.op(f"{operation} {a.type} {a.ref}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def _binary(self, fn: str, a: Value, b: Value, never_negative: bool) -> Value:
-        """Emit one compound operation on integers, scalar or vector; divisors are positive.
+        """Emit a compound operation on scalar or vector integers; divisors are not negative.
 
-        A divisor of 0, from an empty size, is replaced by 1: the result is not used.
+        A divisor of 0, from an empty size, is replaced by 1: no code uses the result.
         """
         if fn in ("floordiv", "mod") and not b.is_constant:
             one = constant(1, b.dtype, b.lanes)

@@ -10,14 +10,14 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
 SHUFFLED_LOADS = 4
-"""The maximum number of vectors loaded and shuffled for strided lanes; beyond it, lanes are
-gathered."""
+"""The maximum number of vectors loaded and shuffled for strided lanes; if lanes span more vectors,
+they are gathered."""
 
 
 def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
     """Load the elements of all lanes; a scalar if all lanes read the same element.
 
-    Where a guard is false, the result is unspecified, and nothing outside the buffer is read.
+    Lanes with a false guard have an unspecified result, and read nothing outside the buffer.
     """
     if b.n_elements == 0:
         return constant(0, b.dtype)
@@ -48,12 +48,12 @@ def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
 
 
 def least_elements(b: Buffer) -> int:
-    """Return the minimum number of elements of a buffer, over all open sizes."""
+    """Return the minimum number of elements of a buffer for any open sizes."""
     return affine.bounds(b.n_elements, {})[0]
 
 
 def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
-    """Return the constant offset of each active lane from the uniform part, or None."""
+    """Return the offset of each active lane from the uniform part; None if not constant."""
     lane = m.indices.env.lane
     if lane is None:
         return [0]
@@ -89,7 +89,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
     pointer = m.base(b, r)
     nbytes = (r.constant + first) * b.dtype.nbytes
     if guard is None and not lane.is_full:
-        # Inactive lanes may be read if they are provably in bounds.
+        # A load may include inactive lanes if they are provably in bounds.
         low, high = m.indices.bounds(r)
         if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
             level = m.load_level(b, pointer)
@@ -119,7 +119,7 @@ def load_neighbours(
 def _load_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Load full vectors that cover all lanes; the last vector is moved back to end in bounds."""
+    """Load full vectors that cover all lanes; the last vector ends with the last lane."""
     lane = m.indices.env.lane
     assert lane is not None
     low, high = min(offsets), max(offsets)
@@ -146,7 +146,7 @@ def _load_shuffled(
 def _load_part_shuffled(
     m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
 ) -> Value | None:
-    """Load full vectors that cover the active lanes, masked after the last active lane."""
+    """Load full vectors that cover the active lanes, masked beyond the last active lane."""
     lane = m.indices.env.lane
     assert lane is not None
     assert lane.stop is not None
@@ -208,7 +208,7 @@ def _gather(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
 
 
 def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
-    """Gather one element per lane at offsets from a pointer, in elements, under a mask."""
+    """Gather one element per lane under a mask, at offsets (in elements) from a pointer."""
     lane = m.indices.env.lane
     assert lane is not None
     if b.dtype.nbytes < 4 or not m.target.has_masks:

@@ -31,7 +31,7 @@ class Memory:
         self._versions: Counter[str] = Counter()
         self._writers: dict[str, list[int]] = {}
 
-    # Stores by loop: a load is loop-invariant only if no store inside the loop changes its buffer.
+    # Stores by loop: a load is loop-invariant only if the loop has no store to the same buffer.
 
     def enter_loop(self, written: Iterable[str], level: int) -> None:
         """Enter a loop at this level that stores to the buffers `written`."""
@@ -48,7 +48,7 @@ class Memory:
     # Pointers
 
     def base(self, b: Buffer, r: Resolved) -> Value:
-        """Emit the pointer to an element, loop by loop, without its constant offset."""
+        """Emit the pointer to an element without the constant offset, one addition per loop."""
         known = self.out.scopes[-1].pointers
         key = (b.name, r.atoms)
         pointer = known.get(key)
@@ -56,8 +56,9 @@ class Memory:
             return pointer
         pointer = Value(parameter(b), DType.u64)
         for part in self.indices.by_level(r, b.dtype.nbytes):
-            # Accesses already consist of a base and a constant. LLVM's loop strength reduction
-            # would spend a quarter of its time on shared registers for them; freeze prevents that.
+            # Addresses already consist of a base and a constant. LLVM's loop strength reduction
+            # would take a quarter of LLVM's time to share registers among bases; freeze prevents
+            # that.
             offset = self.out.op(f"freeze i64 {part.ref}", DType.i64, 0, part)
             text = f"getelementptr i8, ptr {pointer.ref}, i64 {offset.ref}"
             pointer = self.out.op(text, DType.u64, 0, pointer, offset)
@@ -65,7 +66,7 @@ class Memory:
         return pointer
 
     def displaced(self, pointer: Value, nbytes: int, level: int) -> Value:
-        """Emit a pointer plus a constant at its use, so that it folds into the address mode."""
+        """Emit a pointer plus a constant at the use, where it folds into the address mode."""
         if nbytes == 0:
             return pointer
         text = f"getelementptr i8, ptr {pointer.ref}, i64 {nbytes}"
@@ -87,12 +88,12 @@ class Memory:
     # Loads
 
     def read(self, b: Buffer, pointer: Value, lanes: int, level: int) -> Value:
-        """Load contiguous elements; a scalar for 0 lanes."""
+        """Load contiguous elements, or a scalar for 0 lanes."""
         text = f"load {memory_type(b.dtype, lanes)}, ptr {pointer.ref}, align {b.dtype.nbytes}"
         return self.finish(b, text, lanes, level)
 
     def read_word(self, b: Buffer, pointer: Value, level: int) -> Value:
-        """Load 32 bits, several elements of a small type, as one integer."""
+        """Load several elements of a small type, 32 bits in total, as one integer."""
         text = f"load i32, ptr {pointer.ref}, align {b.dtype.nbytes}"
         key = f"{text};{b.name}.{self._versions[b.name]}"
         return self.out.op_at(text, DType.i32, 0, level, key)
@@ -109,7 +110,7 @@ class Memory:
         return self.finish(b, text, mask.lanes, level)
 
     def finish(self, b: Buffer, text: str, lanes: int, level: int) -> Value:
-        """Number a load and convert it from its memory type."""
+        """Emit a load with value numbering, and convert it from its memory type."""
         out = self.out
         raw = out.op_at(text, b.dtype, lanes, level, f"{text};{b.name}.{self._versions[b.name]}")
         return self.from_memory(raw)
@@ -146,7 +147,7 @@ class Memory:
     # Masks
 
     def mask(self, guard: Value | None) -> Value:
-        """Emit the mask: active lanes of the vector loop for which the guard holds."""
+        """Emit the mask of the active lanes of the vector loop for which the guard holds."""
         lane = self.indices.env.lane
         assert lane is not None
         if lane.is_full:
@@ -157,7 +158,7 @@ class Memory:
         return active if guard is None else self.out.all_of([active, guard])
 
     def has_masks(self, dtype: DType) -> bool:
-        """Whether the target has masked loads and stores of this type."""
+        """Return whether the target has masked loads and stores of this type."""
         return has_masks(self.target, dtype)
 
     # Stores
@@ -171,9 +172,9 @@ class Memory:
     def write_masked(self, b: Buffer, at: Value, value: Value, mask: Value) -> None:
         """Store contiguous lanes under a mask.
 
-        A constant mask must have more than one live lane: LLVM 22 turns a masked store of a
-        truncated vector with one live lane into a scalar store of the element before truncation
-        (x86 with AVX-512), which overwrites its neighbours. A scalar store writes such a lane.
+        A constant mask must have more than one live lane; callers store a single lane as a scalar.
+        LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
+        into a scalar store of the element before truncation, which overwrites adjacent elements.
         """
         assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
         kind = memory_type(b.dtype, value.lanes)
@@ -185,7 +186,7 @@ class Memory:
         )
 
     def to_memory(self, dtype: DType, v: Value) -> str:
-        """Convert a value to its type in memory; half-precision values are already rounded."""
+        """Convert a value to its type in memory; half-precision values must be rounded already."""
         kind = memory_type(dtype, v.lanes)
         if dtype is DType.f16:
             return self.out.op(f"fptrunc {v.typed} to {kind}", dtype, v.lanes, v).ref
@@ -201,7 +202,7 @@ class Memory:
 
 
 def has_masks(target: Target, dtype: DType) -> bool:
-    """Whether a target has masked loads and stores of this type."""
+    """Return whether a target has masked loads and stores of this type."""
     return target.has_masks or (target.is_x86 and target.vector_bytes >= 32 and dtype.nbytes >= 4)
 
 

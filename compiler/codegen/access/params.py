@@ -9,7 +9,7 @@ from compiler.loops.nodes import Kernel, stored_buffers
 from compiler.memory.in_place import overwritable
 
 Param = tuple[str, str]
-"""Type with attributes, and name, of an LLVM parameter."""
+"""The type (with attributes) and the name of an LLVM parameter."""
 
 NOT_KEPT = " captures(none)"
 """The attribute of pointers that the function does not capture."""

@@ -3,7 +3,7 @@
     for i in 0..16 { vector l in 0..16 { y[i, l] = x[l, i] } }
 
 A gather would load each element separately. Instead, the code loads 16 rows of x as vectors,
-transposes them by shuffles of two vectors at a time, and stores the results one after the other.
+transposes them by shuffles of two vectors at a time, and stores the transposed vectors.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 
 LEAST_LINES = 4
-"""The fewest rows and columns: smaller squares are loaded element by element."""
+"""The minimum number of rows and columns; smaller squares are loaded element by element."""
 
 SEGMENT_BYTES = 16
-"""The size of the segments within which one cheap instruction of every target interleaves two
-vectors."""
+"""The size of a segment; one cheap instruction interleaves two vectors within their segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def square_of(
         return None
     if not LEAST_LINES <= loop.extent <= widths[id(inner)] or inner.extent < LEAST_LINES:
         return None
-    # In order, so that the text is deterministic.
+    # A dict keeps the order of the reads, so the emitted text is deterministic.
     reads = dict.fromkeys(p for p in walk(store.value) if isinstance(p, Read))
     if any(r.tensor == store.buffer for r in reads):
         return None
@@ -62,7 +61,7 @@ def square_of(
 
 
 def _is_plain(value: Scalar) -> bool:
-    """Whether all reads are unconditional."""
+    """Return whether all reads are unconditional."""
     return all(isinstance(p, Apply | Convert | Number | Read) for p in walk(value))
 
 
@@ -77,8 +76,8 @@ def _is_turned(r: Read, b: Buffer, along: str, lanes: str) -> bool:
 def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
     """Transpose rows of equal length; each column is a vector of `lanes` lanes.
 
-    The first steps interleave within segments of 16 bytes, the others exchange segments between
-    pairs of vectors: log2 n steps for vectors of n lanes.
+    The first steps interleave elements within segments of 16 bytes; the later steps exchange
+    segments between pairs of vectors. Vectors of n lanes need log2 n steps.
     """
     n = max(rows[0].lanes, power_of_two(len(rows)), lanes)
     padded = [_resized(out, r, n) for r in rows]
@@ -92,7 +91,7 @@ def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
 
 
 def _value_bytes(dtype: DType) -> int:
-    """Return the bytes of an element in a register: half-precision values are f32 there."""
+    """Return the bytes of an element in a register, in which half-precision values are f32."""
     return 4 if dtype in (DType.f16, DType.bf16) else dtype.nbytes
 
 
@@ -104,7 +103,7 @@ def _resized(out: Emitter, v: Value, lanes: int) -> Value:
 
 
 def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
-    """Transpose squares of `per` x `per` elements within the segments of `per` rows."""
+    """Transpose the square of `per` x `per` elements in each segment of `per` rows."""
     half, n = per // 2, rows[0].lanes
     step = per
     while step > 1:

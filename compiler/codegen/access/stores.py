@@ -23,7 +23,7 @@ def fence(m: Memory) -> list[str]:
 
 
 def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = False) -> None:
-    """Store the elements of all active lanes, with `stream` non-temporally if possible."""
+    """Store the elements of all active lanes; with `stream`, non-temporally if possible."""
     m.note_store(b)
     lane = m.indices.env.lane
     offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
@@ -67,7 +67,7 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
 
 
 def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
-    """Whether lanes are bytes at a stride of 32 bits, and the target can mask the bytes between."""
+    """Return whether lanes are bytes at a stride of 32 bits, and the target has byte masks."""
     apart = len(offsets) > 1 and offsets == [4 * i for i in range(len(offsets))]
     return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
 
@@ -85,7 +85,7 @@ def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
-    """Whether a vector is aligned to its size, in a buffer aligned to cache lines."""
+    """Return whether a vector is aligned to its size, in a buffer aligned to cache lines."""
     steps = (r.constant, *(c for _, c in r.atoms))
     return value.lanes * b.dtype.nbytes >= 16 and all(n % value.lanes == 0 for n in steps)
 
@@ -108,7 +108,7 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
         m.write(b, at, m.out.extract(value, 0))
         return
     if lane.stop is None and not m.target.has_masks:
-        # Store 4, 2 and 1 elements separately: a masked store of AVX takes 42 micro-operations on
+        # Store 4, 2 and 1 elements separately: an AVX masked store takes 42 micro-operations on
         # AMD's Zen.
         m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
@@ -116,7 +116,7 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 
 def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
-    """Scatter active lanes to offsets from a pointer."""
+    """Scatter the active lanes to offsets (in elements) from a pointer."""
     element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
     at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
@@ -131,9 +131,9 @@ def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Valu
 
 
 def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:
-    """Prefetch a cache line."""
+    """Prefetch the cache line of an element."""
     pointer = m.base(b, r)
-    # Hoisted loads may use the same address, so the address is emitted as far out as possible.
+    # Hoisted loads may use the same address, so the outermost possible scope computes it.
     at = m.displaced(pointer, r.constant * b.dtype.nbytes, pointer.level)
     m.out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     m.out.line(f"call void @llvm.prefetch.p0(ptr {at.ref}, i32 0, i32 3, i32 1)")

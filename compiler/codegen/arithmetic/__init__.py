@@ -1,1 +1,1 @@
-"""Arithmetic: functions and conversions of scalars and vectors, with a vector math library."""
+"""Functions and conversions of scalars and vectors, including a vector math library."""

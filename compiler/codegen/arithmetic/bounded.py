@@ -14,14 +14,14 @@ from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
-"""Types narrower than the i32 result of the conversion, whose low bits are 0 for NaN."""
+"""Types narrower than i32, the result type of the conversion; its low bits are 0 for NaN."""
 
 LIMIT = 2.0**31 - 2.0**8
-"""Numbers below this magnitude fit an i32, exact or rounded to f32."""
+"""The magnitude below which a number fits an i32, even after rounding to f32."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 provably fits a small integer, unless it is NaN."""
+    """Return whether an f32 provably is NaN or fits an i32, the type before narrowing."""
     if dtype not in NARROW or s.dtype is not DType.f32:
         return False
     found = number_range(s)
@@ -29,7 +29,7 @@ def is_bounded(s: Scalar, dtype: DType) -> bool:
 
 
 def is_rounded(s: Scalar, dtype: DType) -> bool:
-    """Whether an f32 is rounded to an integer and provably fits an i32."""
+    """Return whether an f32 is rounded to an integer and provably fits an i32."""
     if dtype is not DType.i32 or s.dtype is not DType.f32:
         return False
     match s:
@@ -49,7 +49,7 @@ def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def nearest(a: Arithmetic, v: Value) -> Value:
-    """Round an f32 in the range of i32 to an integer, halves to even, by one instruction."""
+    """Round an f32 in the range of i32 to the nearest integer, ties to even."""
     dtype = DType.i32
     if a.is_x86:
         name = f"llvm.lrint.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"

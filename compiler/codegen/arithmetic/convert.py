@@ -1,7 +1,7 @@
 """Conversions between element types, and the rounding of half-precision numbers.
 
-Source: numpy's casting and ONNX Cast. Values out of range saturate at 32 or 64 bits, then wrap.
-storage.py has the storage-only types.
+Source: numpy's casting and ONNX Cast. Floats out of the range of an integer type saturate at 32 or
+64 bits, then wrap. `storage.py` converts storage-only types.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rounded(a: Arithmetic, v: Value) -> Value:
 
 
 def to_bf16(a: Arithmetic, v: Value) -> Value:
-    """Round an f32 to bf16 by one instruction of the processor, which flushes denormals to 0."""
+    """Round an f32 to bf16 by one processor instruction, which flushes denormals to 0."""
     out, lanes = a.out, v.lanes
     if v.is_constant:
         return convert(a, v, DType.bf16)
@@ -78,7 +78,7 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _before_storing(a: Arithmetic, v: Value, wide: DType) -> Value:
-    """Convert a value to the type from which it is rounded to its storage type."""
+    """Convert a value to the arithmetic type that is then rounded to the storage type."""
     if v.dtype is DType.f64 and wide is DType.f32:
         kind = value_type(wide, v.lanes)
         return _to_odd(a, v, a.out.op(f"fptrunc {v.typed} to {kind}", wide, v.lanes, v))
@@ -141,7 +141,8 @@ def _saturated(a: Arithmetic, v: Value, dtype: DType, sign: str) -> Value:
     if not a.is_x86:
         name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
         return a.out.call(name, dtype, v.lanes, v)
-    # LLVM scalarises the saturating intrinsic on x86, so the code corrects the plain conversion.
+    # LLVM scalarises the saturating intrinsic on x86. So the code converts without saturation, and
+    # then corrects the result.
     text = f"fpto{sign}i {v.typed} to {value_type(dtype, v.lanes)}"
     made = a.out.op(text, dtype, v.lanes, v)
     low = -(1 << (dtype.bits - 1)) if sign == "s" else 0

@@ -31,7 +31,7 @@ EXACT_IN_HALF = {
     "flush",
     "within",
 }
-"""Functions whose result is exact in half precision if the operands are."""
+"""Functions of half-precision operands whose results are exact in half precision."""
 
 
 class Arithmetic:
@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """Emit a function of operands of one element type (for `select`, after the bool)."""
+        """Emit a function of operands of one element type (`select`: after a bool condition)."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
@@ -77,7 +77,7 @@ class Arithmetic:
         return self.out.op(f"fneg {a.typed}", a.dtype, a.lanes, a)
 
     def scaled(self, v: Value, n: Value) -> Value | None:
-        """Emit `v * 2**n` for an integral f32 n if the target has an instruction, else None."""
+        """Emit `v * 2**n` for an integral f32 n; None if the target has no such instruction."""
         if not self.has_scale or v.lanes not in (4, 8, 16):
             return None
         bits = v.lanes * 32
@@ -100,7 +100,7 @@ class Arithmetic:
         return self.out.op(f"{operation} {a.typed}, {b.ref}", DType.bool, a.lanes, a, b)
 
     def intrinsic(self, name: str, *args: Value) -> Value:
-        """Emit an LLVM intrinsic whose operands and result have one type."""
+        """Emit an LLVM intrinsic whose operands and result have the same type."""
         a = args[0]
         return self.out.call(f"llvm.{name}.{mangled(a.dtype, a.lanes)}", a.dtype, a.lanes, *args)
 
@@ -158,9 +158,9 @@ class Arithmetic:
     def _extreme(self, fn: str, a: Value, b: Value) -> Value:
         """Emit a max or min that propagates NaN.
 
-        On x86, `a > b ? a : b` is one instruction and returns b if either operand is NaN. A literal
-        operand becomes `a`, so `b` is the only possible NaN. Without a literal, a second select
-        returns `a` if it is NaN. Other targets have an instruction that propagates NaN.
+        On x86, `a > b ? a : b` is one instruction, which returns b if either operand is NaN. A
+        literal operand becomes `a`, so only `b` can be NaN. Without a literal operand, a second
+        select returns `a` if `a` is NaN. Other targets have an instruction that propagates NaN.
         """
         if not self.is_x86:
             return self.intrinsic("maximum" if fn == "max" else "minimum", a, b)
@@ -257,7 +257,7 @@ class Arithmetic:
         return remainder if safe is b else self.out.select(by_zero, zero, remainder)
 
     def _shift(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Shift; shift amounts of at least the bit width give 0, or copies of the sign bit."""
+        """Shift; a shift by the bit width or more gives 0, or copies of the sign bit."""
         bits = a.dtype.bits
         inside = self.test("icmp ult", b, _same(b, bits))
         if fn == "shr" and signed:
@@ -310,7 +310,7 @@ def _same(like: Value, number: float | int) -> Value:
 
 
 def _is_safe_divisor(b: Value) -> bool:
-    """Whether a divisor is a literal other than 0 and -1."""
+    """Return whether a divisor is a literal other than 0 and -1."""
     if not b.is_constant:
         return False
     return b.ref.removeprefix("splat (").removesuffix(")").split()[-1] not in ("0", "-1")

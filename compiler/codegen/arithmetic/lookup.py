@@ -1,8 +1,9 @@
 """Lookup tables of 16 or 32 numbers in registers, and piecewise polynomials.
 
-One AVX-512 instruction (vpermps) looks up a number for each lane. A range is divided into 16 or 32
-pieces, each with a short polynomial. All lanes execute the same steps with the coefficients of
-their pieces. Polynomials are fitted on first use, in f64 at the Chebyshev points of each piece.
+One AVX-512 instruction (vpermps) looks up a number for each lane. The domain of a function is
+divided into 16 or 32 pieces, each with a polynomial of low degree. All lanes execute the same
+steps, each lane with the coefficients of its piece. Polynomials are fitted on first use, in f64 at
+the Chebyshev points of each piece.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def picked(a: Arithmetic, table: Sequence[float], index: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Piecewise polynomials, in index order, of the distance from the centre of a piece."""
+    """Piecewise polynomials in the distance from the centre of a piece, in index order."""
 
     centers: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
@@ -68,7 +69,8 @@ class Pieces:
     def at(self, a: Arithmetic, distance: Value, index: Value, first: Value | None = None) -> Value:
         """Evaluate the polynomial of each lane's piece.
 
-        Lanes in which `first` holds are in the piece around 0, whose constant term is the distance.
+        Lanes in which `first` holds are in the piece around 0. The constant term of this polynomial
+        is replaced by the distance.
         """
         total, *rest, last = (picked(a, table, index) for table in self.coefficients)
         if first is not None:
@@ -88,8 +90,8 @@ def fitted(
 ) -> Pieces:
     """Fit a function piecewise between edges; the first piece has index `first`.
 
-    If the first centre is 0, the function must be 0 there. The piece then has no constant term, and
-    the fit minimises the error of f(x) / x minus the given slope.
+    If the first centre is 0, the function must be 0 at 0. The polynomial of this piece has no
+    constant term, and approximates f(x) / x minus the given slope.
     """
     rows: list[list[float]] = []
     for low, high, center in zip(edges, edges[1:], centers, strict=False):

@@ -1,9 +1,9 @@
 """The vector math library: functions without a processor instruction, as vector code.
 
 For f32 (and half precision, computed in f32), the compiler emits vector code for exponentials,
-logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers: single.py,
-normal.py, circular.py and power.py, and tabled.py for targets with lookups in registers. All other
-functions, and all of f64, call the C library lane by lane.
+logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers. This code is
+in `single.py`, `normal.py`, `circular.py` and `power.py`; in `tabled.py` for targets with lookups
+in registers. All other functions, and all f64 functions, call the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIBRARY = {
     "exp", "expm1", "log", "log1p", "tanh", "erf", "erfc", "sin", "cos", "tan", "asin", "acos",
     "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "pow",
 }  # fmt: skip
-"""Functions of the same name in the C mathematics library."""
+"""Functions that have the same name in the C mathematics library."""
 
 
 def function(a: Arithmetic, fn: str, args: list[Value]) -> Value:
@@ -69,7 +69,7 @@ def library_call(a: Arithmetic, fn: str, args: list[Value]) -> Value:
 
 
 def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
-    """Emit a power with a small literal exponent; None for others."""
+    """Emit a power with a small literal exponent; None for other exponents."""
     matching = {n: constant(n, x.dtype, x.lanes).ref for n in (0.5, 1.0, 2.0, 3.0)}
     if exponent.ref == matching[1.0]:
         return x
@@ -89,7 +89,7 @@ def _power(a: Arithmetic, x: Value, exponent: Value) -> Value | None:
 
 
 def _sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)), computed from exp(-|x|) so that small results keep their precision."""
+    """Emit 1 / (1 + exp(-x)), computed from exp(-|x|) so that small results are precise."""
     e = library_call(a, "exp", [a.negate(a.intrinsic("fabs", x))])
     one = constant(1.0, x.dtype, x.lanes)
     top = a.out.select(a.test("fcmp olt", x, constant(0.0, x.dtype, x.lanes)), e, one)
@@ -97,7 +97,7 @@ def _sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def _normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """erfc(y) / 2 with y = -x / sqrt 2, plus the slope at y times the rounding error of y."""
+    """Emit erfc(y) / 2 for y = -x / sqrt 2, plus the slope at y times the rounding error of y."""
 
     def number(value: float) -> Value:
         return constant(value, x.dtype, x.lanes)
@@ -108,12 +108,13 @@ def _normal_cdf(a: Arithmetic, x: Value) -> Value:
     slope = library_call(a, "exp", [a.negate(a.two("fmul", y, y))])
     change = a.two("fmul", a.two("fmul", slope, number(-1 / math.sqrt(math.pi))), lost)
     tail = a.two("fmul", library_call(a, "erfc", [y]), number(0.5))
-    # Below the smallest denormal and at infinity, no correction is needed.
+    # No correction is needed if the slope is 0 (it is below the smallest denormal, or x is
+    # infinite).
     return a.out.select(a.test("fcmp oeq", slope, number(0.0)), tail, a.two("fadd", tail, change))
 
 
 def _normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
-    """The sigmoid of 2 sqrt(2/pi) (x + 0.044715 x**3)."""
+    """Emit the sigmoid of 2 sqrt(2/pi) (x + 0.044715 x**3)."""
     linear = 2 * math.sqrt(2 / math.pi)
     cubic = constant(linear * 0.044715, x.dtype, x.lanes)
     square = a.two("fmul", x, x)
@@ -122,7 +123,7 @@ def _normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 
 
 _ROOT_LOST = 4.833646656726457e-17
-"""-sqrt(1/2) minus the nearest f64."""
+"""-sqrt(1/2) minus the f64 nearest to it."""
 
 Function = Callable[["Arithmetic", Value], Value]
 

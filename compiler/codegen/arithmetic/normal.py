@@ -1,7 +1,7 @@
 """The error function and the normal distribution of f32 as vector code.
 
-Sources: erf after N. Juffa's fitted polynomials; the tail of the normal distribution is
-exp(-x*x/2) times a quotient of polynomials in |x|, fitted to 2**-25 of the result from 0.5 to 15.
+Source of erf: N. Juffa's fitted polynomials. The tail of the normal distribution is exp(-x*x/2)
+times a quotient of polynomials in |x|; its fitted error is 2**-25 of the result from 0.5 to 15.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """The error function: an odd polynomial near 0, 1 - exp(polynomial) elsewhere."""
+    """Emit the error function: an odd polynomial near 0, 1 - exp(polynomial) for other numbers."""
     t = a.intrinsic("fabs", x)
     s = a.two("fmul", x, x)
     r = a.fma(number(x, -1.72853470e-5), t, number(x, 3.83197126e-4))
@@ -37,7 +37,7 @@ def erf(a: Arithmetic, x: Value) -> Value:
     for c in (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1):
         r = a.fma(r, t, number(x, c))
     r = a.fma(r, t, a.negate(t))
-    # Beyond 4 the result is 1; the clamp also keeps the polynomial from overflowing.
+    # The result is 1 for t > 4; the clamp also prevents an overflow of the polynomial.
     r = a.out.select(a.test("fcmp ogt", t, number(x, 4.0)), number(x, -105.0), r)
     far = a.intrinsic("copysign", a.two("fsub", number(x, 1.0), decay(a, r)), x)
     p = polynomial(a, s, (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
@@ -53,9 +53,9 @@ _REST = (1.7955008894205093e-2, 1.4571282267570496e-1, 5.385444164276123e-1, 1.0
 
 
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """(1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail beyond |x|.
+    """Emit (1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail beyond |x|.
 
-    Small results keep their precision; 1 + erf would lose it by cancellation.
+    Small results are precise; the sum 1 + erf would lose precision by cancellation.
     """
     half = number(x, 0.5)
     t = at_most(a, a.intrinsic("fabs", x), 15.0)
@@ -77,9 +77,10 @@ _CUBIC = _LINEAR * 0.044715
 
 
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
-    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice the argument.
+    """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument is a sum of two f32: the exponential would magnify its rounding error.
+    The argument is a sum of two f32, since the exponential would magnify the rounding error of a
+    single f32.
     """
     t = between(a, x, -12.0, 12.0)
     square, square_lost = exact_product(a, t, t)

@@ -25,17 +25,17 @@ _EXP = (1.531008115456696e-05, 1.546973200317073e-4, 1.3333450560450353e-3, 9.61
 """2**r as a polynomial in r."""
 
 _ROUNDER = 1.5 * 2.0**52
-"""Adding this number to a small f64 leaves the nearest integer in the lowest bits."""
+"""The sum of this number and a small f64 has the nearest integer in its lowest bits."""
 
 _ROOT_BITS = 0x3FE6A09E667F3BCD
 """sqrt(1/2) as an f64."""
 
 _EXPONENT_BITS = 0x4330000000000000
-"""The bits of 2**52 as an f64; the lowest bits of a sum with it are an integer."""
+"""The bits of 2**52 as an f64; the sum of 2**52 and an integer has the integer in its low bits."""
 
 
 def power(a: Arithmetic, x: Value, y: Value) -> Value:
-    """x to the power y, with the special cases of C99: 1**y and x**0 are 1 even for NaN."""
+    """Emit x to the power y, with the special cases of C99: 1**y and x**0 are 1 even for NaN."""
     size = a.intrinsic("fabs", x)
     found = narrowed(a, _exp2(a, a.two("fmul", widened(a, y), _log2(a, widened(a, size)))))
     zero, one = number(x, 0.0), number(x, 1.0)
@@ -73,7 +73,7 @@ def _polynomial(a: Arithmetic, x: Value, coefficients: tuple[float, ...]) -> Val
 
 
 def _log2(a: Arithmetic, x: Value) -> Value:
-    """The base-2 logarithm of a nonnegative f64 converted from f32; -inf for 0."""
+    """Emit the base-2 logarithm of a nonnegative f64 converted from f32; -inf for 0."""
     # Denormals of f32 are normal in f64, so the biased exponent is positive.
     bits = a.out.reinterpret(x, DType.i64)
     above = a.two("sub", bits, _bits(x, _ROOT_BITS - (1023 << 52)))
@@ -92,13 +92,13 @@ def _log2(a: Arithmetic, x: Value) -> Value:
 
 
 def _exp2(a: Arithmetic, t: Value) -> Value:
-    """2 to a power; out of the range of f32, a number that rounds to 0 or infinity."""
+    """Emit 2 to the power t; out of the range of f32, a number that rounds to 0 or infinity."""
     low, high = _double(t, -160.0), _double(t, 130.0)
     t = a.out.select(a.test("fcmp ogt", low, t), low, t)
     t = a.out.select(a.test("fcmp olt", high, t), high, t)
     shifted = a.two("fadd", t, _double(t, _ROUNDER))
     r = a.two("fsub", t, a.two("fsub", shifted, _double(t, _ROUNDER)))
-    # The low bits of the sum are the exponent to add.
+    # The low bits of `shifted` are the integer that is added to the exponent.
     n = a.two("shl", a.out.reinterpret(shifted, DType.i64), _bits(t, 52))
     p = a.out.reinterpret(_polynomial(a, r, _EXP), DType.i64)
     return a.out.reinterpret(a.two("add", p, n), DType.f64)

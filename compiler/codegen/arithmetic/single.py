@@ -1,10 +1,10 @@
 """Exponentials and logarithms of f32 as vector code.
 
-Each function is a range reduction and a polynomial. Errors are within 2 units in the last place
-everywhere. Infinities, NaN, denormals and zeros of both signs give correct results.
+Each function is a range reduction and a polynomial. Errors are at most 2 units in the last place
+for all arguments. Infinities, NaN, denormals and zeros of both signs give correct results.
 docs/accuracy.md describes the measurement.
-Sources: range reductions and the polynomials of exp, log and tanh as in Cephes (Moshier, single
-precision); exact sums and products after Knuth and Dekker.
+Sources: range reductions and the polynomials of exp, log and tanh from Cephes (Moshier, single
+precision); exact sums and products from Knuth and Dekker.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def narrowed(a: Arithmetic, x: Value) -> Value:
 
 
 def at_least(a: Arithmetic, x: Value, limit: float) -> Value:
-    """Clamp from below; NaN stays NaN."""
+    """Return the maximum of x and a limit; NaN stays NaN."""
     low = number(x, limit)
     return a.out.select(a.test("fcmp ogt", low, x), low, x)
 
 
 def at_most(a: Arithmetic, x: Value, limit: float) -> Value:
-    """Clamp from above; NaN stays NaN."""
+    """Return the minimum of x and a limit; NaN stays NaN."""
     high = number(x, limit)
     return a.out.select(a.test("fcmp olt", high, x), high, x)
 
@@ -113,7 +113,7 @@ def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
 
 
 _ROUNDER = 12582912.0
-"""1.5 * 2**23: adding it to a small float leaves the nearest integer in the lowest bits."""
+"""1.5 * 2**23: the sum of this and a small float has the nearest integer in its lowest bits."""
 
 _LOG2_E = 1.44269504
 
@@ -122,8 +122,8 @@ _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.66
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
 _DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.9999993444e-1)
-"""The same function in lower degree: within 2**-28 of exp(r) for r up to ln 2 / 2 (Remez
-exchange)."""
+"""The same function as a polynomial of lower degree: the error is at most 2**-28 of exp(r) for r up
+to ln 2 / 2 (Remez exchange)."""
 
 
 def _times_ln2(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value]:
@@ -148,14 +148,14 @@ def _reduced(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
-    """2**exponent, for i32 exponents of normal numbers."""
+    """Emit 2**exponent for an i32 exponent, if the result is a normal number."""
     biased = a.two("shl", a.two("add", exponent, integer(exponent, 127)), integer(exponent, 23))
     return as_float(a, biased)
 
 
 def exp(a: Arithmetic, x: Value) -> Value:
-    """e to the power x: with x = n ln 2 + r, a polynomial in r times 2**n."""
-    x = between(a, x, -105.0, 90.0)  # beyond, the result is 0 or infinite
+    """Emit e to the power x: with x = n ln 2 + r, a polynomial in r times 2**n."""
+    x = between(a, x, -105.0, 90.0)  # outside this range, the result is 0 or infinite
     n, shifted, p = _reduced(a, x)
     y = a.two("fadd", p, number(x, 1.0))
     return _times_power_of_two(a, y, n, shifted)
@@ -166,7 +166,7 @@ _UP = 100
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
+    """Emit exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     x = at_least(a, x, -105.0)
@@ -175,7 +175,7 @@ def decay(a: Arithmetic, x: Value) -> Value:
 
 
 def exp_at_most_1(a: Arithmetic, x: Value, rest: Value, factor: Value) -> Value:
-    """exp(x + rest) times a factor of at most 1, for x <= 0 and a small rest."""
+    """Emit exp(x + rest) times a factor of at most 1, for x <= 0 and a small `rest`."""
     n, shifted, r = _split(a, at_least(a, x, -105.0), 127 + _UP)
     return _fallen(a, a.two("fadd", r, rest), n, shifted, factor)
 
@@ -183,7 +183,7 @@ def exp_at_most_1(a: Arithmetic, x: Value, rest: Value, factor: Value) -> Value:
 def _fallen(
     a: Arithmetic, r: Value, n: Value, shifted: Value, factor: Value | None = None
 ) -> Value:
-    """2**n exp(r), times a factor; the lowest nine bits of `shifted` are n + 100, biased."""
+    """Emit 2**n exp(r) times a factor; the lowest nine bits of `shifted` are n + 100, biased."""
     p = a.fma(polynomial(a, r, _DECAY), a.two("fmul", r, r), r)
     y = a.two("fadd", p, number(r, 1.0)) if factor is None else a.fma(p, factor, factor)
     scaled = a.scaled(y, n)
@@ -196,11 +196,11 @@ def _fallen(
 
 
 def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Value:
-    """y times 2**n; `shifted` is n plus the rounding constant."""
+    """Emit y times 2**n; `shifted` is n plus the rounding constant."""
     scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
-    # Two factors of 2**n, for correct results near infinity and in the denormal range.
+    # 2**n is divided into two factors, for correct results near infinity and in the denormal range.
     bits = a.two("sub", as_integer(a, shifted), integer(y, 0x4B400000))
     half = a.two("ashr", bits, integer(y, 1))
     for part in (half, a.two("sub", bits, half)):
@@ -209,7 +209,7 @@ def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Va
 
 
 def expm1(a: Arithmetic, x: Value) -> Value:
-    """exp(x) - 1, accurate near 0: 2**n (exp(r) - 1) + (2**n - 1); exp(x) where 1 is negligible."""
+    """Emit exp(x) - 1, accurate near 0: 2**n (exp(r) - 1) + (2**n - 1); exp(x) for large x."""
     high = number(x, 20.0)
     _, shifted, p = _reduced(a, between(a, x, -20.0, 20.0))
     bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
@@ -220,7 +220,9 @@ def expm1(a: Arithmetic, x: Value) -> Value:
 
 
 def log(a: Arithmetic, x: Value) -> Value:
-    """The natural logarithm: x = 2**e * m with m around 1, a polynomial in m - 1, plus e ln 2."""
+    """Emit the natural logarithm: for x = 2**e * m with m around 1, a polynomial in m - 1 plus
+    e ln 2.
+    """
     tiny = a.test("fcmp olt", x, number(x, 2.0**-126))
     grown = a.out.select(tiny, a.two("fmul", x, number(x, 2.0**25)), x)
     e, m = _mantissa(a, grown)
@@ -232,10 +234,10 @@ def log(a: Arithmetic, x: Value) -> Value:
 
 
 def log1p(a: Arithmetic, x: Value) -> Value:
-    """log(1 + x), accurate near 0: the rounding error of 1 + x is added to m - 1."""
+    """Emit log(1 + x), accurate near 0: the rounding error of 1 + x is added to m - 1."""
     u, lost = exact_sum(a, number(x, 1.0), x)
     e, m = _mantissa(a, u)
-    # 2**-e is normal only up to e = 126; beyond, the rounding error is negligible.
+    # 2**-e is normal only up to e = 126; for larger e, the rounding error is negligible.
     down = a.intrinsic("smax", a.two("sub", integer(x, 0), e), integer(x, -126))
     lost = a.two("fmul", lost, _power_of_two(a, down))
     f = a.two("fadd", a.two("fsub", m, number(x, 1.0)), lost)
@@ -256,7 +258,7 @@ def _to_float(a: Arithmetic, e: Value) -> Value:
 
 
 def _log_near_1(a: Arithmetic, f: Value, exponent: Value) -> Value:
-    """log(1 + f) + exponent ln 2."""
+    """Emit log(1 + f) + exponent ln 2."""
     square = a.two("fmul", f, f)
     p = polynomial(a, f, (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
                           1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
@@ -268,7 +270,7 @@ def _log_near_1(a: Arithmetic, f: Value, exponent: Value) -> Value:
 
 
 def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
-    """Select the computed logarithm where x is positive and finite, else the special value."""
+    """Select the computed logarithm if x is positive and finite, else the special value."""
     zero, infinity = number(x, 0.0), number(x, float("inf"))
     special = a.out.select(a.test("fcmp ogt", x, zero), x, number(x, float("nan")))
     special = a.out.select(a.test("fcmp oeq", x, zero), number(x, float("-inf")), special)
@@ -281,9 +283,9 @@ _LIFT = 25
 
 
 def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
-    """1 / (1 + exp(-x)) of x plus a small rest: 2**n / (exp(-r) + 2**n) with x = n ln 2 + r.
+    """Emit the sigmoid of x plus a small rest: 2**n / (exp(-r) + 2**n) with x = n ln 2 + r.
 
-    This form cannot overflow, and small results keep their precision.
+    This form of 1 / (1 + exp(-x)) cannot overflow, and small results are precise.
     """
     # The lowest nine bits of `shifted` are the biased exponent of 2**(n + 25).
     n, shifted, r = _split(a, between(a, x, -105.0, 18.0), 127 + _LIFT)
@@ -298,7 +300,7 @@ def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
     signs = [(-1) ** (len(_DECAY) - 1 - i) for i in range(len(_DECAY))]
     p = polynomial(a, r, [c * sign for c, sign in zip(_DECAY, signs, strict=True)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
-    # 1 is added last: where it dominates, the other terms keep their precision.
+    # 1 is added last: if 1 dominates the sum, the other terms are not rounded before.
     bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
     if lifted is None:
         return a.two("fdiv", power, bottom)
@@ -306,7 +308,10 @@ def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """An odd polynomial near 0; 1 - 2 / (exp(2|x|) + 1) with the sign of x elsewhere."""
+    """Emit the hyperbolic tangent: an odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
+
+    The second form then gets the sign of x.
+    """
     magnitude = a.intrinsic("fabs", x)
     one, high = number(x, 1.0), number(x, 20.0)
     double = a.two("fadd", magnitude, magnitude)

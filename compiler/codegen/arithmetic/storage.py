@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 MANTISSA = 23
-"""Mantissa bits of an f32."""
+"""The number of mantissa bits of an f32."""
 
 F32_BIAS = 127
 NAN = 0x7FC00000
@@ -31,8 +31,8 @@ INFINITE = 0x7F800000
 class Format:
     """A float format of `bits` bits: sign, exponent and mantissa, from the highest bit down.
 
-    `special` states which codes are infinity or NaN: those with the largest exponent as in IEEE
-    754, the last code of each sign, the code of negative zero, or none.
+    `special` states which bit patterns are infinity or NaN: patterns with the largest exponent, as
+    in IEEE 754; the last pattern of each sign; the pattern of negative zero; or none.
     """
 
     bits: int
@@ -42,7 +42,7 @@ class Format:
 
     @property
     def sign(self) -> int:
-        """The sign bit; codes below it are positive."""
+        """The sign bit; bit patterns below it are positive numbers."""
         return 1 << (self.bits - 1)
 
 
@@ -58,7 +58,7 @@ FORMATS = {
 
 
 def load_wide(a: Arithmetic, v: Value) -> Value:
-    """Convert a stored number to its type in arithmetic."""
+    """Convert a stored number to the type in which arithmetic computes."""
     if v.dtype.is_integer:
         return _whole(a, v)
     bits = a.out.op(f"zext {v.typed} to {value_type(DType.i32, v.lanes)}", DType.i32, v.lanes, v)
@@ -81,7 +81,7 @@ def store_narrow(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _whole(a: Arithmetic, v: Value) -> Value:
-    """Decode a short integer from the low bits of its byte."""
+    """Decode an integer of fewer than 8 bits from the low bits of its byte."""
     byte = Value(v.ref, v.dtype.wide, v.lanes, v.level)
     if v.dtype.label[0] == "u":
         return a.two("and", byte, _same(byte, (1 << v.dtype.bits) - 1))
@@ -93,7 +93,7 @@ def _whole(a: Arithmetic, v: Value) -> Value:
 
 
 def _decoded(a: Arithmetic, byte: Value, f: Format) -> Value:
-    """Decode a code to the bits of an f32."""
+    """Decode a bit pattern of a format to the bits of an f32."""
     code = a.two("and", byte, _same(byte, f.sign - 1))
     moved = a.two("shl", code, _same(code, MANTISSA - f.mantissa))
     normal = a.two("add", moved, _same(code, (F32_BIAS - f.bias) << MANTISSA))
@@ -125,7 +125,7 @@ def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
 
 
 def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
-    """Encode an f32 given as bits."""
+    """Encode an f32, given by its bits, in a format."""
     size = a.two("and", bits, _same(bits, 0x7FFFFFFF))
     drop = MANTISSA - f.mantissa
     odd = a.two("and", a.two("lshr", size, _same(size, drop)), _same(size, 1))
@@ -150,7 +150,7 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
             signed = a.out.select(_is(a, code, 0), code, a.two("or", code, sign))
             return a.out.select(too_large, _same(code, f.sign), signed)
         case "none":
-            # The format has no NaN: NaN becomes a zero of the other sign.
+            # The format has no NaN: NaN becomes a zero with inverted sign.
             code = a.intrinsic("umin", code, _same(code, f.sign - 1))
             code = a.out.select(is_nan, _same(code, f.sign), code)
             return a.two("xor", code, sign)
@@ -160,7 +160,7 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
 def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
     """Divide by the value of the denormals' last bit, and round to nearest.
 
-    The addition of `anchor`, whose last bit has exactly this value, does the rounding.
+    The last bit of `anchor` has exactly this value, so the addition of `anchor` rounds.
     """
     anchor = 2.0 ** (MANTISSA + 1 - f.bias - f.mantissa)
     x = a.out.reinterpret(size, DType.f32)
@@ -172,7 +172,10 @@ def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
 
 
 def _power(a: Arithmetic, code: Value) -> Value:
-    """Decode an f8e8m0, an exponent, to the bits of an f32; the smallest is denormal."""
+    """Decode an f8e8m0, which has only an exponent, to the bits of an f32.
+
+    The smallest f8e8m0 is a denormal f32.
+    """
     size = a.two("shl", code, _same(code, MANTISSA))
     size = a.out.select(_is(a, code, 0), _same(code, 1 << (MANTISSA - 1)), size)
     return a.out.select(_is(a, code, 0xFF), _same(code, NAN), size)
@@ -181,7 +184,7 @@ def _power(a: Arithmetic, code: Value) -> Value:
 def _exponent(a: Arithmetic, bits: Value) -> Value:
     """Encode the power of two nearest to an f32, ties up; NaN for numbers that are not positive.
 
-    All numbers between the two smallest powers, which share exponent 0, are rounded up.
+    All numbers between the two smallest powers, whose biased f32 exponent is 0, are rounded up.
     """
     half = 1 << (MANTISSA - 1)
     is_tiny = a.test("icmp ult", bits, _same(bits, 1 << MANTISSA))

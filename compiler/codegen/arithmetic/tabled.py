@@ -1,8 +1,8 @@
 """Exponentials and related functions of f32 by table lookups in registers (AVX-512).
 
-A table holds the powers 2**(k/16), which reduces the range so far that the polynomial of the
-exponential needs only three powers. Functions with a constant limit are piecewise polynomials. The
-functions are as accurate as those of `single.py` and `normal.py`, which other targets use.
+A table of the powers 2**(k/16) reduces the range so much that the polynomial of the exponential has
+only degree 3. Functions that approach a constant are piecewise polynomials. The functions are as
+accurate as those in `single.py` and `normal.py`, which other targets use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: adding it to a small float leaves the number of sixteenths in the lowest bits."""
+"""1.5 * 2**19: the sum of this and a float has the number of sixteenths in its lowest bits."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
@@ -42,14 +42,14 @@ _CUBIC = (0.166671395, 0.500032340)
 
 
 def exp(a: Arithmetic, x: Value) -> Value:
-    """exp(x), x = n ln 2 + r with n in sixteenths: a table lookup, a polynomial and a scaling."""
+    """Emit exp(x), for x = n ln 2 + r with n in sixteenths: lookup, polynomial and scaling."""
     x = between(a, x, -105.0, 90.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
+    """Emit exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
     least = number(x, -105.0)
     x = a.out.select(a.test("fcmp ogt", least, x), least, x)
     n, root, _ = _sixteenths(a, x)
@@ -57,30 +57,30 @@ def decay(a: Arithmetic, x: Value) -> Value:
 
 
 def sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)): with exp(x) = s exp(r) for a power s of the table, s / (exp(-r) + s)."""
+    """Emit 1 / (1 + exp(-x)) as s / (exp(-r) + s), for exp(x) = s exp(r) and s from the table."""
     x = between(a, x, -105.0, 18.0)
     n, root, lost = _sixteenths(a, x)
     return _logistic(a, _scaled(a, root, n), a.two("fadd", _rest(a, n, x), lost))
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
-    """The hyperbolic tangent, as an odd piecewise polynomial."""
+    """Emit the hyperbolic tangent, as an odd piecewise polynomial."""
     t = at_most(a, a.intrinsic("fabs", x), 9.2)
     return _with_sign(a, _by_bits(a, t, _tanh_pieces(), _TANH_STRETCH, 2), x)
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """The error function, as an odd piecewise polynomial."""
+    """Emit the error function, as an odd piecewise polynomial."""
     t = at_most(a, a.intrinsic("fabs", x), 4.1)
-    # The slope has the largest possible rounding error in f32, but the slope minus 1 does not.
+    # The slope at 0 has the largest possible rounding error in f32, but the slope minus 1 does not.
     first = a.test("fcmp olt", t, number(x, 0.25 / _ERF_STRETCH))
     return _with_sign(a, _by_bits(a, t, _erf_pieces(), _ERF_STRETCH, 2, first), x)
 
 
 def normal_cdf(a: Arithmetic, x: Value) -> Value:
-    """(1 + erf(x / sqrt 2)) / 2: the tail beyond |x| is exp(-x*x/2) times a piecewise polynomial.
+    """Emit (1 + erf(x / sqrt 2)) / 2; the tail is exp(-x*x/2) times a piecewise polynomial.
 
-    Small results keep their precision; 1 + erf would lose it by cancellation.
+    Small results are precise; the sum 1 + erf would lose precision by cancellation.
     """
     t = at_most(a, a.intrinsic("fabs", x), 14.5)
     half = a.two("fmul", t, number(x, -0.5))
@@ -97,14 +97,15 @@ _FEW_BITS = 2.0**-18
 
 
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
-    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice the argument.
+    """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument is a sum of two f32: the exponential would magnify its rounding error.
+    The argument is a sum of two f32, since the exponential would magnify the rounding error of a
+    single f32.
     """
     x = between(a, x, -12.0, 6.0)
     square = a.two("fmul", x, x)
     square_lost = a.fma(x, x, a.negate(square))
-    # The first term has few bits, so subtracting it from the sum is exact.
+    # The first term has few bits, so its subtraction from the sum is exact.
     high = math.floor(_LINEAR / _FEW_BITS) * _FEW_BITS
     linear, linear_lost = number(x, high), number(x, _LINEAR - high)
     cubic, cubic_lost = in_two(x, _CUBIC_TERM)
@@ -120,7 +121,7 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     """Return n = x / ln 2, rounded to sixteenths, and 2 to the power of the fraction of n.
 
-    Return also the logarithm of the rounding error of that power.
+    The third result is the logarithm of the relative rounding error of this power.
     """
     shifted = a.fma(x, number(x, 1 / math.log(2)), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
@@ -129,7 +130,7 @@ def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Value:
-    """x, or its exact product with a factor, minus n ln 2."""
+    """Emit x minus n ln 2; with a factor, the exact product of x and the factor minus n ln 2."""
     high, low = (number(x, -part) for part in _LN2)
     if factor is None:
         return a.fma(n, low, a.fma(n, high, x))
@@ -137,24 +138,24 @@ def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Val
 
 
 def _grown(a: Arithmetic, factor: Value, r: Value) -> Value:
-    """factor * exp(r)."""
+    """Emit factor * exp(r)."""
     cubic, square = (number(r, c) for c in _CUBIC)
     slope = a.fma(a.fma(cubic, r, square), r, number(r, 1.0))
     return a.fma(a.two("fmul", factor, r), slope, factor)
 
 
 def _logistic(a: Arithmetic, power: Value, r: Value) -> Value:
-    """s / (exp(-r) + s)."""
+    """Emit s / (exp(-r) + s), where s is `power`."""
     cubic, square = _CUBIC
     p = a.fma(number(r, -cubic), r, number(r, square))
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
-    # 1 is added last: where it dominates, the other terms keep their precision.
+    # 1 is added last: if 1 dominates the sum, the other terms are not rounded before.
     bottom = a.two("fadd", a.two("fadd", less, power), number(r, 1.0))
     return a.two("fdiv", power, bottom)
 
 
 def _scaled(a: Arithmetic, v: Value, n: Value) -> Value:
-    """v times 2 to the power n, rounded down to an integer."""
+    """Emit v times 2**floor(n)."""
     found = a.scaled(v, n)
     assert found is not None, "AVX-512 has an instruction for scaling"
     return found
@@ -205,7 +206,7 @@ def _lengthening(
 
 
 def _rounded_well(function: Callable[[float], float], center: float) -> float:
-    """Find an f32 near `center` at which the function is nearly an f32 too.
+    """Find an f32 near `center` at which the value of the function is almost exactly an f32.
 
     Source: accurate tables, Gal 1986.
     """
@@ -224,7 +225,7 @@ def _tail_pieces() -> Pieces:
 
 
 def _tail(t: float) -> float:
-    """The tail of the normal distribution, divided by exp(-t*t/2)."""
+    """Return the tail of the normal distribution, divided by exp(-t*t/2)."""
     return math.erfc(t * math.sqrt(0.5)) / 2 * math.exp(t * t / 2)
 
 

@@ -1,11 +1,11 @@
 """Dot steps: products of consecutive elements of a small type, summed into each 32-bit lane.
 
-A `dot` loop inside a vector loop adds to every lane the products of four consecutive bytes, or two
-bf16, of each of two operands. Targets with a dot product instruction use it; other x86 targets
-multiply and sum pairs of 16 bits, and bf16 is widened. For bytes the result equals the result of
+A `dot` loop inside a vector loop adds the products of four consecutive bytes, or two bf16, of each
+of two operands to every lane. Targets with a dot product instruction use it. Other x86 targets
+multiply and sum pairs of 16-bit integers, and widen bf16. For bytes the result equals the result of
 the plain loop: exact, or wrapped. For bf16 the products are exact; the rounding of their sum
 depends on the target, and x86 flushes denormal operands and results to 0.
-Source: VPDPBUSD, VPMADDWD and VDPBF16PS of Intel's manual, SDOT, UDOT, USDOT and BFDOT of Arm's.
+Source: Intel's manual (VPDPBUSD, VPMADDWD, VDPBF16PS) and Arm's manual (SDOT, UDOT, USDOT, BFDOT).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def group_of(dtype: DType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """The operation of a dot loop: `n` products of two reads are added to a register."""
+    """The operation of a dot loop, which adds `n` products of two reads to a register."""
 
     store: Store
     left: Read
@@ -90,7 +90,7 @@ class Dots:
         self.target = target
 
     def can(self, dtype: DType, lanes: int) -> bool:
-        """Whether the target has instructions for this number of lanes of a small type."""
+        """Return whether the target has dot instructions for a small type in `lanes` lanes."""
         if lanes not in (4, 8, 16) or 4 * lanes > self.target.vector_bytes:
             return False
         if dtype is DType.bf16:
@@ -100,9 +100,9 @@ class Dots:
     def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
         """Load `n` elements per lane, from `first` on; None for other access patterns.
 
-        Either all lanes read the same consecutive elements, or the groups of consecutive lanes are
-        contiguous and complete. The second element of a pair may also be at a `stride` from the
-        first; the lanes are then contiguous or uniform. Pairs of bf16 are returned as their bits.
+        All lanes may read the same consecutive elements, or consecutive lanes may read contiguous
+        complete groups. The second element of a pair may also be at a `stride` from the first
+        element; the lanes are then contiguous or uniform. Pairs of bf16 are returned as 32 bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -137,7 +137,7 @@ class Dots:
         return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
 
     def _side_by_side(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value:
-        """Interleave two contiguous runs (first and second elements of all lanes) into pairs."""
+        """Load the first and the second elements of all lanes, and interleave both vectors."""
         runs: list[Value] = []
         for i in range(n):
             r = first._replace(constant=first.constant + i * stride)
@@ -192,7 +192,11 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Offset an operand of wrong signedness by 128; correct by 128 times the other's sum."""
+        """Emit a step of unsigned by signed bytes for operands of any signedness.
+
+        An operand of the wrong signedness is offset by 128; 128 times the sum of the other operand
+        corrects the total.
+        """
         if left.dtype is DType.i8:
             moved = step(total, self._flipped(left), right)
             sums = step(self._zero(total), constant(1, DType.u8, left.lanes), right)
@@ -209,7 +213,7 @@ class Dots:
         return self.arithmetic.two(operation, total, shifted)
 
     def _flipped(self, v: Value) -> Value:
-        """Convert unsigned bytes minus 128 to signed bytes, or the reverse."""
+        """Convert unsigned bytes to signed bytes by subtracting 128, or the reverse."""
         flipped = self.arithmetic.two("xor", v, constant(HIGH_BIT, v.dtype, v.lanes))
         dtype = DType.u8 if v.dtype is DType.i8 else DType.i8
         return Value(flipped.ref, dtype, v.lanes, flipped.level)
@@ -241,7 +245,7 @@ class Dots:
     # Without an instruction for four bytes
 
     def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
-        """Sum the products of the even bytes and of the odd bytes, two of each per lane."""
+        """Add the products of the even bytes and of the odd bytes; a lane has two of each."""
         for part in (self._even, self._odd):
             pair = self._pairs(part(left), part(right))
             total = self.arithmetic.two("add", total, pair)
@@ -262,7 +266,7 @@ class Dots:
         return self.arithmetic.two(shift, wide, constant(8, DType.i16, wide.lanes))
 
     def _pairs(self, left: Value, right: Value) -> Value:
-        """Sum the products of pairs of 16-bit integers in 32 bits."""
+        """Multiply 16-bit integers, and sum adjacent pairs of products in 32 bits."""
         lanes = left.lanes // 2
         name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[lanes]
         return self.out.call(f"llvm.x86.{name}", DType.i32, lanes, left, right)

@@ -1,7 +1,7 @@
 """Emulation of matrix tile instructions by functions on tiles in memory.
 
-The functions serve to test tile code on machines without tiles. The unit in memory consists of a
-configuration of 64 bytes and eight tiles of 16 rows of 64 bytes.
+Tests use these functions to run tile code on machines without tiles. The emulated unit in memory
+consists of a configuration of 64 bytes and eight tiles of 16 rows of 64 bytes.
 Source: the operations in Intel's manual, including the order of sums of TDPBF16PS and its flush of
 denormals to 0.
 """
@@ -14,7 +14,7 @@ UNIT_BYTES = CONFIG_BYTES + 8 * 1024
 
 
 def definitions(operation: str) -> tuple[str, ...]:
-    """Return the internal function of an operation, and its dependences."""
+    """Return the internal function of an operation, and the definitions that it depends on."""
     return _OPERATIONS[operation]
 
 
@@ -140,7 +140,7 @@ _TOTAL = """
 
 
 def _dot(name: str, begin: str, step: str, end: str) -> str:
-    """Return the function that adds the product of two tiles to a third."""
+    """Return the function that adds the product of two tiles to a third tile."""
     inner = _loop("k", "%b.rows", _WORDS + step, end)
     over_lanes = _loop("n", "%lanes", begin + _before("k") + inner)
     over_rows = _loop("m", "%c.rows", _before("n") + over_lanes)
@@ -149,7 +149,7 @@ def _dot(name: str, begin: str, step: str, end: str) -> str:
     return f"{head} {{{shapes}{_FIT}{_before('m')}{over_rows}\n  ret void\n}}"
 
 
-# bf16: pairs, with separate sums of first and of second elements.
+# bf16: products of pairs, with separate sums for first elements and for second elements.
 
 _FLUSHED = """define internal float @tile.flushed(float %x) nounwind {
   %size = call float @llvm.fabs.f32(float %x)
@@ -207,7 +207,7 @@ _BF16 = _dot("dot_bf16", _BF16_BEGIN, _BF16_STEP, _BF16_END).replace(
 )
 
 
-# Bytes: groups of four, exact or wrapped.
+# Bytes: products of groups of four; sums are exact, or wrap.
 
 
 def _bytes(left: str, right: str) -> str:

@@ -5,11 +5,11 @@
       sums[.., m, n] = sums[.., m, n] + x[m, k, p, d] * w[k, p, n, d]
     } } } } }
 
-Consecutive statements that contain only tile loops form a run. In a run, up to four tiles hold
-blocks of sums: they are cleared or loaded at its start, and stored at its end. Two tiles hold the
-most recent blocks of the left operand, two the most recent blocks of the right operand. A run ends
-where tiles need other shapes. If the target has no tiles or layouts are unsuitable, tile loops are
-emitted as plain loops.
+Consecutive statements that contain only tile loops form a run. In a run, up to four tiles contain
+blocks of sums: they are cleared or loaded at the start of the run, and stored at its end. Two tiles
+contain the most recent blocks of the left operand, two those of the right operand. A run ends
+before a statement that needs tiles of other shapes. If the target has no tiles or layouts are
+unsuitable, tile loops are emitted as plain loops.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""The tiles of sums, left and right operands: 2 x 2 blocks of sums use each operand twice; more
-sums would leave no tiles for operands."""
+"""The numbers of the tiles for sums, left and right operands. 2 x 2 blocks of sums use each operand
+twice; more sums would leave no tiles for operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """The tile of an operand, and whether it must be loaded first."""
+    """The tile of an operand, and whether the operand must be loaded first."""
 
     move: Move
     is_new: bool
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def has_products(self) -> bool:
-        """Whether the run computes products; merely clearing sums needs no tiles."""
+        """Return whether the run computes products; a run that only clears sums needs no tiles."""
         return any(s.kinds is not None for s in self.steps)
 
     @property
@@ -97,7 +97,7 @@ class Run:
 
 
 class _NoRun(Exception):
-    """Raised where statements do not form a run."""
+    """Raised for statements that do not form a run."""
 
 
 def runs_of(
@@ -122,7 +122,7 @@ def runs_of(
 
 
 def has_tiles(s: Statement) -> bool:
-    """Whether a statement contains tile loops."""
+    """Return whether a statement contains tile loops."""
     if isinstance(s, If | While):
         return any(map(has_tiles, s.body))
     return isinstance(s, Loop) and (s.kind == "tile" or any(map(has_tiles, s.body)))
@@ -245,7 +245,7 @@ class _Planner:
         raise _NoRun
 
     def _sums(self, store: Store, rows: Loop, lanes: Loop, *, is_cleared: bool) -> int:
-        """Return the tile of a block of sums: rows and lanes are the last axes of its buffer."""
+        """Return the tile of a block of sums; its rows and lanes are the buffer's last two axes."""
         b = self.buffers[store.buffer]
         *place, row, lane = store.index if len(store.index) > 1 else (0, 0, 0)
         plain = row == affine.symbol(rows.var) and lane == affine.symbol(lanes.var)
@@ -300,7 +300,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """Return the tile, one of `tiles`, that holds a block or into which it must be loaded."""
+        """Return the tile, one of `tiles`, that contains a block or is to be loaded with it."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)

@@ -1,9 +1,9 @@
 """The matrix tile operations of generated code: instructions, or emulating functions.
 
-Eight tiles of up to 16 rows of 64 bytes hold sums and operands. A configuration of 64 bytes sets
-the number of rows of each tile and the bytes per row, and clears all tiles. If a target sets
-`emulates_tiles`, each operation calls a function on tiles in memory, so that the same code runs,
-slowly, on machines without tiles. Like the instructions, these functions trap if shapes do not
+Eight tiles of up to 16 rows of 64 bytes contain sums and operands. Loading a configuration of 64
+bytes sets the number of rows and the bytes per row of each tile, and clears all tiles. If a target
+sets `emulates_tiles`, each operation calls a function on tiles in memory, so that the same code
+runs slowly on machines without tiles. Like the instructions, these functions trap if shapes do not
 match.
 Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and TILERELEASE of
 Intel's manual.
@@ -54,7 +54,7 @@ class TileUnit:
         self.configs: dict[str, None] = {}
         """The distinct instructions that load configurations, in order."""
 
-    # Around everything else
+    # Configuration
 
     def configure(self, shapes: Config) -> None:
         """Set the shapes of the tiles and clear them."""
@@ -85,13 +85,13 @@ class TileUnit:
         return [*before, *lines]
 
     def release(self) -> list[str]:
-        """Return the epilogue of a function with tiles, which releases them."""
+        """Return the epilogue of a function with tiles, which releases the tiles."""
         return [f"  {self._call('release')}"] if self.configs else []
 
     def _config(self, shapes: Config) -> str:
         """Return the name of a constant with the shapes in the processor's format."""
         data = bytearray(CONFIG_BYTES)
-        data[0] = 1  # the only palette
+        data[0] = 1  # the number of the only palette
         for i, shape in enumerate(shapes):
             if shape is not None:
                 data[16 + 2 * i] = shape.row_bytes
@@ -118,7 +118,7 @@ class TileUnit:
         self.out.line(self._call("store", f"i8 {tile}", f"ptr {at.ref}", f"i64 {stride}"))
 
     def dot(self, total: int, left: int, right: int, kinds: tuple[DType, DType]) -> None:
-        """Add the product of two tiles to a third."""
+        """Add the product of two tiles to a third tile."""
         name = f"dot_{_BYTES[kinds]}" if kinds in _BYTES else "dot_bf16"
         self.out.line(self._call(name, *(f"i8 {t}" for t in (total, left, right))))
 

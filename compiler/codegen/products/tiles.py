@@ -1,4 +1,4 @@
-"""The emission of runs of tile loops: loads before and between steps, and final stores."""
+"""Emission of runs of tile loops: loads before and between steps, and final stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Tiles:
         self.run: Iterator[Step] | None = None
 
     def during(self, run: Run, write: Callable[[], None]) -> None:
-        """Emit statements whose sums are in tiles."""
+        """Emit the statements of a run, whose sums are in tiles."""
         self.unit.configure(run.config)
         for tile in sorted(run.loaded):
             self._fill(tile, run.sums[tile])

@@ -1,1 +1,1 @@
-"""Parallel regions: their functions, and the threads that run them (thread pool or OpenMP)."""
+"""Parallel regions: their functions, and the threads that execute them (thread pool or OpenMP)."""

@@ -1,8 +1,8 @@
 """Outlining of parallel loops: a region of a kernel becomes functions that every thread runs.
 
     fork(...)    stores the operands on the stack and requests a team of threads
-    thread(data) loads them, with the number of the thread and the size of the team
-    part(...)    runs the share of one thread; its pointers keep their attributes
+    thread(data) loads the operands, the number of the thread and the size of the team
+    part(...)    runs the share of one thread; its pointers keep the attributes of kernel params
 
 Sources: libgomp's `GOMP_parallel`, and `__kmpc_fork_call` of the runtime of LLVM and Intel.
 """
@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 THREAD, TEAM = "%thread", "%team"
-"""The last two parameters of `part`: the number of the thread, and the size of the team."""
+"""The last two parameters of `part`: the number of the thread, and the number of threads."""
 
 _GOMP = "declare void @GOMP_parallel(ptr, ptr, i32, i32)"
 _KMPC = (
@@ -30,7 +30,7 @@ _KMPC = (
     "declare void @__kmpc_fork_call(ptr, i32, ptr, ...)",
 )
 NUMBER_OF_THREADS = "omp_get_num_threads"
-"""The OpenMP function that every region calls, whichever runtime is loaded."""
+"""The OpenMP function that every region calls, with any OpenMP runtime."""
 
 _QUERIES = ("declare i32 @omp_get_thread_num()", f"declare i32 @{NUMBER_OF_THREADS}()")
 
@@ -90,7 +90,7 @@ def fork_text(
 ) -> str:
     """Emit the functions `fork` and `thread` of a region; `work` is its time in half cycles.
 
-    `shares` is the number of shares for a thread pool, by default `SHARES` per thread.
+    `shares` is the number of shares for a thread pool; the default is `SHARES` per thread.
     """
     shares = threads * SHARES if shares is None else shares
     team = _team(region.name("thread"), threads, forking, work, shares)
@@ -124,7 +124,7 @@ def _team(thread: str, threads: int, forking: Forking, work: int, shares: int) -
 
 
 def _thread(region: Region, forking: Forking) -> Iterator[str]:
-    # The runtime of LLVM passes pointers to the thread numbers first.
+    # LLVM's runtime passes pointers to the thread numbers as the first arguments.
     before = "ptr %global, ptr %bound, " if forking == "kmpc" else ""
     after = f", i64 {THREAD}, i64 {TEAM}" if forking == "pool" else ""
     yield f"define internal void {region.name('thread')}({before}ptr %data{after}) nounwind {{"

@@ -1,7 +1,7 @@
 """The OpenMP runtime for parallel loops, from the system or an installed package.
 
-Generated code calls the runtime by name, so only execution needs it, not compilation. A process
-uses one runtime: several thread pools would compete for the processors.
+Generated code calls the runtime by name, so only execution needs the runtime, not compilation. A
+process uses one runtime: several thread pools would compete for the processors.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Runtime:
     def let_go(self) -> None:
         """End the runtime's idle threads before a fork, which does not copy threads.
 
-        libgomp does not handle forks: in the child, it waits for threads that do not exist. Without
-        threads at the fork, parent and child start new threads when needed.
+        libgomp does not handle forks: the child would wait for threads that do not exist. After a
+        fork without threads, parent and child start new threads when needed.
         """
         pause = getattr(self.library, "omp_pause_resource_all", None)
         if pause is not None:
@@ -65,15 +65,15 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
-With the default of 300000, a thread that waits for a preempted thread occupies that thread's
-processor for milliseconds, in every region; 20000 spins are still too many. The time between two
-regions of a run is microseconds.
+With the default of 300000 spins, a thread that waits for a preempted thread occupies the processor
+of the preempted thread for milliseconds, in every region; 20000 spins are still too many. The time
+between two regions of a run is microseconds.
 """
 
 
 @contextmanager
 def _short_spinning() -> Generator[None]:
-    """Set the variables that libgomp reads at load time, unless the user has set them."""
+    """Set the environment variables that libgomp reads at load time, unless already set."""
     names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
     if any(name in os.environ for name in names):
         yield

@@ -1,10 +1,10 @@
-"""The caller of a thread pool, as LLVM text: assign, run, cancel and wait; start and end workers.
+"""LLVM text of a thread pool's caller: assign, run, cancel and wait; start and end workers.
 
 Words in capitals are placeholders for target-dependent text.
 """
 
 CALLER = """
-; Start a new worker with a desk; return whether that succeeded.
+; Start a new worker with a desk; return whether the start succeeded.
 define internal i1 @hire(ptr %desk) nounwind {
 entry:
   %set = alloca [16 x i64]
@@ -202,7 +202,7 @@ begin:
   %mine = call i64 @take(ptr %desks)
   br label %recall
 
-; Cancel the assignments of workers that have not started; wait for the others.
+; Cancel the assignments of workers that have not started; wait for all other workers.
 recall:
   %r = phi i64 [1, %begin], [%r.next, %recalled]
   %came = phi i32 [0, %begin], [%came.next, %recalled]

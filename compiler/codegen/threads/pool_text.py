@@ -1,22 +1,22 @@
-"""The code of a thread pool with work stealing; available workers help the caller with a region.
+"""The code of a thread pool with work stealing: available workers execute shares of a region.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
-number below `shares`. Each thread, including the caller, has a range of numbers and steals from
-other ranges when its range is empty. The caller waits only for shares that have started: it cancels
-the assignment of a worker that has no processor, since other threads have stolen that worker's
-shares by then. The caller keeps a balance of the time that workers save, minus the time spent
-waiting for preempted workers. While the balance is negative, it works alone, which bounds the loss
-on a busy machine.
+number below `shares`. Each thread, including the caller, has a range of numbers, and steals from
+other ranges when its range is empty. The caller waits only for shares that have started. If a
+worker has no processor, other threads steal its shares, and the caller cancels its assignment. The
+caller maintains a balance: the time that workers save, minus the time spent waiting for preempted
+workers. While the balance is negative, the caller runs all shares itself, which bounds the loss on
+a busy machine.
 
-    worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 is to end | address of an assigned desk
+    worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 must end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
-    job      done: number of finished workers (negative when the caller sleeps); the work
+    job      number of finished workers (negative while the caller sleeps), then the region's data
 
-Desks and job are on the caller's stack: a worker's last access to them reports its completion.
-Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
-costs the caller microseconds, so sleeping workers are woken only once enough work has accumulated;
-each woken worker wakes two other workers. A worker on the caller's processor migrates to another
-processor, since the two threads would otherwise alternate.
+Desks and job are on the caller's stack, so a worker reports its completion by its last access to
+them. Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a
+thread costs the caller microseconds, so the caller wakes workers only after enough work has
+accumulated. Each woken worker wakes two other workers. A worker on the caller's processor migrates
+to another processor, since the two threads would otherwise alternate.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ LOOKS = 1000
 """The default spin count before a thread sleeps."""
 
 WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
-"""The work that justifies waking sleeping workers: about 50 us; waking takes 5 to 10 us."""
+"""The amount of work that justifies waking workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""The time for which a caller works alone, as a multiple of the loss: this limits the loss to 6
-%."""
+"""The time during which a caller runs without workers, as a multiple of the loss; this limits the
+loss to 6 %."""
 
 CREDIT = 10_000_000
 """The default limit of the balance of saved time, in ticks."""
@@ -67,7 +67,7 @@ _PAUSE = {
 
 
 def has_thread_pool(target: Target) -> bool:
-    """Whether the target has a thread pool: 64-bit Linux on x86 and Arm."""
+    """Return whether the target has a thread pool: 64-bit Linux on x86 and Arm."""
     return "linux" in target.triple and _kind(target) in _FUTEX
 
 
@@ -82,7 +82,7 @@ def pause(target: Target) -> tuple[str, str]:
 
 
 def pool_text(target: Target) -> str:
-    """Return the module of a thread pool. Errors: KeyError where `has_thread_pool` is false."""
+    """Return the module of a thread pool. Errors: KeyError if `has_thread_pool` is false."""
     pause_declaration, pausing = pause(target)
     text = (_OFFICE + WORKER + CALLER).replace("PAUSE", pausing)
     text = text.replace("FUTEX", f"i64 (i64, ...) @syscall(i64 {_FUTEX[_kind(target)]}")
@@ -135,10 +135,10 @@ declare i64 @llvm.smax.i64(i64, i64)
 @office = internal global [11 x i64]
   [i64 0, i64 0, i64 0, i64 LOOKS, i64 0, i64 WORTH, i64 0, i64 0, i64 0, i64 0, i64 CREDIT],
   align 128
-; 0 lock, 1 highest number of workers so far, 2 most workers, 3 spins before sleeping,
+; 0 lock, 1 highest number of workers so far, 2 maximum number of workers, 3 spins before sleeping,
 ; 4 work done without sleeping workers, 5 work that justifies waking them, 6 number of workers,
-; 7 log2 of the factor of 5, 8 time from which callers may use workers again, 9 balance of saved
-; time, 10 limit of this balance (ticks)
+; 7 log2 of the factor of entry 5, 8 time from which callers may use workers again, 9 balance of
+; saved time, 10 limit of this balance (times in ticks)
 
 define void @"compilarium.reset"(i64 %most, i64 %looks, i64 %worth, i64 %credit) nounwind {
   call void @llvm.memset.p0.i64(ptr @workers, i8 0, i64 ALL_BYTES, i1 false)

@@ -1,10 +1,10 @@
-"""A worker of a thread pool, as LLVM text: spin, sleep, run shares, migrate.
+"""LLVM text of a thread pool's worker: spin, sleep, run shares, migrate.
 
 Words in capitals are placeholders for target-dependent text.
 """
 
 WORKER = """
-; Run the shares of a thread's own desk, then steal from the others. Return the number of shares.
+; Run the shares of a desk, then steal shares of all other desks; return the number of shares run.
 define internal i64 @take(ptr %desk) nounwind {
 entry:
   %job.at = getelementptr %desk, ptr %desk, i64 0, i32 2
@@ -87,7 +87,7 @@ leave:
   ret void
 }
 
-; Whether a worker is on the processor of its caller: the two would alternate.
+; Whether a worker is on the processor of its caller, so that the two threads would alternate.
 define internal i1 @is_in_the_way(ptr %worker) nounwind {
   %caller.at = getelementptr %worker, ptr %worker, i64 0, i32 2
   %caller = load atomic i32, ptr %caller.at monotonic, align 4
@@ -96,7 +96,7 @@ define internal i1 @is_in_the_way(ptr %worker) nounwind {
   ret i1 %same
 }
 
-; Migrate to another processor of the process's affinity mask, if there is one.
+; Migrate to another processor of the process's affinity mask, if the mask has another one.
 define internal void @step_aside() nounwind {
 entry:
   %mask = alloca [128 x i8], align 8

@@ -1,12 +1,12 @@
 """A thread's share of a region: a contiguous range of the iterations of every member.
 
-    parallel co in 0..3 {          units 0..24: each iteration of co has 8, namely
-      parallel y in 0..7 { A }       7 of y
-      B                              and B
+    parallel co in 0..3 {          units 0..24: each iteration of co has 8 units,
+      parallel y in 0..7 { A }       7 iterations of y
+      B                              and 1 for B
     }
 
-A thread has a range of units; each shared loop runs over its intersection with this range. Loop
-bounds alone express the share, without divisions in innermost loops.
+A thread has a range of units; each shared loop runs over its intersection with this range. Only
+loop bounds depend on the share, so innermost loops contain no divisions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Shares:
         self.buffers = buffers
 
     def region(self, members: Sequence[Piece], cache: Cache) -> None:
-        """Emit the thread's share of each piece; each indivisible piece runs on one thread only."""
+        """Emit the thread's share of each piece; only one thread runs an indivisible piece."""
         thread, team = Value(THREAD, DType.i64), Value(TEAM, DType.i64)
         n_alone = 0
         for piece in members:
@@ -79,7 +79,7 @@ class Shares:
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """Return the number of units of a shared loop (iterations of innermost shared loops)."""
+        """Return the number of units of a shared loop: iterations of innermost shared loops."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:

@@ -11,9 +11,10 @@ from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
-"""Maps the line of the enclosing statement (-1: none) and the identity of a statement to its line.
+"""Maps a statement, by the line of its enclosing statement (-1: none) and its identity, to a line.
 
-A statement object may occur several times; the enclosing line distinguishes its occurrences.
+A statement object may occur several times; the line of the enclosing statement distinguishes the
+occurrences.
 """
 
 
@@ -41,7 +42,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
 
 
 def _n_pieces(s: Statement, kernel: Kernel, target: Target) -> int:
-    """Return the number of prepared statements for a statement: vector loops may be split."""
+    """Return the number of prepared statements for a statement; vector loops may become several."""
     if not isinstance(s, Loop) or s.kind != "vector":
         return 1
     return len(prepare(replace(kernel, body=(s,)), target).kernel.body)

@@ -28,15 +28,15 @@ from compiler.loops.nodes import walk_statements as walk
 from compiler.targets.target import Target
 
 UNROLLED_PIECES = 8
-"""The maximum number of hardware vectors of a vector loop; wider loops become loops over
+"""The maximum number of hardware vectors of a vector loop; a longer vector loop becomes a loop over
 vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A kernel ready for emission, with the lanes of its vector loops by loop identity.
+    """A kernel ready for emission; `widths` maps vector loops, by identity, to numbers of lanes.
 
-    `whole` are loops shorter than a vector that use a full vector.
+    `whole` are the loops that use a full vector although they are shorter.
     """
 
     kernel: Kernel
@@ -46,7 +46,7 @@ class Prepared:
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
         """Return the pieces of a vector loop as (first lane, active lanes, lanes of the vector).
 
-        If the trip count is open, these are the pieces for its upper bound.
+        If the trip count is open, these are the pieces for the upper bound of the trip count.
         """
         extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:
@@ -59,7 +59,9 @@ class Prepared:
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
-    """Choose the lanes of every vector loop; split very wide ones into a loop over vectors."""
+    """Choose the number of lanes of every vector loop; split long vector loops into loops over
+    vectors.
+    """
     split = replace(kernel, body=_split(kernel.body, kernel, target))
     widths = {
         id(s): _lanes(s, kernel.buffers, target)
@@ -70,7 +72,7 @@ def prepare(kernel: Kernel, target: Target) -> Prepared:
 
 
 def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
-    """Return the lanes of a hardware vector of the widest elements in the loop."""
+    """Return the number of lanes of a hardware vector for the widest elements in the loop."""
     widest = 1
     for s in walk(loop.body):
         if not isinstance(s, Store):
@@ -83,7 +85,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
 
 
 def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
-    """Yield the parts of a value that are computed per lane, which excludes uniform indices."""
+    """Yield the subexpressions of a value that are computed per lane, without uniform indices."""
     yield value
     for part in children(value):
         if not isinstance(value, Fetch) or var in index_symbols(part):
@@ -91,7 +93,7 @@ def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
 
 
 def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
-    """Return the bytes of a lane during the computation of a part."""
+    """Return the bytes of a lane during the computation of a subexpression."""
     types = [part.dtype]
     if isinstance(part, Convert):
         types.append(part.arg.dtype)
@@ -143,8 +145,8 @@ def most_lanes(loop: Loop) -> int:
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
     """Split a loop of open length into full vectors and a partial vector.
 
-    Loops over lanes of registers are partial vectors already. Without masked loads and stores, the
-    remainder of a loop without registers runs element by element.
+    Loops over lanes of registers already are partial vectors. On a target without masked loads and
+    stores, the remainder of a loop without registers runs element by element.
     """
     if loop.start == 0 and (most_lanes(loop) <= width or _lanes_of_registers(loop, kernel)):
         yield loop
@@ -164,7 +166,7 @@ def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Itera
 
 
 def _has_masks(loop: Loop, kernel: Kernel, target: Target) -> bool:
-    """Whether the target has masks for all types that a loop loads and stores."""
+    """Return whether the target has masks for all types that a loop loads and stores."""
     return all(has_masks(target, kernel.buffers[name].dtype) for name in touched(loop.body))
 
 
@@ -177,7 +179,7 @@ def touched(body: tuple[Statement, ...]) -> set[str]:
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:
-    """Whether the lane indexes a register."""
+    """Return whether the lane indexes a register."""
     registers = {b.name for b in kernel.registers}
     for s in walk(loop.body):
         if isinstance(s, Store):

@@ -20,19 +20,19 @@ from compiler.loops.nodes import Buffer, Loop, Statement, Store, walk_statements
 from compiler.targets.target import Target
 
 Key = tuple[str, int, int]
-"""Register name, row (all axes but the last, row-major), and number of the vector in the row."""
+"""Register name, row (linear index over all axes but the last), and index of the row's vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The division of a register's rows into vectors of `width` elements; 0 for single elements."""
+    """The division of a register's rows into vectors of `width` elements (0: single elements)."""
 
     buffer: Buffer
     width: int
 
     @property
     def is_padded(self) -> bool:
-        """Whether a row has one vector whose last lanes are padding."""
+        """Return whether a row has one vector whose last lanes are padding."""
         return self.row < self.width
 
     @property
@@ -54,10 +54,10 @@ class Cut:
 
 
 def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
-    """Choose the division of every register into vectors by the vector loops that use it.
+    """Choose the division of every register into vectors from the vector loops that access it.
 
-    On targets with masks, a row shorter than a vector takes a full vector: LLVM spills early if
-    code mixes vector widths.
+    On targets with masks, a row shorter than a vector occupies a full vector, since LLVM spills
+    early if code mixes vector widths.
     """
     kernel, widths = prepared.kernel, prepared.widths
     found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
@@ -77,7 +77,7 @@ def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
 
 
 def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
-    """Mark the short loops that access padded vectors in registers."""
+    """Mark the short vector loops that access padded vectors in registers as `whole`."""
     padded = {name for name, cut in cuts.items() if cut.is_padded}
     whole = {
         id(s)
@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Collect the width of every vector access to a register, 0 if it may straddle two vectors."""
+    """Collect the width of every vector access to a register; 0 if it may span two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":
@@ -115,7 +115,7 @@ def _collect_widths(
 
 
 def _is_aligned(e: Expr, lane: tuple[str, int], starts: Mapping[str, int]) -> bool:
-    """Whether a vector access is aligned to its width in all iterations."""
+    """Return whether a vector access is aligned to its width in all iterations."""
     var, width = lane
     if not isinstance(e, Affine):
         return False
@@ -210,7 +210,7 @@ class Registers:
         self.current[key] = self.out.shuffle(self.use(key), value, blend)
 
     def _blended(self, key: Key, at: int, lanes: int, value: Value) -> Value:
-        """Replace lanes from `at` on; their number is known only at run time."""
+        """Replace lanes from `at` on with the active lanes of a value, selected by a mask."""
         mask = self.indices.active_lanes()
         if lanes != value.lanes:
             moved = [i - at if at <= i < at + value.lanes else -1 for i in range(lanes)]
@@ -245,7 +245,7 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Hide the current values from code that starts and ends without values in registers."""
+        """Hide the current values during the emission of code without values in registers."""
         before = self.current
         self.current = {}
         yield

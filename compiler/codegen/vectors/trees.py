@@ -2,9 +2,9 @@
 
     add(add(a[0], a[2]), add(a[1], a[3]))
 
-The right half is the left half shifted by one lane, so one vector operation computes both, as lanes
-0 and 1 of `a[0] + a[2]`. Its operands are again two halves of one vector. The order of additions is
-unchanged, so the result is bit-identical.
+The right operand is the left operand shifted by one lane. So one vector operation computes both, as
+lanes 0 and 1 of a vector addition. The operands of this addition are the two halves of a vector.
+The order of additions is unchanged, so the result is bit-identical.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Trees:
         self.arithmetic = arithmetic
 
     def value(self, s: Apply) -> Value | None:
-        """Emit the scalar result of an expression that is a reduction tree; None for others."""
+        """Emit the scalar result of a reduction tree; None for other expressions."""
         if len(s.args) != 2 or self.registers.env.lane is not None:
             return None
         tree = self._tree(s)
@@ -87,7 +87,7 @@ class Trees:
         return self.registers.cuts[leaf.name].locate(leaf.position)[0]
 
     def _lanes(self, tree: Tree | Leaf, shifts: tuple[int, ...]) -> Value:
-        """Emit a tree at every shift, one lane each; a scalar for a single shift."""
+        """Emit a vector with the value of a tree at every shift; a scalar for a single shift."""
         out = self.arithmetic.out
         if isinstance(tree, Leaf):
             part, at = self.registers.cuts[tree.name].locate(tree.position)

@@ -55,7 +55,7 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with their last move, on `before`, recorded."""
+        """Return the stages with their last move recorded; `before` are the stages before it."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
@@ -182,9 +182,10 @@ class Stages:
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
         """Compute a stage inside a loop of another: each iteration computes the elements it reads.
 
-        Each iteration computes `places` elements of the axis. A stage read only inside the loop
-        needs memory for one iteration only, which helps if that memory fits a cache. All stages
-        between the two must run inside the loop too, so move the last producer first.
+        Each iteration computes `places` elements along the axis of the loop. A stage read only
+        inside the loop needs memory for one iteration only, which helps if that memory fits a
+        cache. All stages between the two must run inside the loop too, so move the last producer
+        first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{stage} cannot run inside its own loop")
@@ -227,7 +228,7 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: with {places} per iteration there is no loop",
+            f"{loop} of {stage} has {extent} places: {places} per iteration leave no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -291,10 +292,10 @@ class Stages:
         )
 
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
-        """Return the nest's name of the axis of a group that the nest is about to join.
+        """Return the nest's name for the axis of a group that the nest is about to join.
 
-        Errors: E-SCHEDULE-MOVE where an iteration needs elements of other iterations, or where
-        another stage reads the nest's results earlier.
+        Errors: E-SCHEDULE-MOVE if an iteration needs elements of other iterations, or another
+        stage reads the nest's results earlier.
         """
         made, needed = stored([part]), read([part])
         begin, end = siblings.index(part), siblings.index(at)
@@ -321,7 +322,7 @@ class Stages:
         require_legal(
             part[0].extents[own] == group.extent,
             f"{own} of {self.stage} has {part[0].extents[own]} places, but {group.loop} of "
-            f"{consumer} {group.extent}",
+            f"{consumer} has {group.extent}",
         )
         self._require_no_blocks(part, own)
         return own
@@ -369,7 +370,7 @@ def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
 
 
 def _at(index: tuple[Expr, ...], places: tuple[Expr, ...], own: str) -> set[str | None]:
-    """Return the components of an index at the positions where `places` is the axis `own`."""
+    """Return the components of an index at the positions where `places` has the axis `own`."""
     return {axis_of(e) for e, place in zip(index, places, strict=True) if axis_of(place) == own}
 
 
@@ -408,6 +409,6 @@ def _with_inlined(producer: Stage, s: Stage | Routine) -> Stage | Routine:
     n_parts = sum(1 for _ in walk(s.value)) + n_reads * sum(1 for _ in walk(producer.value))
     require_legal(
         n_parts <= MOST_OPERATIONS,
-        f"{s.target} would have {n_parts:,} operations, the limit is {MOST_OPERATIONS:,}",
+        f"{s.target} would have {n_parts:,} operations, but the limit is {MOST_OPERATIONS:,}",
     )
     return into_consumer(producer, s)

@@ -57,8 +57,8 @@ def draft(
     """Read the text of a schedule as far as possible.
 
     Each line that does not parse is a problem. The lines before the first such line are replayed,
-    each nest up to its first refused move. A problem points at the word that its reason names,
-    if any.
+    each nest up to its first refused move. The position of a problem is the word that its message
+    names, if any.
     Errors: none; the draft contains the errors.
     """
     lines, problems = _lines(text)
@@ -152,7 +152,10 @@ class _Reader:
         return nest
 
     def placed(self, error: CompileError) -> CompileError:
-        """Locate an error at the word that its reason names; without a line, at the last line."""
+        """Locate an error at the word that its message names.
+
+        An error without a line is located in the last line.
+        """
         where = error.where
         if not where.line:
             if self.last is None:

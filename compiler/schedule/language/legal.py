@@ -9,7 +9,7 @@ from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
-"""Loop names begin with a lower-case letter: tensors and open sizes are upper case."""
+"""Loop names begin with a lower-case letter, since tensors and open sizes are upper case."""
 
 _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
 """Names reserved for remainder loops and for loops over cache lines."""
@@ -20,7 +20,7 @@ MOST_SUMS = 1 << 24
 
 
 def require_legal(condition: bool, message: str, hint: str = "") -> None:
-    """Refuse a move with the reason, unless the condition holds. Errors: E-SCHEDULE-MOVE."""
+    """Refuse a move with a message unless the condition is true. Errors: E-SCHEDULE-MOVE."""
     require(condition, "E-SCHEDULE-MOVE", message, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""Replay of a schedule's text: the kernel that it describes."""
+"""Replay of a schedule's text: construction of the kernel that the text describes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def replay_lines(
                 "E-SCHEDULE-MOVE",
                 f"{name} belongs to a convolution in tiles, whose weights must be packed",
                 where=used[name][0].where,
-                hint="pack them after the other moves, or remove all moves on it",
+                hint="pack the weights after all other moves, or remove all moves on this nest",
             )
         found[name] = nest
         if name in waiting:
@@ -79,7 +79,7 @@ def replay_lines(
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
     """Separate the lines on stages from the lines on loops after them.
 
-    Errors: E-SCHEDULE-MOVE where a line on stages follows a line on loops.
+    Errors: E-SCHEDULE-MOVE if a line on stages follows a line on loops.
     """
     between: list[Line] = []
     inside: list[Line] = []

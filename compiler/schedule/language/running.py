@@ -77,8 +77,8 @@ class Running(Checked):
     def vectorize(self, loop: LoopName) -> Self:
         """Vectorise the innermost loop: one iteration in each lane of a vector.
 
-        It helps where consecutive iterations access consecutive elements. Lanes over a reduction
-        need separate sums: see `rfactor`.
+        It helps if consecutive iterations access consecutive elements. Lanes over a reduction need
+        separate sums: see `rfactor`.
         """
         return self._marked("vector", loop)
 
@@ -150,7 +150,7 @@ class Running(Checked):
         """Give each iteration of reduction loops a separate partial sum; combine these at the end.
 
         The loops can then be vectorised or unrolled, and the chains of additions are independent.
-        Float sums are rounded differently; with many terms, more accurately.
+        Float sums are rounded differently; sums of many terms are more accurate.
         """
         for var in loops:
             a = self.axis(var)

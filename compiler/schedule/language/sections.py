@@ -19,7 +19,7 @@ from compiler.errors import CompileError, Where
 from compiler.targets.options import KernelSchedule
 
 MOST_CHARACTERS = 4_000_000
-"""The maximum length of a text: ten times the schedules of a thousand different kernels."""
+"""The maximum length of a text: ten times the length of schedules for a thousand kernels."""
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _NAME = re.compile(r"""\s*(?:([A-Za-z_][\w.]*)|"([^"\n]*)")\s*""")

@@ -25,7 +25,7 @@ from compiler.targets.options import CodeOptions
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The state after a move on a nest or on the stages or, without a line, before the first move.
+    """The state after a move on a nest or on the stages; without a `line`, the initial state.
 
     `outline` has the loops and their body after the move, before remainders are peeled.
     """

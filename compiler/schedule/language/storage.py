@@ -25,8 +25,8 @@ from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
-"""Elements up to which padding is unlimited; a larger packed constant may at most double in
-size."""
+"""The number of elements up to which padding is unlimited; padding may at most double the size
+of a larger constant."""
 
 
 MOST_COPIED = 1 << 24
@@ -63,11 +63,11 @@ class Storage(Checked):
         """,
     )
     def round_up(self, loop: LoopName, multiple: Count) -> Self:
-        """Extend a loop over blocked channels to the next multiple, over the padding lanes.
+        """Extend a loop over blocked channels to the next multiple, which includes padding lanes.
 
         Full vectors need no remainder loop. Nothing reads values stored in padding. Operands must
         have padding too: blocked operands, or constants that are packed later. A loop of an integer
-        sum may be extended where each term has a factor padded with zeros.
+        sum may be extended if each term has a factor padded with zeros.
         """
         a = self.axis(loop)
         require_legal(isinstance(a.extent, int), f"the length of {a} is known only at run time")
@@ -99,7 +99,7 @@ class Storage(Checked):
     def _has_room(
         self, tensor: str, index: tuple[Expr, ...], a: Axis, longer: Axis, is_read: bool = False
     ) -> bool:
-        """Whether the elements after a loop's end are padding of channel blocks."""
+        """Return whether the elements after a loop's end are padding of channel blocks."""
         ranges = {**self.ranges, a.var: longer.range}
         uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
         inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
@@ -114,7 +114,7 @@ class Storage(Checked):
         return inside and block > 1 and t.dims[1] == a.extent and rounded <= own
 
     def _meets_zeros(self, owed: set[str]) -> bool:
-        """Whether every term of an integer sum has a factor padded with zeros."""
+        """Return whether every term of an integer sum has a factor padded with zeros."""
         for reduce in self.reductions:
             body = reduce.body
             if not (isinstance(body, Apply) and body.fn == "mul") or reduce.combine != "add":
@@ -164,11 +164,11 @@ class Storage(Checked):
         """,
     )
     def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
-        """Copy the elements that the inner loops read into a block, at the start of each iteration.
+        """Copy the elements that inner loops read into a block, at the start of each iteration.
 
-        The copy is contiguous in the order of the inner loops, which then read it with stride 1. A
-        copy helps if these loops read each element several times, or cache lines that are far
-        apart.
+        The copy is contiguous in the order of the inner loops, which then read the copy with
+        stride 1. A copy helps if these loops read each element several times, or read cache lines
+        that are far apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
@@ -183,7 +183,7 @@ class Storage(Checked):
             len(extents) == len(axes), "the length of an inner loop is known only at run time"
         )
         n_elements = math.prod(extents)
-        require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
+        require_legal(n_elements <= MOST_COPIED, f"a copy of {n_elements:,} elements is too large")
         place = tuple(affine.symbol(a.var) for a in axes)
         block = f"{tensor}'{self.target}"
         require_legal(block not in self.shapes, f"{tensor} is already copied")
@@ -234,14 +234,14 @@ class Storage(Checked):
         over: LoopName = "",
         share: Count = 1,
     ) -> Self:
-        """Prefetch the first cache line that the iteration `distance` ahead reads.
+        """Prefetch the first cache line that the iteration `distance` later reads.
 
-        The hardware prefetcher detects consecutive reads, but late and not across pages, and it
-        does not detect large strides. In a packed constant the elements of an iteration are
-        contiguous, and all their lines are prefetched.
+        The hardware prefetcher detects consecutive reads late, and never across pages or with large
+        strides. In a packed constant the elements of an iteration are contiguous, and the move
+        prefetches all their lines.
 
-        When the iterations of an outer loop `over` read the same lines, each may prefetch one of
-        `share` equal parts of the lines.
+        When the iterations of an outer loop `over` read the same lines, each iteration of `over`
+        may prefetch one of `share` equal parts of the lines.
         """
         read = self._read_of(tensor)
         self.axis(loop)
@@ -257,7 +257,7 @@ class Storage(Checked):
         return replace(self, entries=(*self.entries, made))
 
     def _is_open(self, loop: str) -> bool:
-        """Whether a loop is the outer part of a split of open length."""
+        """Return whether a loop is the outer part of a split of open length."""
         return loop in self.splits and not isinstance(self.splits[loop].length, int)
 
     def _read_of(self, tensor: str) -> Read:
@@ -317,17 +317,16 @@ class Storage(Checked):
     def cache_write(self, loop: LoopName) -> Self:
         """Keep the partial sums of a reduction loop in memory instead of registers.
 
-        Loops over points may then run inside the reduction loop, and a long reduction is divided
-        into parts whose operands stay in the cache. Each part accumulates in registers and finally
-        adds its sums to a block in memory. The block has an element for each point of the inner
-        loops.
+        Loops over points may then run inside the reduction loop. A long reduction is divided into
+        parts whose operands stay in the cache. Each part accumulates sums in registers and finally
+        adds these to a block in memory. The block has an element for each point of the inner loops.
         """
         a = self.axis(loop)
         require_legal(
             a.is_reduction and a.kind == "for" and not a.lanes,
             f"{loop} is not a plain loop of the reduction",
         )
-        require_legal(not self.cached, f"the sums are already in memory, from {self.cached} on")
+        require_legal(not self.cached, f"the sums of {self.cached} are already in memory")
         return replace(self, cached=loop)
 
     @move(

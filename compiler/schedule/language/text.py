@@ -20,7 +20,7 @@ from compiler.schedule.language.move import MOVES, Kind, Move
 
 MOST_CHARACTERS = 200_000
 MOST_LINES = 2_000
-"""The maximum number of moves of a schedule: replaying a longer one would block a server."""
+"""The maximum number of moves of a schedule: replay of a longer schedule would block a server."""
 
 _NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_][\w.']*", re.ASCII)
@@ -30,7 +30,7 @@ _SPACE = re.compile(r"[ \t]*")
 
 
 def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> tuple[Line, ...]:
-    """Parse a schedule; errors give `source` and count lines from `first_line`.
+    """Parse a schedule; errors name `source`, and count lines from `first_line`.
 
     Errors: E-SCHEDULE-TEXT with line and column.
     """
@@ -49,7 +49,7 @@ def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> 
 
 
 class _Reader:
-    """A position in one line."""
+    """The parser of one line, at a position in the line."""
 
     def __init__(self, text: str, source: str, number: int) -> None:
         self.text, self.source, self.number = text, source, number
@@ -58,7 +58,7 @@ class _Reader:
 
     @property
     def is_blank(self) -> bool:
-        """Whether only a comment, or nothing, remains."""
+        """Return whether only a comment, or nothing, remains."""
         return self.at == len(self.text) or self.text.startswith("//", self.at)
 
     def line(self) -> Line:
@@ -134,14 +134,14 @@ class _Reader:
             raise self.fail(
                 f"{name} got {len(arguments)} arguments",
                 at,
-                f"it is written {declared.signature}",
+                f"the signature is {declared.signature}",
             )
         for (parameter, value), place in zip(_bound(declared, arguments), places, strict=True):
             if parameter.is_number != isinstance(value, int):
                 raise self.fail(
                     f"needed {parameter.words}, got {value!r}",
                     place,
-                    f"it is written {declared.signature}",
+                    f"the signature is {declared.signature}",
                 )
             if value == 0:
                 raise self.fail(f"needed {parameter.words}, got 0", place)

@@ -1,1 +1,1 @@
-"""Operands of products in other layouts: packed, copied to panels, transposed, split in parts."""
+"""Layouts for operands of products: packed, copied to panels, transposed, split into bf16 parts."""

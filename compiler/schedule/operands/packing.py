@@ -1,4 +1,4 @@
-"""Packing: reordering constant operands at compile time into the order of the loops' reads."""
+"""Packing: reorder constant operands at compile time into the order in which loops read them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from compiler.ir.constant import Array
 from compiler.ir.types import DType
 
 PIECE_BYTES = 1 << 18
-"""Bytes packed per piece: a piece and its source fit the cache."""
+"""The number of bytes packed at once: these bytes and their source fit the cache."""
 
 PRODUCTS = 1 << 18
-"""Limit on the multiplications of one numpy matrix product: larger products make numpy's BLAS start
-threads, which are slow on a busy machine."""
+"""The maximum number of multiplications in one numpy matrix product: for larger products, numpy's
+BLAS starts threads, which are slow on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Pad each axis with zeros, split each axis into factors, and permute all factors.
 
-    `taken` selects a part of each axis: the first element, the step and the count. A `transform` M
-    replaces the last two axes of weights w by a new first axis with the elements of M w M'. The
+    `taken` selects elements along each axis: the first index, the step and the count. A `transform`
+    M replaces the last two axes of weights w with a new first axis over the elements of M w M'. The
     product is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32 constant are
     packed along a new first axis: upper parts at 0, lower parts at 1.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
-    `order` permutes them. The result's shape is `shape`.
+    `order` permutes these factors. The shape of the result is `shape`.
     """
 
     padded: tuple[int, ...]
@@ -59,7 +59,7 @@ class Packing:
     def write(self, array: Array, packed: Array) -> None:
         """Write the packed elements to a contiguous array of the packed type and size.
 
-        Padding and transforming proceed in pieces that fit the cache.
+        Padding and transforming proceed in slices that fit the cache.
         """
         if self.parts:
             array = _in_parts(array)[[*self.parts]]
@@ -89,7 +89,7 @@ class Packing:
             target[...] = _grown(piece, shape).reshape(target.shape)
 
     def _outermost(self, axis: int) -> tuple[int, int]:
-        """Return the first factor of an axis other than 1, and the stride of its elements."""
+        """Return the position of an axis's first factor other than 1, and the factor's stride."""
         before, at = math.prod(self.padded[:axis]), 0
         while math.prod(self.split[:at]) < before or self.split[at] == 1:
             at += 1
@@ -142,9 +142,9 @@ def _in_parts(array: Array) -> Array:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """Return the packing in the order of the loops, and its loops; None if no packing exists.
+    """Return the packing in loop order, and the loops over it; None if no packing exists.
 
-    `extents` has the loops in order, outermost first.
+    `extents` maps loops to trip counts, outermost first.
     """
     sizes = {var: n for var, n in extents.items() if isinstance(n, int)}
     padded: list[int] = []

@@ -39,14 +39,15 @@ from compiler.ir.types import TensorType
 from compiler.schedule.policies.reduction import UNROLLED_WINDOW
 
 LEAST_USES = 2
-"""Minimum number of reads per copied element; with fewer, bounds checks cost less than the copy."""
+"""The minimum number of reads per copied element; with fewer reads, bounds checks cost less than
+the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
     """An axis of the copy: its name, its size, and the corresponding image index (`source`).
 
-    `place` is the index of a window's tap in the copy.
+    `place` is the index in the copy that a tap of the window reads.
     """
 
     name: str
@@ -106,7 +107,7 @@ def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
 
 
 def _is_undecided(window: Inside, stage: Stage) -> bool:
-    """Whether bounds checks remain at run time: for open sizes, or taps that are not unrolled."""
+    """Return whether bounds checks remain at run time: sizes are open, or taps not unrolled."""
     if any(isinstance(s, Fetch | IndexValue | Reduce) for s in walk(window)):
         return False
     n_taps = prod(affine.assumed(stage.extents[a]) for a in stage.reduce_axes)
@@ -123,7 +124,7 @@ def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:
 
 
 def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
-    """Return the axis of the copy for an image index; its size is the range of indices read."""
+    """Return the axis of the copy for an image index; the axis covers the range of indices read."""
     steps = {v: affine.coefficient(e, v) for v in affine.symbols(e) & stage.extents.keys()}
     place: Expr = 0
     last: Expr = 0
@@ -136,7 +137,7 @@ def _axis(name: str, e: Expr, stage: Stage) -> _Axis | None:
 
 
 def _pays(stage: Stage, axes: list[_Axis]) -> bool:
-    """Whether the stage reads each copied element often enough, for the assumed sizes."""
+    """Return whether the stage reads each copied element often enough, for the assumed sizes."""
     n_taps = prod(affine.assumed(n) for n in stage.extents.values())
     n_copied = prod(max(affine.assumed(a.size), 1) for a in axes)
     return n_taps >= LEAST_USES * n_copied

@@ -1,9 +1,9 @@
-"""Right operands of matrix products copied into panels as wide as a register tile.
+"""Copy right operands of matrix products into panels as wide as a register tile.
 
 A product reads its right operand row by row, a few vectors of each row. When the rows are far
-apart, each step accesses another page, and rows at a power-of-two stride share one cache set and
-evict each other. Constants are packed at compile time; for other operands a copy is worth its cost
-when enough rows of the left operand use it. A transposed operand is copied directly into the order
+apart, each step accesses another page. Rows at a power-of-two stride share one cache set and evict
+each other. Constants are packed at compile time; for other operands a copy is worth its cost when
+enough rows of the left operand use the copy. A transposed operand is copied directly into the order
 that vectors need. Source: Goto and van de Geijn 2008, packing of B.
 """
 
@@ -22,14 +22,14 @@ from compiler.schedule.policies.tiles import FEW_REGISTERS, WAY_BYTES, choose_ti
 from compiler.targets.target import Target
 
 LEAST_ROWS = 64
-"""The fewest uses per element that justify a copy, which reads and writes each element once."""
+"""The minimum number of uses per element for a copy, which reads and writes each element once."""
 
 LEAST_TURNED_ROWS = 8
-"""The fewest uses per element for a transposed operand, whose vectors would otherwise be
-gathered."""
+"""The minimum number of uses per element for a copy of a transposed operand. Without a copy, the
+product must gather the vectors of the operand."""
 
 KEPT_LINES = 4
-"""Lines of one L1 set that survive until the next rows are read."""
+"""The number of lines of one L1 set that are not evicted before the next rows are read."""
 
 L2_SHARE = 0.5
 """The share of L2 up to which an operand is read in place, when its rows use different sets."""
@@ -90,7 +90,7 @@ def _operand(
 
 
 def _panel(stage: Stage, read: Read, target: Target) -> int | None:
-    """Return the columns per panel; None where reading the operand in place is as fast."""
+    """Return the number of columns per panel; None if reading the operand in place is as fast."""
     axes = _axes(read)
     column = stage.axes[-1]
     n_columns = stage.extents[column]
@@ -127,10 +127,10 @@ def _pays(
 
 
 def _conflicts(depth: int, row_bytes: int, target: Target) -> bool:
-    """Whether the lines of a tile's columns evict each other from L1.
+    """Return whether the lines of a tile's columns evict each other from L1.
 
-    Rows at a power-of-two stride share sets. Wide tiles (many registers) read so much of each row
-    that their lines use more sets; narrow tiles (few registers) fill the sets early.
+    Rows at a power-of-two stride share sets. Wide tiles (many registers) read several lines of each
+    row, and these use more sets. Narrow tiles (few registers) fill the sets early.
     """
     sets = WAY_BYTES // gcd(row_bytes, WAY_BYTES)
     if target.n_vector_registers > FEW_REGISTERS:

@@ -1,12 +1,12 @@
-"""Products of f32 as products of bf16 parts, for machines with matrix tiles.
+"""Replace f32 products by products of bf16 parts, for machines with matrix tiles.
 
     x = hi + lo, each a bf16        w = hi + lo, split when the program is built
-    x w = hi lo + hi hi + lo hi     the fourth, lo lo, is below the rounding error of lo
+    x w = hi lo + hi hi + lo hi     lo lo is omitted: it is below the rounding error of lo
 
-Three products replace one, on a unit with more than ten times the throughput. One stage writes both
-parts of the left operand. The sum runs over the three products as a further reduction axis. The
-sums remain in f32. The parts omit 2^-16 of an operand; the error of results is below 1e-5 of their
-scale.
+Three products replace a single product, on a unit with more than ten times the throughput. One
+stage writes both parts of the left operand. The sum has an additional reduction axis over the three
+products, and its type remains f32. The parts omit 2^-16 of an operand; the error of results is
+below 1e-5 of their scale.
 Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
@@ -36,14 +36,15 @@ from compiler.targets.options import CodeOptions
 
 LEFT = (0, 0, 1)
 RIGHT = (1, 0, 0)
-"""The part of the left and right operand in each of the three products: 0 upper, 1 lower."""
+"""The parts of the left and the right operand in each of the three products: 0 upper, 1 lower."""
 
 FEWEST_COLUMNS = 64
-"""The fewest columns: each split element is used once per column, and splitting it costs as much as
-about half as many products."""
+"""The minimum number of columns, each of which uses a split element once. The split of an element
+costs as much as about half this number of products."""
 
 FEWEST_TERMS = 64
-"""The fewest terms of a sum: configuring, loading and storing tiles dominates shorter sums."""
+"""The minimum number of terms of a sum; configuring, loading and storing tiles dominates shorter
+sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class _Product:
 def in_parts(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Computation, frozenset[str]]:
-    """Replace products by products of parts; return also the constants to be packed in parts."""
+    """Replace products by products of parts; also return the constants to pack as parts."""
     if not (options.in_parts and options.target.has_bf16_tiles):
         return computation, frozenset()
     tensors = dict(computation.tensors)
@@ -109,7 +110,7 @@ def _left(s: Scalar) -> Read | None:
 
 
 def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
-    """Whether tiles support the product, and it has enough rows and columns."""
+    """Return whether tiles support the product, with enough rows, columns and terms."""
     stage, left, right = product.stage, product.left, product.right
     t = tensors[left.tensor]
     if not (t.is_static and tensors[right.tensor].is_static and t.rank > 1):

@@ -1,7 +1,7 @@
-"""Transposed copies of right operands whose columns are far apart.
+"""Transpose right operands whose columns are far apart into temporaries.
 
 A product whose right operand is stored transposed would load each vector element by element. A
-transposed copy into a temporary costs far less. Constants are packed at compile time instead.
+transposed copy costs far less. Constants are packed at compile time instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.ir.types import TensorType
 from compiler.targets.target import Target
 
 LEAST_ROWS = 8
-"""The fewest rows that justify a copy; products of fewer rows become dot products."""
+"""The minimum number of rows for a copy; products of fewer rows become dot products."""
 
 
 def turn_operands(
@@ -32,7 +32,7 @@ def turn_operands(
 def _transposed_operand(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> Read | None:
-    """Return the operand of a product in which the columns of the target are far apart."""
+    """Return the operand of a product whose elements for adjacent target columns are far apart."""
     if isinstance(stage, Routine):
         return None
     reduce = stage.reduce

@@ -1,1 +1,1 @@
-"""One policy per class of computation; register tiles and cache blocks that policies choose."""
+"""Policies, one per class of computations, and their choice of register tiles and cache blocks."""

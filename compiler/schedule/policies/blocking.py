@@ -1,4 +1,4 @@
-"""Cache blocking of contractions: blocks of rows, parts of deep reductions, prefetches.
+"""Cache blocking of contractions: blocks of rows, parts of long reductions, prefetches.
 
 Source: the loops over MC and KC of Goto and van de Geijn 2008; prefetch distances measured.
 """
@@ -25,35 +25,37 @@ from compiler.schedule.policies.tiles import (
 )
 
 NARROW, WIDE = 2, 4
-"""The width of a narrow and a wide strip, in vectors. A reduction whose narrow strip exceeds L2
-runs in parts; the depth of a part lets a wide strip stay in L2."""
+"""The width of a narrow and a wide strip of columns, in vectors. A reduction is divided into parts
+if its narrow strip exceeds L2. The wide strip of a part stays in L2."""
 
 PART_SHARE = 0.25
-"""The share of L2 for a strip of one part; rows and sums need the rest."""
+"""The share of L2 for the strip of a part; rows and sums need the remainder of L2."""
 
 SUMS_SHARE = 0.5
 """The share of L2 for the sums of all rows; with larger sums, a reduction in parts is slower."""
 
 BLOCK_SHARE = 0.6
-"""The share of L2 for a block of rows, after subtracting two column strips (one in use, one being
-loaded)."""
+"""The share of L2 for a block of rows, after subtracting two strips of columns: one in use, the
+other being loaded."""
 
 LEAST_TILES = 12
-"""The fewest column tiles that read a copied block, divided by the copies of each element in it."""
+"""The minimum number of column tiles that read a copied block, divided by the average number of
+copies of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
-"""Cycles lost per line from beyond L2: in a run of at least a page, which the hardware prefetches,
-and in a shorter run (measured on Zen 3)."""
+"""Stall cycles per cache line that is not in L2: for contiguous reads of at least a page, which the
+hardware prefetches, and for shorter contiguous reads (measured on Zen 3)."""
 
 LEAST_SHARING = 3
-"""The fewest row tiles of a copied block per strip of columns: with fewer, L3 is the bottleneck."""
+"""The minimum number of row tiles in a copied block, which share each strip of columns. With fewer
+tiles, L3 is the bottleneck."""
 
 FAR = 4
-"""The slowdown of columns that come from memory instead of L3."""
+"""The slowdown factor of reading columns from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""The minimum saving by blocks, as a share of all multiply-add cycles: ends of blocks cost
-cycles."""
+"""The minimum saving by blocks, as a share of all multiply-add cycles; smaller savings are lost at
+the ends of blocks."""
 
 PAGE_BYTES = 4096
 """The page size, in bytes, at whose end the hardware prefetcher stops."""
@@ -62,12 +64,13 @@ AHEAD_BYTES = 8192
 """The prefetch distance of packed constants: it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
-"""The fewest rows with prefetches: a single row is memory-bound, and prefetches would compete."""
+"""The minimum number of rows for prefetches: a single row is memory-bound, and prefetches would
+compete for bandwidth."""
 
 MOST_TILES_ASKING, MOST_PARTS = 40, 8
-"""The most row tiles that prefetch the next strip of columns, and the most parts of a strip. The
-gain is 2 to 14 % for 64 to 200 rows, more for fewer rows, and nothing for 250 tiles (measured on
-Zen 3)."""
+"""The maximum number of row tiles that prefetch the next strip of columns, and the maximum number
+of parts of a strip. The gain is 2 to 14 % for 64 to 200 rows, more for fewer rows, and nothing for
+250 tiles (measured on Zen 3)."""
 
 
 def depth_of(nest: Nest) -> int:
@@ -76,9 +79,9 @@ def depth_of(nest: Nest) -> int:
 
 
 def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, str]:
-    """Split the outermost loop of a reduction too deep for L2; return the loop over parts or "".
+    """Split the outermost loop of a reduction too long for L2; return the loop over parts or "".
 
-    The depth of a part is a multiple of `step` where the reduction has no other loop.
+    If the reduction has no other loop, the length of a part is a multiple of `step`.
     """
     depth, strip_bytes = depth_of(nest), ctx.target.vector_bytes
     if depth * NARROW * strip_bytes <= ctx.target.l2_bytes * L2_SHARE:
@@ -103,7 +106,10 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a row loop whose operand stays in L2; `copied` names the operand if copied."""
+    """A block of a row loop; the operand read by the block stays in L2.
+
+    `copied` names the operand if the block copies it.
+    """
 
     loop: str
     size: int
@@ -113,12 +119,12 @@ class Block:
 def row_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of rows that stays in L2 for all columns; None where it saves no cycles.
+    """Choose the block of rows that stays in L2 for all columns; None if it saves no cycles.
 
-    Without blocks, the rows are read again for each column tile; with them, the columns for each
-    block. `around` are the loops over images. The outermost image loop is split if the number of
-    images is known and several fit a block, else the row loop is split. Rows are copied into panels
-    if each reduction step reads another cache line of them.
+    Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
+    again. `around` are the loops over images. The outermost image loop is split if the number of
+    images is known and several images fit a block; otherwise the row loop is split. Rows are copied
+    into panels if each reduction step reads other cache lines of the rows.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)
@@ -138,7 +144,7 @@ def row_block(
     is_copied = is_copied and _may_copy(nest, read, rows)
     stays = rows_bytes <= l2_bytes or columns_bytes <= l2_bytes // 2
     if rows_bytes <= l2_bytes // 2 or (stays and not is_copied):
-        return None  # the smaller operand runs inside and stays in L2
+        return None  # the inner loops run over the smaller operand, which stays in L2
     kept_bytes = panel_bytes if is_copied else rows_bytes
     size = _block_size(nest, cut, kept_bytes, tile.rows if cut is rows else 1, tile, ctx)
     if not 0 < size < cut.size:
@@ -155,7 +161,7 @@ def row_block(
 def _open_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of an open number of rows: a copied block, which pays for any number."""
+    """Choose the block of an open number of rows: a copied block, efficient for any number."""
     found = _rows_and_columns(nest, vector, [*around, rows.var])
     if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
         return None
@@ -172,7 +178,7 @@ def _n_column_tiles(vector: Axis, read: Read, tile: Tile, ctx: Context) -> int:
 
 
 def _share_of_own(nest: Nest, read: Read, rows: Axis) -> float:
-    """Return the share of a row's window that the row before does not read."""
+    """Return the share of a row's window that the previous row does not read."""
     step = nest.stride_of(read.tensor, read.index, rows.var)
     along = {a: nest.stride_of(read.tensor, read.index, a.var) for a in nest.reduced}
     if not step:
@@ -182,7 +188,7 @@ def _share_of_own(nest: Nest, read: Read, rows: Axis) -> float:
 
 
 def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context) -> Block | None:
-    """Choose the block of rows to copy; None where a copy is illegal or too large."""
+    """Choose the block of rows to copy; None if a copy is illegal or too large."""
     found = _rows_and_columns(nest, vector, ())
     if found is None or not _may_copy(nest, found[0], rows):
         return None
@@ -208,7 +214,7 @@ def cycles_again(
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
     """Return the operand that all lanes share, and the other operand.
 
-    None where loops other than those over images are open.
+    None if a loop other than a loop over images has an open size.
     """
     found = {r for r in operands(nest) if r.tensor in nest.tensors}
     streamed = [r for r in found if not depends(r, vector.var)]
@@ -222,7 +228,7 @@ def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[
 def _may_cut_images(
     nest: Nest, read: Read, rows: Axis, around: Sequence[str], free_bytes: float
 ) -> bool:
-    """Whether the number of images is known and an image fits a block."""
+    """Return whether the number of images is known and an image fits a block."""
     known = bool(around) and all(_is_counted(nest.axis(v)) for v in around)
     return known and _bytes(nest, read, [rows.var, *around[1:]]) <= free_bytes
 
@@ -230,7 +236,7 @@ def _may_cut_images(
 def _block_size(
     nest: Nest, cut: Axis, kept_bytes: float, multiple: int, tile: Tile, ctx: Context
 ) -> int:
-    """Return the iterations per block, balanced over blocks; 0 if no block fits."""
+    """Return the number of iterations per block, similar for all blocks; 0 if no block fits."""
     most = int(_free_bytes(nest, tile, ctx) * cut.size / kept_bytes) // multiple * multiple
     if most <= 0:
         return 0
@@ -245,7 +251,7 @@ def _free_bytes(nest: Nest, tile: Tile, ctx: Context) -> float:
 
 
 def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
-    """Estimate the cycles per line of the rows, by the length of contiguous reads of a tile."""
+    """Estimate the stall cycles per cache line of the rows, from the length of contiguous reads."""
     extents = {a.var: a.size for a in nest.reduced} | {rows.var: min(tile.rows, rows.size)}
     found = ((nest.stride_of(read.tensor, read.index, v), n) for v, n in extents.items())
     run = read.dtype.nbytes
@@ -257,7 +263,7 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
 
 
 def _fewest_tiles(extent: Expr) -> int:
-    """Return the number of iterations, or for open sizes `MOST_PARTS` if sizes of 1 give fewer."""
+    """Return the trip count; for open sizes, the trip count at size 1, at least `MOST_PARTS`."""
     if isinstance(extent, int):
         return extent
     least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
@@ -269,9 +275,9 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Return the bytes read of an operand in one iteration of the loops outside `passing`.
+    """Return the number of bytes of an operand read in one iteration of the loops not in `passing`.
 
-    Windows overlap, and inside other loops a nest reads only a part of a tensor.
+    Overlapping windows read an element several times, and one iteration reads only a slice.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))
@@ -288,7 +294,7 @@ def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
 
 
 def _is_apart(nest: Nest, read: Read) -> bool:
-    """Whether reduction steps read an operand in more lines than L1 holds."""
+    """Return whether reduction steps read an operand in more lines than L1 holds."""
     for a in nest.reduced:
         step = nest.stride_of(read.tensor, read.index, a.var)
         step_bytes = LINE_BYTES if step is None else abs(step) * read.dtype.nbytes
@@ -300,10 +306,10 @@ def _is_apart(nest: Nest, read: Read) -> bool:
 def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Nest:
     """Prefetch packed constants that do not stay in L1.
 
-    `rows` is the loop over tiles of rows. With few registers a step takes a few cycles, and the
+    `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
     hardware prefetcher keeps pace with its lines. But the first tile waits for each strip of
-    columns. If few other tiles can hide that wait, all tiles prefetch a part of the next strip. An
-    open number of tiles counts as few, unless sizes of 1 already give many tiles.
+    columns. If too few other tiles hide that wait, every tile prefetches a part of the next strip.
+    An open number of tiles counts as few, unless sizes of 1 already give many tiles.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

@@ -28,7 +28,7 @@ class Context:
         return self.options.target
 
     def lanes(self, dtype: DType) -> int:
-        """Return the lanes of a full vector; types smaller than f32 have as many lanes as f32."""
+        """Return the number of lanes of a full vector; narrower types count as f32."""
         return max(self.target.vector_bytes // max(dtype.nbytes, 4), 1)
 
 
@@ -39,7 +39,7 @@ def addresses(nest: Nest) -> list[Expr]:
 
 
 def tested(nest: Nest) -> set[str]:
-    """Return the indices in padding tests."""
+    """Return the loop indices that occur in padding tests."""
     found: set[str] = set()
     for part in (p for value in nest.values for p in walk(value)):
         if isinstance(part, Inside):
@@ -49,7 +49,7 @@ def tested(nest: Nest) -> set[str]:
 
 
 def divided(nest: Nest) -> dict[str, int]:
-    """Map each index that is alone inside a division to its largest divisor."""
+    """Map each loop index that is the only dividend of a division to its largest divisor."""
     found: dict[str, int] = {}
 
     def look(e: Expr) -> None:
@@ -70,7 +70,7 @@ def divided(nest: Nest) -> dict[str, int]:
 
 
 def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
-    """Fuse adjacent loops where every address stays affine (without divisions).
+    """Fuse adjacent loops if every address stays affine (without divisions).
 
     The indices of constants to be packed must stay affine too.
     """
@@ -86,7 +86,7 @@ def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
 def _fuse_once(
     nest: Nest, held: int, name: Callable[[str], str], packable: frozenset[str]
 ) -> tuple[Nest, int] | None:
-    """Fuse the first two loops that can be fused; return also the number of divisions then."""
+    """Fuse the first two loops that can be fused; also return the resulting number of divisions."""
     kept = tested(nest)
     for a, b in zip(nest.axes, nest.axes[1:], strict=False):
         if a.is_reduction != b.is_reduction or a.var in kept or b.var in kept:
@@ -125,14 +125,14 @@ def divisions(nest: Nest, packable: frozenset[str] = frozenset()) -> int:
 
 
 def _fetched_at(nest: Nest) -> Iterator[Expr]:
-    """Yield the loop indices in computed indices."""
+    """Yield the expressions of loop indices that occur in computed indices."""
     for f in (f for value in nest.values for f in fetches(value)):
         for place in f.index:
             yield from (part.expr for part in walk(place) if isinstance(part, IndexValue))
 
 
 def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
-    """Return the stride of the target's address and of each read's address in a loop index."""
+    """Return the strides of the target's address and of all read addresses in a loop index."""
     own = nest.stride_of(nest.target, nest.index, var)
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 
@@ -144,7 +144,7 @@ def operands(nest: Nest) -> list[Read]:
 
 
 def depends(read: Read, var: str) -> bool:
-    """Whether the index of a read depends on a loop."""
+    """Return whether the index of a read depends on a loop."""
     return any(var in affine.symbols(e) for e in read.index)
 
 
@@ -166,7 +166,7 @@ def contiguous_axis(nest: Nest) -> Axis | None:
 
 
 def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
-    """Extend a loop over padding lanes where all operands have padding."""
+    """Extend a loop over the padding lanes if all operands have padding."""
     try:
         return nest.round_up(var, multiple)
     except CompileError:
@@ -174,7 +174,7 @@ def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
 
 
 def pack_constants(nest: Nest, ctx: Context) -> Nest:
-    """Pack each constant whose indices are loops; read the others in place."""
+    """Pack each constant whose indices combine entire loops; read other constants in place."""
     for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):
         try:
             nest = nest.pack(tensor)

@@ -1,8 +1,9 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
-All contractions share one schedule. It vectorises the contiguous axis of the output: channels in a
-blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows. Constants are
-packed in loop order, and the accumulators stay in registers during the entire reduction.
+All contractions share one schedule. The schedule vectorises the contiguous axis of the output:
+channels in a blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows.
+Constants are packed in loop order, and the accumulators stay in registers during the entire
+reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -33,16 +34,17 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""The rows of the largest tile, and the known number of rows preferred to an open number."""
+"""The number of rows of the largest tile, and the known number of rows preferred to any open
+number."""
 
 UNROLL = 2
 """The unroll factor of the reduction; larger factors increase compile time without a speed-up."""
 
-FAR_STEPS = "each step of the reduction reads another cache line"
+FAR_STEPS = "each step of the reduction reads a different cache line"
 
 
 def is_contraction(nest: Nest) -> bool:
-    """Whether the nest sums products of two reads, optionally with zero points and scales."""
+    """Return whether the nest sums products of two reads, with optional zero points and scales."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
         return False
@@ -129,7 +131,7 @@ def _has_padding(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> 
 
 
 def _spatial_together(nest: Nest) -> Nest:
-    """Move reduction loops inside; loops over blocks and taps precede loops over channels."""
+    """Move reduction loops innermost; loops over blocks and taps precede loops over channels."""
     reduced = nest.reduced
     channels = [a for a in reduced if _is_channel(nest, a)]
     blocks = [a for a in channels if a.var in nest.splits]
@@ -140,7 +142,10 @@ def _spatial_together(nest: Nest) -> Nest:
 
 
 def _is_channel(nest: Nest, a: Axis) -> bool:
-    """Whether a reduction variable alone is an index of an operand, as a channel is (no window)."""
+    """Return whether no index combines this variable with a second variable.
+
+    An index of a window combines a position and a tap.
+    """
     return not any(
         len(affine.symbols(e)) > 1 and a.var in affine.symbols(e) and not _is_split_sum(nest, e)
         for r in nest.reads()
@@ -149,7 +154,7 @@ def _is_channel(nest: Nest, a: Axis) -> bool:
 
 
 def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
-    """Whether an index only recombines the parts of one split loop."""
+    """Return whether an index recombines the parts of a single split loop."""
     names = affine.symbols(e)
     return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
 
@@ -157,7 +162,7 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
     """Return the output's contiguous loop; if it is short, a loop with a contiguous operand.
 
-    A transposed convolution of stride 2 writes every other pixel: these pixels are the lanes.
+    A transposed convolution of stride 2 writes every second pixel; these pixels become the lanes.
     """
     found = contiguous_axis(nest)
     if found is not None and 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
@@ -176,8 +181,8 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """Return the loop to unroll as rows, on which the vector operand does not depend.
 
-    Without such a loop, as in depthwise convolutions, rows share the other operand's scalars. A
-    loop of open size, such as the batch loop, is chosen only if no loop of known size has a few
+    Without such a loop, as in depthwise convolutions, rows share the scalars of the other operand.
+    A loop of open size, such as the batch loop, is chosen only if no loop of known size has several
     rows.
     """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
@@ -194,7 +199,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
-    """Whether vectorising the reduction is faster: for few columns, or for distant columns."""
+    """Return whether vectorising the reduction is faster: columns are few or far apart."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along
@@ -251,11 +256,11 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
     in_memory = part and around[-1] != f"{v}o"
     if in_memory:
-        # All rows run inside a part, so that its strip stays in cache for all rows.
+        # The loops over rows are inside the loop over parts: the strip of a part stays in cache.
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
     if block is not None:
-        if r == f"{block.loop}r":  # a block of one image's rows
+        if r == f"{block.loop}r":  # the block consists of rows of one image
             around = [*image, *(a for a in around if a not in image)]
             image = []
         first = min(around.index(a) for a in (f"{v}o", *outer_rows, *image))
@@ -272,7 +277,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
-    """Return the distance between the scalars that a step broadcasts, in bytes."""
+    """Return the distance in bytes between the scalars that a step broadcasts to adjacent rows."""
     found = [
         abs(s or 0) * r.dtype.nbytes
         for r, s in strides(nest, rows.var)[1]
@@ -298,7 +303,10 @@ def _unrolled_step(nest: Nest, n_steps: int) -> tuple[Nest, list[str]]:
 def _outer_order(
     nest: Nest, outer: list[str], columns: str, rows: list[str], ctx: Context
 ) -> list[str]:
-    """Order outer loops: batch and groups first, then the side with the larger operand."""
+    """Order the outer loops: batch and groups first, then columns, then rows.
+
+    Rows come before columns if the packed constants fit half of L2, and the other operands do not.
+    """
     image = [v for v in outer if _moves_image(nest, v)]
     batch = [v for v in outer if v not in image]
     sizes = {
@@ -312,5 +320,5 @@ def _outer_order(
 
 
 def _moves_image(nest: Nest, var: str) -> bool:
-    """Whether a loop runs over pixels or rows: some operand does not depend on it."""
+    """Return whether a loop runs over pixels or rows: an operand is invariant in the loop."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

@@ -1,18 +1,18 @@
 """The policy for sums of products of small types: dot steps with 32-bit sums.
 
-    o: split(i, 4, io, id)    four consecutive channels are one step (two of bf16)
+    o: split(i, 4, io, id)    four consecutive channels form one step (bf16: two channels)
     o: tensorize(id, dot)
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
 One operand is a constant, packed so that the elements of a step are contiguous over all lanes. In
 the other operand the elements of a step are contiguous in memory, and all lanes read the same
-elements. The other loops equal those of an f32 contraction: sums stay in registers during the
-entire reduction.
+elements. All other loops are as in an f32 contraction: sums stay in registers during the entire
+reduction.
 
-If the operand of the lanes is not a constant (pixels in plain order, the second product of
-attention) and elements are bf16, its lanes must be contiguous. Two runs of lanes are then
-interleaved into pairs at the load, which pays off for enough rows.
+The operand that differs between lanes may also be a bf16 tensor with contiguous lanes (pixels in
+plain order, the second product of attention). Two vectors of lanes are then interleaved into pairs
+at the load, which pays off for enough rows.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -39,11 +39,10 @@ SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
 """The small types that dot steps multiply, with the 32-bit types of their sums."""
 
 FEWEST_ROWS = 4
-"""The fewest rows that share a vector of pairs interleaved at the load."""
+"""The minimum number of rows that share a vector of pairs interleaved at the load."""
 
 UNROLL = 4
-"""The unroll factor of steps, as in f32 contractions; a larger factor increases register
-pressure."""
+"""The unroll factor of the loop over steps; a larger factor increases register pressure."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
@@ -99,9 +98,9 @@ def _step(nest: Nest) -> int:
 
 
 def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
-    """Return the operand that lanes share and the operand of the lanes.
+    """Return the operand that lanes share, and the operand that differs between lanes.
 
-    The latter is a constant to be packed, or an operand with contiguous lanes.
+    The second operand is a constant to be packed, or has contiguous lanes.
     """
     found = small_reads(nest)
     if found is None:
@@ -117,14 +116,14 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Whether a non-constant operand has contiguous lanes, so that two runs form pairs."""
+    """Return whether a non-constant operand has contiguous lanes, so that vectors form pairs."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
 
 
 def round_up_lanes(nest: Nest, ctx: Context) -> Nest:
-    """Extend loops over the padding lanes of a blocked target where every operand has padding."""
+    """Extend loops over the padding lanes of a blocked target if every operand has padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -162,7 +161,7 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
     """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    Fewer lanes than a full vector do not justify the interleaving.
+    None if there are fewer lanes than in a full vector, which do not justify the interleaving.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
@@ -179,7 +178,7 @@ def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axi
 
 
 def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Axis | None:
-    """Return the longest reduction loop that steps from one run of lanes to the next."""
+    """Return the longest reduction loop that steps from one vector of lanes to the next."""
     found: list[Axis] = []
     for a in nest.reduced:
         stride = nest.stride_of(own.tensor, own.index, a.var)
@@ -191,7 +190,7 @@ def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Ax
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
-    """Whether the iterations of a step read consecutive elements."""
+    """Return whether the iterations that form a dot step read consecutive elements."""
     if not isinstance(a.extent, int):
         return False
     step = _step(nest)
@@ -210,9 +209,9 @@ def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
 
 
 def _split_steps(nest: Nest, k: Axis) -> Nest:
-    """Split a loop into dot steps, inside blocks where the shared operand is blocked.
+    """Split a loop into dot steps; steps do not cross the channel blocks of the shared operand.
 
-    Padding bytes follow the last channel of a blocked operand; they are multiplied by zeros.
+    Padding bytes after the last channel of a blocked operand are multiplied by zeros.
     """
     v, extent, step = k.var, k.extent, _step(nest)
     assert isinstance(extent, int)
@@ -232,9 +231,9 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
 
 
 def _has_padding(nest: Nest, k: Axis) -> bool:
-    """Whether a loop runs over all channels of a blocked image, which padding bytes follow.
+    """Return whether a loop runs over all channels of a blocked image, which has padding bytes.
 
-    Padding of floats is not read: 0 times NaN or infinity is not 0.
+    Return False for floats, whose padding is not read: 0 times NaN or infinity is not 0.
     """
     for read in small_reads(nest) or ():
         t = nest.tensors[read.tensor]
@@ -245,7 +244,7 @@ def _has_padding(nest: Nest, k: Axis) -> bool:
 
 
 def _reduction_inside(nest: Nest) -> Nest:
-    """Move reduction loops inside, in the order: blocks of channels, taps, steps."""
+    """Move reduction loops innermost, in the order: blocks of channels, taps, steps."""
     steps = [a for a in nest.reduced if a.kind != "for"]
     blocks = [a for a in nest.reduced if a.kind == "for" and a.var in nest.splits]
     taps = [a for a in nest.reduced if a not in steps and a not in blocks]
@@ -255,7 +254,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Whether lanes along a loop share one operand and read separate elements of the other."""
+    """Return whether lanes along a loop share one operand, but not the second operand."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False
@@ -311,7 +310,7 @@ def outer_order(
     packed: Read,
     ctx: Context,
 ) -> list[str]:
-    """Order outer loops: batch and groups first; columns inside if their constant fits L2."""
+    """Order the outer loops: batch and groups first; columns innermost if their operand fits L2."""
     image = [v for v in outer if not depends(packed, v)]
     groups = [v for v in outer if v not in image]
     weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))

@@ -14,7 +14,7 @@ from compiler.schedule.policies.context import (
 )
 
 VECTORS = 4
-"""Vectors per iteration: unrolling hides latency and loop overhead."""
+"""The number of vectors per iteration: unrolling hides latency and loop overhead."""
 
 
 def pointwise(nest: Nest, ctx: Context) -> Nest:
@@ -91,7 +91,7 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
 
 
 def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
-    """Whether a block is one word of bytes and the operand is contiguous along the rows."""
+    """Return whether a block is a word of four bytes, and an operand is contiguous along rows."""
     is_word = block == 4 and nest.tensors[nest.target].dtype.nbytes == 1
     along = [s for _, s in strides(nest, rows.var)[1]]
     lies = 1 in along and all(s in (0, 1) for s in along)
@@ -99,7 +99,7 @@ def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
 
 
 def _in_words(nest: Nest, vector: Axis, rows: Axis, block: int, ctx: Context) -> Nest:
-    """Vectorise over the rows, one byte of a word per lane: blocks are too short for vectors."""
+    """Vectorise over the rows, since blocks are too short for vectors: each lane writes a word."""
     v, r = vector.var, rows.var
     nest = nest.because("a block is one word, and the pixels of a channel are contiguous")
     nest = nest.split(v, block, f"{v}b", f"{v}i")

@@ -17,10 +17,12 @@ from compiler.schedule.policies.context import (
 )
 
 ACCUMULATORS = 8
-"""Independent chains that hide the latency of an addition (4 cycles, 2 additions per cycle)."""
+"""The number of independent chains of additions that hide the latency of an addition (4 cycles, 2
+additions per cycle)."""
 
 WORTH_A_CHAIN = 4
-"""The fewest iterations per additional accumulator, which must be combined at the end."""
+"""The minimum number of iterations per additional accumulator, since combining accumulators at the
+end costs time."""
 
 UNROLLED_WINDOW = 9
 """The maximum number of taps of an unrolled window."""
@@ -33,7 +35,7 @@ LONG_RUN = 16
 
 
 def reduction(nest: Nest, ctx: Context) -> Nest:
-    """Vectorise over results where they are contiguous, else over the reduction."""
+    """Vectorise over results if these are contiguous, else over the reduction."""
     space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
     nest = fuse_all(space_last)
     vector = _vector_axis(nest, ctx)
@@ -43,9 +45,9 @@ def reduction(nest: Nest, ctx: Context) -> Nest:
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """Return the loop for lanes over results; None where lanes over the reduction are better.
+    """Return the loop for lanes over results; None if lanes over the reduction are faster.
 
-    Lanes that read elements at a small stride are assembled by shuffles or gathers.
+    Vectors of elements at a small stride are assembled by shuffles or gathers.
     """
     a = contiguous_axis(nest)
     if a is None or nest.tensors[nest.target].layout.block > 1:
@@ -121,7 +123,7 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 
 
 def _chains_outside(nest: Nest, order: list[str], most: int) -> int:
-    """Return the iterations of the next outer loop with separate sums, if lanes fill one vector."""
+    """Return the number of iterations of the next outer loop that get separate sums."""
     if not order or not isinstance(nest.axis(order[-1]).extent, int):
         return 1
     return _power_of_two(max(1, min(most, nest.axis(order[-1]).size // WORTH_A_CHAIN)))

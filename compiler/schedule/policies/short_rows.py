@@ -1,8 +1,9 @@
 """Register tiles over several rows of an image whose rows are shorter than efficient tiles.
 
-A row of 7 pixels has a tile of 4 and a tile of 3 pixels, which are both inefficient; 49 pixels have
-nine tiles of 5 and one of 4. Rows of a padded image, or of an image read with stride 2, are not
-contiguous, so tiles over several rows need a contiguous copy.
+A row of 7 pixels has a tile of 4 pixels and a tile of 3 pixels, both of which are inefficient. All
+49 pixels of 7 rows have nine tiles of 5 pixels and a tile of 4 pixels. Rows of a padded image, or
+of an image read with stride 2, are not contiguous, so tiles over several rows need a contiguous
+copy.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from compiler.schedule.policies.context import Context
 from compiler.schedule.policies.tiles import choose_tile, tile_cycles
 
 COPY_CYCLES = 6
-"""Cycles per element of a copy, whose row and column need a division (measured on Zen 3)."""
+"""Cycles per copied element; a division computes its row and column (measured on Zen 3)."""
 
 LEAST_GAIN = 1.05
-"""The minimum speedup of tiles over several rows: their remainders need additional code."""
+"""The minimum predicted speedup of tiles over several rows, since their remainders need additional
+code."""
 
 
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """Fuse rows with the loop around them; return the nest and the fused loop, None if slower.
+    """Fuse the row loop with the enclosing loop; return nest and fused loop, None if slower.
 
-    `image` are all loops except the rows on which the constant does not depend.
+    `image` are all loops on which the constant does not depend, except the row loop.
     """
     at = nest.position(rows.var)
     if len(image) != 1 or not at or nest.axes[at - 1].var != image[0]:

@@ -1,4 +1,4 @@
-"""The policy for products of small types where the machine has matrix tiles.
+"""The policy for products of small types on machines with matrix tiles.
 
     o: split(o, 32, oo, om)  split(om, 16, ov, ol)     two tiles of 16 columns
     x: split(x, 32, xo, xm)  split(xm, 16, xv, xt)     two tiles of up to 16 rows
@@ -7,9 +7,9 @@
     pack(W)                                            [..., ov, ip, ol, 2 or 4 products]
 
 One operand is a constant, packed so that the elements of a step are contiguous for each column. The
-other operand is read in place: its rows may have any distance, but the elements of a sum must be
-contiguous. Four tiles of sums stay in tile registers during the entire reduction, so each loaded
-tile is used twice. The sums pass through memory (L1) once.
+other operand is read in place: its rows may have any stride, but its elements along the reduction
+must be contiguous. Four tiles of sums stay in tile registers during the entire reduction, so each
+loaded tile is used twice. The sums pass through memory (L1) once.
 Source: the kernels of oneDNN for AMX. Measured on a machine with AMX: 2 x 2 tiles of 16 rows of 64
 bytes are fastest.
 """
@@ -37,16 +37,18 @@ TILE_LANES = 16
 ROW_BYTES = 64
 
 FEWEST_ROWS = 4
-"""The fewest rows: one tile step takes as long for 1 row as for 16; vectors take a step per row."""
+"""The minimum number of rows. A tile step takes as long for 1 row as for 16 rows; vectors take a
+step per row."""
 
 FEWEST_STEPS = 4
-"""The fewest reduction steps in a tile: with fewer, vectors are as fast."""
+"""The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""Unrolled products of the parts of one number, so that parts stay in tile registers."""
+"""The maximum number of products of the bf16 parts of one number. They are unrolled, so that the
+parts stay in tile registers."""
 
 NEW_SHAPES = 2
-"""The cost of storing sums, reconfiguring tile shapes and reloading sums, in full tile steps."""
+"""The time to store sums, to reconfigure tile shapes and to reload sums, in full tile steps."""
 
 
 def tile_products(nest: Nest, ctx: Context) -> Nest | None:
@@ -144,7 +146,7 @@ def _blocks(
     operands: tuple[Read, Read],
     ctx: Context,
 ) -> tuple[Nest, list[str]]:
-    """Split rows and columns into blocks of tiles; return also the order of the outer loops."""
+    """Split rows and columns into blocks of tiles; also return the order of the outer loops."""
     r, c = rows.var, columns.var
     rows_of, packed = operands
     tile_rows, down, across = _shape(rows.size, columns.size)
@@ -166,7 +168,7 @@ def _blocks(
 def _tap(
     nest: Nest, k: Axis, n_channels: int, group: int, operands: tuple[Read, Read]
 ) -> Axis | None:
-    """Return the loop over a row of the window, if channels of adjacent elements are contiguous.
+    """Return the loop over a row of the window, if channels of adjacent pixels are contiguous.
 
     The contiguous channels are all channels, or the channels of a block.
     """
@@ -182,12 +184,15 @@ def _tap(
 
 
 def _whole_part(n: int) -> int:
-    """Return the largest number of steps per tile that divides a number of steps."""
+    """Return the largest number of steps per tile that divides `n` steps."""
     return max(i for i in range(1, ROW_BYTES // 4 + 1) if n % i == 0)
 
 
 def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
-    """Return the number of rows that fit half of L2: a multiple of `step`, balanced over blocks."""
+    """Return the number of rows per block, a multiple of `step`; a block fits half of L2.
+
+    All blocks have similar numbers of rows.
+    """
     n_elements = nest.tensors[rows_of.tensor].assumed.n_elements
     row_bytes = max(n_elements * rows_of.dtype.nbytes // rows.size, 1)
     most = max(ctx.target.l2_bytes // 2 // row_bytes // step, 1)
@@ -197,16 +202,16 @@ def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -
 
 
 def _is_part(nest: Nest, a: Axis, rows_of: Read) -> bool:
-    """Whether a loop runs over products of parts: consecutive products share a part."""
+    """Return whether a loop runs over products of bf16 parts; consecutive products share a part."""
     stride = nest.stride_of(rows_of.tensor, rows_of.index, a.var)
     return isinstance(a.extent, int) and a.extent <= MOST_PRODUCTS and stride is None
 
 
 def _steps(length: int, group: int, block: int) -> int:
-    """Return the steps per tile that cover a row with the fewest tiles.
+    """Return the number of steps per tile that covers a row with the fewest tiles.
 
-    The remainder after full tiles needs tiles of another shape. An incomplete step is summed
-    without tiles. In blocked layouts, only the channels of a block are contiguous.
+    The remainder after full tiles needs tiles of another shape. The products of an incomplete step
+    are summed without tiles. In blocked layouts, only the channels of a block are contiguous.
     """
     most = min(block // group if block else ROW_BYTES // 4, ROW_BYTES // 4)
     n = length // group
@@ -221,9 +226,9 @@ def _steps(length: int, group: int, block: int) -> int:
 
 
 def _shape(n_rows: int, n_columns: int) -> tuple[int, int, int]:
-    """Return the rows of a tile, and the tiles of sums per block in each direction.
+    """Return the number of rows of a tile, and the numbers of tiles per block down and across.
 
-    Rows are divided evenly, so that the last tile has nearly as many rows as the others.
+    Rows are divided evenly, so that the last tile has nearly as many rows as the other tiles.
     """
     tiles_down, tiles_across = -(-n_rows // TILE_ROWS), -(-n_columns // TILE_LANES)
     rows = -(-n_rows // tiles_down)

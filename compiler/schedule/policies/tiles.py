@@ -1,9 +1,9 @@
 """Register tiles for contractions: the rows and vectors that a micro-kernel keeps in registers.
 
-Each step of the reduction loads `vectors` vectors and `rows` scalars and does rows x vectors
+Each step of the reduction loads `vectors` vectors and `rows` scalars, and executes rows x vectors
 multiply-adds. Source: the analytical model of Low et al. 2016 (BLIS, "Analytical modeling is enough
-for high-performance BLIS"), reduced to issue slots, latency, the cache level of the packed operand,
-and the distance of the other operand's rows in memory.
+for high-performance BLIS"). Our model covers only issue slots, latency, the cache level of the
+packed operand, and the row stride of the other operand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compiler.targets.target import Target
 FMA_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
 LATENCY_CYCLES = 5.5
-"""Latency of a multiply-add, in cycles: 4 in the manuals, more with operands from loads."""
+"""Latency of a multiply-add, in cycles: 4 in the manuals, more if loads supply the operands."""
 
 L2_BYTES_PER_CYCLE = 40
 L3_BYTES_PER_CYCLE = 8
@@ -27,21 +27,22 @@ EXPOSED = 0.1
 """The share of load and L2 cycles that multiply-adds do not hide."""
 
 N_STREAMS = 8
-"""Streams that prefetchers follow; also the lines of one set that a cache certainly keeps."""
+"""The number of streams that prefetchers follow; also the number of lines that a set retains."""
 
 STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
-"""Cycles lost per step for each row beyond the streams, and for each row with conflict misses."""
+"""Stall cycles per step: for each row beyond `N_STREAMS`, and for each row with conflict misses."""
 
 LINE_BYTES, WAY_BYTES = 64, 4096
-"""Bytes of a line and of an L1 way: lines at a multiple of a way share a set."""
+"""Bytes of a cache line and of an L1 way; lines at a multiple of the way size share a set."""
 
 FEW_REGISTERS = 16
-"""With this many registers or fewer, reduction steps are not unrolled: LLVM moves sums to other
-registers between two steps, and spills."""
+"""The number of registers up to which reduction steps are not unrolled: LLVM would move sums to
+other registers between two steps, and spill."""
 
 SPARE_REGISTERS = 1
-"""Registers left free: LLVM loads the vectors of the next step early, and spills sums if all are
-in use. 4 x 3 sums in 16 registers reach 60 % of the speed of 6 x 2 (measured on Zen 3)."""
+"""The number of registers left free: LLVM loads the vectors of the next step early, and spills sums
+if no register is free. 4 x 3 sums in 16 registers reach 60 % of the speed of 6 x 2 sums (measured
+on Zen 3)."""
 
 PEEL_PENALTY = 1.004
 """The cost factor of a shorter last tile, which needs additional code."""
@@ -49,7 +50,10 @@ PEEL_PENALTY = 1.004
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A register tile: one broadcast scalar per row, and full vectors of columns."""
+    """A register tile of sums: its rows, and its columns in full vectors.
+
+    A step broadcasts one scalar per row.
+    """
 
     rows: int
     vectors: int
@@ -61,11 +65,11 @@ def choose_tile(
     """Choose the tile with the fewest estimated cycles for an n_rows x n_vectors x depth product.
 
     Units: rows in elements, vectors in full vectors, depth in reduction steps; `row_bytes` is the
-    distance in memory of the scalars of two rows.
+    distance in memory between the scalars of two adjacent rows.
     """
     best, best_cycles = Tile(1, 1), float("inf")
     for vectors in range(1, min(n_vectors, target.n_vector_registers // 2) + 1):
-        # Besides the sums: one register for the broadcast, one per loaded vector, and the spare.
+        # In addition to sums: a register for the broadcast, one per loaded vector, and the spares.
         most_rows = (target.n_vector_registers - vectors - 1 - SPARE_REGISTERS) // vectors
         for rows in range(1, min(n_rows, most_rows) + 1):
             tile = Tile(rows, vectors)
@@ -95,7 +99,7 @@ def _parts(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def _step_cycles(tile: Tile, depth: int, target: Target) -> float:
-    """Estimate the cycles of one reduction step: arithmetic and the loads not hidden by it."""
+    """Estimate the cycles of a reduction step: arithmetic, and loads not hidden by arithmetic."""
     loads = (tile.rows + tile.vectors) / LOADS_PER_CYCLE
     compute = max(tile.rows * tile.vectors / FMA_PER_CYCLE, loads, LATENCY_CYCLES)
     strip_bytes = tile.vectors * target.vector_bytes * depth
@@ -108,7 +112,7 @@ def _step_cycles(tile: Tile, depth: int, target: Target) -> float:
 
 
 def _row_cycles(rows: int, row_bytes: int) -> float:
-    """Estimate the cycles that a step loses to distant rows."""
+    """Estimate the stall cycles of a step whose rows are far apart in memory."""
     if row_bytes <= LINE_BYTES or rows <= N_STREAMS:
         return 0.0
     if -(-rows // _sets(row_bytes)) > N_STREAMS:
@@ -117,10 +121,10 @@ def _row_cycles(rows: int, row_bytes: int) -> float:
 
 
 def lines_kept(step_bytes: int) -> int:
-    """Return the number of cache lines at this distance that half of L1 retains."""
+    """Return the number of cache lines, `step_bytes` apart, that half of L1 retains."""
     return _sets(step_bytes) * N_STREAMS // 2
 
 
 def _sets(step_bytes: int) -> int:
-    """Return the number of L1 sets that cache lines at this distance use."""
+    """Return the number of L1 sets that cache lines `step_bytes` apart use."""
     return WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)

@@ -1,1 +1,1 @@
-"""Loops shared by stages of a kernel, and one iteration of such a loop."""
+"""Loops that stages of a kernel share, and the stages in one iteration of such a loop."""

@@ -1,4 +1,4 @@
-"""The choice of the number of places of a shared axis per iteration of its loop."""
+"""Block sizes of shared loops: the number of places of the axis that an iteration computes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ ROWS = 48
 once."""
 
 LEAST_ROWS = 4
-"""The fewest rows of a tile: with fewer, loads are the bottleneck for any width."""
+"""The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""Places per iteration for short sums: the final combinations of their lanes overlap."""
+"""The number of places per iteration for short sums, so that final combinations of lanes overlap.
+"""
 
 LEAST_TURNS = 4
 """The minimum number of iterations, so that threads can share the loop."""
@@ -32,8 +33,8 @@ def block_size(
 ) -> int:
     """Choose the places per iteration: few, or many rows that reuse the other operand of a product.
 
-    Temporaries inside take at most half of L2 (of L1 for short sums). Where they limit the number
-    of rows, it is a multiple of the register tile's rows.
+    Temporaries inside the loop take at most half of L2 (of L1 for short sums). If this limits the
+    number of rows, the number is a multiple of the register tile's rows.
     """
     nbytes = sum(tensors[t].assumed.nbytes for t in held)
     extent = affine.assumed(group.extent)
@@ -59,14 +60,14 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Whether places have sums whose final reductions can overlap, and their temporaries fit L1."""
+    """Return whether final reductions of several places can overlap, with temporaries in L1."""
     sums = any(s.reduce is not None for part in group.joints for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE
 
 
 def _product_of_rows(group: Group) -> Stage | None:
-    """Return a product whose factors include the group's axis exactly once."""
+    """Return a product with the group's axis in exactly one of its factors."""
     for part in group.joints:
         own = group.own[name_of(part)]
         for s in part:
@@ -79,7 +80,7 @@ def _product_of_rows(group: Group) -> Stage | None:
 
 
 def _tile_rows(product: Stage, target: Target) -> int:
-    """Return the rows of the register tile for a block of a product."""
+    """Return the number of rows of the register tile for a block of a product."""
     columns, depth = (
         prod(affine.assumed(product.extents[a]) for a in axes)
         for axes in (product.axes[-1:], product.reduce_axes)

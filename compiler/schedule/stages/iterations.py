@@ -1,4 +1,4 @@
-"""One iteration of a loop that stages share: the work of each stage and its temporaries.
+"""One iteration of a loop that stages share: the part of each stage, and the temporaries.
 
 for r { TOP[r] = ... }              for r {
 for r { E[r, j] = ... TOP[r] }        TOP[0] = ...
@@ -23,7 +23,7 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, touche
 Tensors = Mapping[str, TensorType]
 
 Held = Mapping[str, int]
-"""Tensors local to a group, each with the dimension of the group's axis."""
+"""Maps each tensor local to a group to the dimension that the group's axis indexes."""
 
 
 def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
@@ -39,10 +39,10 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration of the loop `var` of a group, which advances by `step` places.
+    """One iteration of the loop `var` of a group; each iteration advances by `step` places.
 
-    It computes `places` places, fewer at the end of the axis. Local buffers have space for `room`
-    places.
+    The iteration computes `places` places, which may be fewer at the end of the axis. Local buffers
+    have space for `room` places.
     """
 
     var: str
@@ -70,7 +70,10 @@ def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Exp
 def inside(
     group: Group, held: Held, tensors: Tensors, iteration: Iteration
 ) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
-    """Return the members in one iteration of a group; local tensors shrink to one block."""
+    """Return the members in one iteration of a group, and tensor types.
+
+    The type of a local tensor has the size of one block.
+    """
     changed = dict(tensors)
     for t, d in held.items():
         dims = tensors[t].dims

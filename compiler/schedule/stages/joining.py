@@ -1,8 +1,8 @@
 """Stages fused into one nest: several results computed and stored at each point.
 
-A kernel with several outputs has a stage for each. Two outputs over the same points share one nest
-if they read the same elements or if one output reads the other. Shared operands are then loaded
-once, and shared values computed once.
+A kernel with several outputs has a stage for each output. Two outputs over the same points share a
+nest if they read the same elements, or if one output reads the other output. Shared operands are
+then loaded once, and shared values are computed once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZE_LIMIT = 96
 loaded."""
 
 Joint = tuple[Stage, ...]
-"""Stages over the loops of the first stage."""
+"""Stages that share the loops of the first stage."""
 
 
 def joints(computation: Computation) -> list[Joint | Routine]:
@@ -51,7 +51,7 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 def _place(
     stage: Stage, made: Sequence[Joint | Routine], computation: Computation
 ) -> tuple[int, Joint] | None:
-    """Return the position of the stages that a stage can join, and the stages after joining."""
+    """Return the position of a joint that a stage can join, and the joint with the stage."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -62,7 +62,7 @@ def _place(
         if joined is not None:
             return position, joined
         if any(s.target in stage.read_tensors for s in before):
-            return None  # the stage must run after these stages
+            return None  # the stage must run after this joint
     return None
 
 
@@ -72,7 +72,7 @@ def _may_join(stage: Stage, computation: Computation) -> bool:
 
 
 def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | None:
-    """Add a stage over the same loops; None where that is illegal or shares nothing."""
+    """Add a stage to a joint; None if this is illegal or the two share no element."""
     first, tensors = before[0], computation.tensors
     if not _may_join(first, computation):
         return None
@@ -89,7 +89,7 @@ def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | No
 
 
 def _lie_alike(a: TensorType, b: TensorType) -> bool:
-    """Whether both tensor types have the same vector lanes and channel blocks."""
+    """Return whether two tensor types have equal numbers of lanes and equal channel blocks."""
     lanes = a.dtype is b.dtype or max(a.dtype.nbytes, b.dtype.nbytes) <= 4
     return lanes and a.layout.block == b.layout.block
 
@@ -111,7 +111,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: Joint, stage: Stage) -> bool:
-    """Whether a stage reads results of the joined stages, or an element that they read too."""
+    """Return whether a stage reads results of joined stages, or an element that they also read."""
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)
@@ -129,7 +129,7 @@ def _at(index: tuple[Expr, ...], once: dict[str, Expr]) -> tuple[Expr, ...]:
 
 
 def _with_values(before: Joint, stage: Stage) -> Scalar | None:
-    """Substitute the joined stages' values into a stage; None if it reads them at other indices."""
+    """Substitute values of joined stages into a stage; None if the stage reads other elements."""
     made, once = {s.target: s for s in before}, _once(stage)
     if any(f.tensor in made for f in fetches(stage.value)):
         return None
@@ -160,7 +160,10 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 
 
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
-    """Whether a nest can compute both: `value` has one reduction, over the loops of `first`."""
+    """Return whether one nest can compute both values.
+
+    It can if `value` has no reduction, or a single one over the same loops as that of `first`.
+    """
     found = {p for p in walk(value) if isinstance(p, Reduce)}
     own = next((p for p in walk(first) if isinstance(p, Reduce)), None)
     if not found:

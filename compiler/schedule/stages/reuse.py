@@ -2,7 +2,8 @@
 
     E[i, j] = decay(SCORE[i, j] - TOP[i])    no later reader of SCORE: E reuses its memory
 
-A block of attention rows then stores its scores once, so twice as many rows fit the cache.
+A block of attention rows then stores its scores once instead of twice, so twice as many rows fit
+the cache.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def in_place(
 
 
 def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
-    """Whether each point of a stage reads a tensor only at the index that it stores."""
+    """Return whether each point of a stage reads a tensor only at the index that it stores."""
     if stage.reduce is not None or tensors[read] != tensors[stage.target]:
         return False
     if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):
@@ -48,9 +49,9 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Whether every loop around a part contains the producer of a tensor that is read in the loop.
+    """Return whether every loop around a part that reads a tensor contains the tensor's producer.
 
-    Otherwise a later iteration would read an element that an earlier one has overwritten.
+    Otherwise a later iteration would read an element that an earlier iteration has overwritten.
     """
     for group in (m for m in members if isinstance(m, Group)):
         if any(p is part for p in group.joints):

@@ -1,10 +1,10 @@
 """The policy for shared loops: consumers read a row of a producer before it computes the next row.
 
-A softmax, a normalisation or attention has several stages. If they ran one after another, each
-stage would read and write all rows and evict them from the caches. If a stage reads another stage's
-results only at the same rows, `compute_at` places both in one loop over the rows. The temporary
-between them then holds one row or a block of rows. This policy finds the longest runs of such
-stages, and applies itself to the stages of each run.
+A softmax, a normalisation or attention has several stages. If the stages ran one after another,
+each stage would read and write all rows and evict them from the caches. If a stage reads only the
+same rows of another stage's results, `compute_at` places both stages in one loop over the rows. The
+temporary between them then has one row or a block of rows. This policy finds the longest sequences
+of such stages, and then applies itself to the stages of each sequence.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -41,9 +41,9 @@ def share(stages: Stages, target: Target) -> Stages:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """The context of parts: local tensor types, and axes that already have a loop.
+    """The context of parts: local tensor types, and axes that already have a loop (`done`).
 
-    `temporaries` are read by these parts only.
+    Only these parts read the `temporaries`.
     """
 
     tensors: Tensors
@@ -104,10 +104,10 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[Joint, str] | None:
-    """Return the last part before a group that only the group reads, place by place.
+    """Return the last part before a group whose results only the group reads, place by place.
 
-    Such a part is outside the run because it reads none of its results; an example is the copy of
-    an operand.
+    Such a part, for example the copy of an operand, reads no results of the group's parts, so their
+    sequence does not contain it.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -129,7 +129,7 @@ def _apart(where: _Where, others: Sequence[Part]) -> _Where:
 
 
 def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
-    """Return the longest run of parts that can share an axis, and its start."""
+    """Return the longest sequence of parts that can share an axis, and its start."""
     apart = _alone(parts)
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):
@@ -144,7 +144,10 @@ def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
 
 
 def _alone(parts: Sequence[Part]) -> list[int]:
-    """Count the parts before each position that belong to no run: routines and partial writers."""
+    """Count the parts before each position that no sequence may contain.
+
+    These are routines, and parts that write a tensor which other parts also write.
+    """
     makers = Counter(t for p in parts for t in stored([p]))
     alone = (isinstance(p, Routine) or any(makers[t] > 1 for t in stored([p])) for p in parts)
     return list(accumulate(alone, initial=0))
@@ -153,7 +156,10 @@ def _alone(parts: Sequence[Part]) -> list[int]:
 def _common(
     run: Sequence[Joint], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
 ) -> list[tuple[str, ...]]:
-    """Return the axes that all parts of a run can share, outermost first, by part."""
+    """Return the axes that all parts of a sequence can share, outermost first.
+
+    Each tuple has the names that the parts have for one axis.
+    """
     made: dict[str, tuple[str, ...]] = {}
     alive = [a for a in run[0][0].axes if a not in done and run[0][0].extents[a] != 1]
     names: list[dict[str, str]] = []
@@ -175,7 +181,11 @@ def _common(
 
 
 def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map the run's axes to a part's names; None if it does not read the run place by place."""
+    """Map each axis of a sequence that a part reads place by place to the part's name for it.
+
+    None if the part reads no results of the sequence, reads them at computed indices, or reads two
+    axes at the same index.
+    """
     names: dict[str, str] = {}
     refused: set[str] = set()
     n_found = 0
@@ -196,9 +206,9 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
 
 
 def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
-    """Whether computing a part place by place along an axis is efficient.
+    """Return whether computing a part place by place along an axis is efficient.
 
-    It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
+    This is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
     channels, or if a stage would compute single elements.
     """
     for s in part:

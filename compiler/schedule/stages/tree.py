@@ -2,8 +2,8 @@
 
     TOP, E, TOTAL, Y       for i { TOP; E; TOTAL; Y }       for i { TOP; for j by 48 { E; Y } }
 
-Its leaves are future nests (stages fused over the same loops) and routines, in execution order. A
-group is a loop that several leaves share.
+The leaves of the tree are future nests (stages fused over the same loops) and routines, in
+execution order. A group is a loop that several leaves share.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Part = Joint | Routine
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A loop over the places of an axis, `places` per iteration, and its members.
+    """A loop over an axis, and the members in its body; each iteration computes `places` places.
 
-    `own` maps the name of each nest inside to that nest's name of the axis. The loop belongs to the
-    last nest, which reads the results of the other nests.
+    `own` maps the name of each nest inside to the name that this nest has for the axis. The loop
+    belongs to the last nest, which reads the results of the other nests.
     """
 
     members: tuple[Member, ...]
@@ -42,7 +42,7 @@ class Group:
 
     @property
     def loop(self) -> str:
-        """The consumer's name of the axis."""
+        """The name that the consumer has for the axis."""
         return self.own[name_of(self.consumer)]
 
     @property
@@ -74,7 +74,7 @@ def leaves(members: Sequence[Member]) -> Iterator[Part]:
 
 
 def name_of(part: Joint) -> str:
-    """Return the name of a nest if it is the only writer of its target."""
+    """Return the name of a nest that is the only writer of its target."""
     return part[0].target
 
 

@@ -1,1 +1,1 @@
-"""Loops divided among threads, and temporaries private to a thread."""
+"""Division of loops among threads, and temporaries private to a thread."""

@@ -1,8 +1,8 @@
-"""Privatisation: each thread has its own copy of a temporary that the iterations of a loop share.
+"""Privatisation: each thread has a private copy of a temporary that all iterations of a loop use.
 
     for band in 0..14 { V[..] = ...; P[..] = ... V[..]; Y[band, ..] = ... P[..] }
 
-becomes, where an iteration computes all elements of V and P that it reads,
+becomes, if an iteration computes all elements of V and P that it reads,
 
     parallel team in 0..2 {
       for band in 14*team//2..(14*team+14)//2 {
@@ -40,11 +40,11 @@ MEETING_CYCLES = 10_000
 """The cycles to divide an inner loop among threads, including reads from other cores' caches."""
 
 CACHE_LINE = 128
-"""Bytes per false-sharing unit: a cache line and the adjacent line fetched with it."""
+"""The unit of false sharing, in bytes: a cache line, and the adjacent line fetched with it."""
 
 
 def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
-    """Divide loops with private temporaries among threads where that is fastest."""
+    """Divide loops with private temporaries among threads if this is faster than other choices."""
     if kernel.sizes:
         return kernel
     work = _Copies(kernel, options)
@@ -57,7 +57,7 @@ def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
 
 
 def _lines(b: Buffer) -> tuple[Expr, ...]:
-    """Return the shape of a copy; rows are padded to full cache lines, against false sharing."""
+    """Return the shape of a copy; padding rows to full cache lines prevents false sharing."""
     if not b.shape or any(n != 1 for n in b.shape[:-1]) or not isinstance(b.shape[-1], int):
         return b.shape
     line = max(CACHE_LINE // b.dtype.nbytes, 1)
@@ -100,7 +100,7 @@ class _Copies:
         return affine.assumed(steps(body, self.buffers, self.options.target))
 
     def _pays(self, loop: Loop, private: frozenset[str]) -> bool:
-        """Whether the longest share of a thread takes less time than dividing each inner loop."""
+        """Return whether dividing this loop among threads is faster than dividing inner loops."""
         if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
             return False
         n, threads = loop.extent, self.options.threads
@@ -125,7 +125,7 @@ class _Copies:
         first, end = (loop.start + affine.floordiv(n * t, threads) for t in (team, team + 1))
         body = _indexed((loop,), private, team)
         (inner,) = body
-        assert isinstance(inner, Loop), "as it was"
+        assert isinstance(inner, Loop), "the rewritten statement is a loop"
         return Loop(var, 0, threads, (replace(inner, start=first, stop=end),), "parallel")
 
     def _fresh(self, name: str) -> str:
@@ -147,7 +147,10 @@ def _indexed(
     copy: Expr,
     ranks: Mapping[str, int] | None = None,
 ) -> tuple[Statement, ...]:
-    """Prepend an index to accesses of some buffers, optionally only to those of given ranks."""
+    """Prepend an index to accesses of the buffers `names`.
+
+    With `ranks`, accesses that have more indices than the rank stay unchanged.
+    """
 
     def place(name: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         if name not in names or (ranks is not None and len(index) > ranks[name]):

@@ -1,11 +1,11 @@
 """Choice of the loops that threads share: proven independent, with the least estimated time.
 
-A loop can be shared when its iterations are proven independent. The cost of sharing is the time of
-the longest share, plus the time to read the operands that every thread reads in full, mostly
-written by other threads. If images are divided by rows, each row stays in the cache of its writer,
-but all threads read all weights; if they are divided by channels, the reverse holds. A loop of few
-iterations is shared together with the loops directly inside it. A shared loop may be inside other
-loops that every thread runs.
+A loop can be shared if its iterations are proven independent. The cost of sharing is the time of
+the longest share, plus the time to read the operands that every thread reads in full. Other threads
+have written most of these operands. If images are divided by rows, each row stays in the cache of
+its writer, but all threads read all weights. If images are divided by channels, each thread reads
+its own weights, but all rows. A loop of few iterations is shared together with the loops directly
+inside it. A shared loop may be inside other loops that every thread runs.
 
 Reductions are never shared, so results are bit-identical to the results of one thread.
 """
@@ -31,10 +31,12 @@ EVEN = 0.95
 """The balance (mean share / longest share) below which loops directly inside are shared too."""
 
 BYTES_PER_STEP = 5
-"""Bytes per half cycle that a core reads from another core's cache (35 GB/s measured)."""
+"""The number of bytes per half cycle that a core reads from another core's cache (35 GB/s
+measured)."""
 
 INSIDE = 1.002
-"""The minimum gain of sharing inner loops of a loop that every thread runs: shares are shorter."""
+"""The minimum speedup for sharing the loops inside a loop that every thread runs, since these
+shares are shorter."""
 
 IMAGE_RANK = 4
 """The minimum rank of tensors (with batch, channels and rows) that are preferably divided by
@@ -117,7 +119,10 @@ class _Marker:
     def _inside(
         self, loop: Loop, inside: Ranges
     ) -> tuple[tuple[Statement, ...], float, float, float] | None:
-        """Share loops in a body; return it with the costs of an iteration and of remote reads."""
+        """Share loops in a body; return the body, the cost of an iteration, and two further costs.
+
+        These are the costs of remote reads in this kernel, and in later kernels.
+        """
         body: list[Statement] = []
         total = foreign = later = 0.0
         for s in loop.body:
@@ -140,7 +145,7 @@ class _Marker:
         return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
-        """Mark the loop, and inner loops while shares are unbalanced; return also the trip count.
+        """Mark the loop, and inner loops while shares are unbalanced; also return the trip count.
 
         `around` is the product of the trip counts of the enclosing shared loops.
         """
@@ -176,7 +181,7 @@ class _Marker:
         return self._others(sum(self._nbytes(name) for name in read))
 
     def _later_steps(self, loop: Loop) -> float:
-        """Estimate the half cycles for the next kernel, divided by rows, to read remote data."""
+        """Estimate the half cycles for remote reads of a next kernel that is divided by rows."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
                 return self._others(self._nbytes(s.buffer))
@@ -187,7 +192,7 @@ class _Marker:
         return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
 
     def _is_cut_across(self, s: Store, loop: Loop) -> bool:
-        """Whether a store of an image is divided along another axis than its rows."""
+        """Return whether a store of an image is divided along an axis other than its rows."""
         if self.buffers[s.buffer].role != "output" or len(s.index) < IMAGE_RANK:
             return False
         return loop.var not in affine.symbols(s.index[2])

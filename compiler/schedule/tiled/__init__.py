@@ -1,1 +1,1 @@
-"""Winograd convolutions: recognised, divided into bands of tile rows, and emitted."""
+"""Winograd convolutions: recognition, division into bands of tile rows, and emission."""

@@ -2,8 +2,8 @@
 
 Such a computation has stages for the transformed weights, the transformed image, the products and
 the results. If the stages ran one after another, they would move the transformed image and the
-products, each larger than the image, through memory. Here they share the loop over bands of tile
-rows:
+products, each larger than the image, through memory. In this schedule the stages share a loop over
+bands of tile rows:
 
     for band {
       image rows of the band -> V           additions in registers, lanes over channels
@@ -39,7 +39,7 @@ from compiler.schedule.writing.realize import Realizer
 from compiler.targets.options import CodeOptions
 
 Place = tuple[Expr, Expr, Expr, int]
-"""Tile row, tile column, block of channels, and the first channel of a vector in it."""
+"""Tile row, tile column, block of channels, and the first channel of a vector in this block."""
 
 Finish = Callable[[int, int, Scalar], list[Statement]]
 """Converts an entry of a transformed tile to statements."""
@@ -69,7 +69,7 @@ def in_bands(
 ) -> Banded | None:
     """Emit the loops of a Winograd convolution; `shape` applies the moves to the products' nest.
 
-    Return None where lanes do not run over channels, or the weights are not packed.
+    Return None if lanes do not run over channels, or the weights are not packed.
     """
     source, target = found.image.reads[0].tensor, found.results[0].target
     blocks = [computation.tensors[t].layout.block for t in (source, target)]
@@ -109,7 +109,7 @@ class _Writer:
         }
 
     def banded(self, shape: Callable[[str, Nest], Nest]) -> Banded | None:
-        """Emit the convolution; None if lanes are not over channels or weights are not packed."""
+        """Emit the convolution; None if the weights are not packed."""
         product = self._product(shape)
         if product is None:
             return None
@@ -131,7 +131,7 @@ class _Writer:
     def _held(self, n_channels: int, block: int) -> TensorType:
         """Return the type of V or P, with an odd number of vectors between elements of a tile.
 
-        With a power of two, all elements would map to a few sets of the cache.
+        If this number were a power of two, all elements would map to a few sets of the cache.
         """
         n_blocks = -(-n_channels // block) | 1
         return TensorType(
@@ -168,7 +168,7 @@ class _Writer:
     # The transforms
 
     def _transformed_image(self) -> Body:
-        """Emit V of the band: each tile of each block of channels."""
+        """Emit the transformed image V of the band: each tile of each block of channels."""
         side, data = self.found.side, self.found.image
         held = self.realizer.register(DType.f32, (side * side, self.lanes))
         transform = transform_of(data)
@@ -236,7 +236,7 @@ class _Writer:
         return self.bands.over_tiles(blocks, (height % m != 0, width % m != 0), tile)
 
     def _lengths(self, tile: Expr, axis: int) -> int:
-        """Return the number of results of a tile along an axis: fewer in the last tile."""
+        """Return the number of results of a tile along an axis; the last tile may have fewer."""
         m, n = self.found.outputs, self.sizes[axis]
         return n % m if n % m and tile == -(-n // m) - 1 else m
 
@@ -290,7 +290,7 @@ class _Writer:
         return physical(self._settled(data, at), self.tensors, self.bands.ranges, {})
 
     def _reaches_behind(self, transform: Transform, axis: str, tap: str, n_tiles: int) -> bool:
-        """Whether the last tile along an axis reads beyond the halo of the image."""
+        """Return whether the last tile along an axis reads beyond the halo of the image."""
         self.bands.ranges["tile"] = (0, n_tiles - 1)
         others = {a: 0 for a in transform.extents}
         at = {**others, axis: affine.symbol("tile"), tap: self.found.side - 1}

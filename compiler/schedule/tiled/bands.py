@@ -12,20 +12,21 @@ from compiler.loops.nodes import Loop, LoopKind, Statement
 Body = tuple[Statement, ...]
 
 MakeTile = Callable[[Expr, Expr, Expr, int], list[Statement]]
-"""Emits one tile, given its row, its column, a block of channels and the first channel in it."""
+"""Emits one tile, given its row, its column, a block of channels and the first channel in the
+block."""
 
 LANE = affine.symbol("lane")
 """The index of a lane in a vector of channels."""
 
 PRODUCTS_PER_CYCLE = 32
 FAR_BYTES_PER_CYCLE = 10
-"""Bytes per cycle from beyond L2 (measured: 7 to 15)."""
+"""The number of bytes per cycle read from L3 or memory (measured: 7 to 15)."""
 
 MEETING_CYCLES = 20_000
-"""Cycles of a barrier: from the end of one shared loop to the start of the next."""
+"""The cycles of a barrier: from the end of one shared loop to the start of the next one."""
 
 LEAST_TILES = 7
-"""The rows of a register tile below which latency dominates: fewer rows take the same time."""
+"""The number of tiles per product below which latency dominates: fewer tiles take the same time."""
 
 
 def band_rows(
@@ -36,13 +37,13 @@ def band_rows(
     l2: int,
     threads: int = 1,
 ) -> int:
-    """Choose the tile rows per band with the fewest estimated cycles.
+    """Choose the number of tile rows per band with the fewest estimated cycles.
 
-    Every band reads all weights again, so bands are high if the weights exceed the cache, and low
-    if the transformed image and the products of a band would exceed it. If all bands are full and
-    every thread gets one, each thread runs separate bands; else threads share the loops of a band,
-    with a barrier after each loop.
-    Shapes: `channels` are the input and output channels. Units: `l2` in bytes per core.
+    Every band reads all weights again, so bands have many rows if the weights exceed the cache.
+    They have few rows if the transformed image and the products of a band would exceed it. If all
+    bands are full and every thread gets a band, each thread runs separate bands. Otherwise threads
+    share the loops of a band, with a barrier after each loop.
+    Shapes: `channels` are the numbers of input and output channels. Units: `l2` in bytes per core.
     """
     n_read, n_made = channels
     weights = side**2 * n_read * n_made * 4
@@ -96,16 +97,16 @@ class Bands:
 
     @property
     def image(self) -> Expr:
-        """The number of the image."""
+        """The index of the image."""
         return _count("image", self.n_images)
 
     @property
     def band(self) -> Expr:
-        """The number of the band in its image."""
+        """The index of the band in its image."""
         return _count("band", self.n_bands)
 
     def tile(self, row: Expr, column: Expr) -> Expr:
-        """Return the number of a tile in its band."""
+        """Return the index of a tile in its band."""
         return affine.simplify(affine.mod(row, self.height) * self.columns + column, self.ranges)
 
     def over_images(self, body: Body) -> Body:
@@ -115,7 +116,7 @@ class Bands:
     def over_tiles(self, blocks: Blocks, last: tuple[bool, bool], tile: MakeTile) -> Body:
         """Emit loops over blocks of channels and the tiles of a band.
 
-        `last` is whether the last row and whether the last column of tiles are peeled.
+        `last` has two flags: whether the last row and the last column of tiles are peeled.
         """
         statements: list[Statement] = []
         n_whole = blocks.n_channels // blocks.size

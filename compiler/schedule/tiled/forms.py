@@ -1,7 +1,7 @@
 """Recognition of Winograd convolutions by the form of their stages.
 
 Such a computation has stages for the transformed weights U, the transformed image V, the products P
-and the results. A transform multiplies a tile on both sides by a matrix of small numbers.
+and the results. A transform multiplies a tile from the left and right by a matrix of small numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Tiled:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """`sum over a, b of left(row, a) * right(column, b) * data`."""
+    """A transform: `sum over a, b of left(row, a) * right(column, b) * data`."""
 
     left: Scalar
     right: Scalar
@@ -81,7 +81,7 @@ def _tiled(
     if not (isinstance(w, Read) and w.tensor in constants and _is_only_read_by(w, computation)):
         return None
     read = x.then if isinstance(x, Inside) else x
-    if isinstance(read, Convert):  # an image of a smaller type, whose tiles are f32
+    if isinstance(read, Convert):  # the image has a smaller type; its tiles are f32
         read = read.arg
     if not (isinstance(read, Read) and isinstance(p, Read) and p.tensor == product.target):
         return None
@@ -118,7 +118,7 @@ def _is_only_read_by(w: Read, computation: Computation) -> bool:
 
 
 def _outputs(p: Read) -> int | None:
-    """Return the size of result tiles: the divisor of the position in the image."""
+    """Return the side of result tiles, by which the read divides the position in the image."""
     for e in p.index[-2:]:
         if isinstance(e, affine.Affine) and len(e.terms) == 1:
             atom = e.terms[0][0]
@@ -128,7 +128,7 @@ def _outputs(p: Read) -> int | None:
 
 
 def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
-    """Return the entries of the matrix on both sides; None where the two sides differ."""
+    """Return the matrix by which both sides are multiplied; None if the two sides differ."""
     found: list[Matrix] = []
     for factor, over in zip((t.left, t.right), t.over, strict=True):
         (row,) = _indices(factor) - {over}
@@ -143,7 +143,7 @@ def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
 
 
 def _indices(factor: Scalar) -> set[str]:
-    """Return the indices in the conditions of a factor."""
+    """Return the loop indices in the conditions of a factor."""
     if not isinstance(factor, Inside):
         return set()
     own = {s for e, _ in factor.tests for s in affine.symbols(e)}

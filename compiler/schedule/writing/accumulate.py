@@ -1,4 +1,4 @@
-"""Accumulators in registers: initialised before a reduction, updated inside, stored after it."""
+"""Accumulators in registers: initialised before a reduction, updated in it, stored after it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Writer(Protocol):
 
 
 class _Accumulator:
-    """The registers of one reduction: partial results of full and shorter vectors, and a total."""
+    """The registers of one reduction: partial results per vector length, and the final result."""
 
     def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
         self.reduce = reduce
@@ -67,7 +67,8 @@ class _Accumulator:
     def acc(self, cut: Fixed) -> Buffer:
         """Return the register of partial results; shorter vectors have a separate register.
 
-        A shared register would need a blend at every step to preserve the other lanes.
+        A register shared with full vectors would need a blend at every step, to preserve the
+        remaining lanes.
         """
         lengths = {a.var: length_of(a) for a in self._axes}
         vector = self._vector.var if self._vector is not None else ""
@@ -111,7 +112,7 @@ class Accumulation:
         return (*init, *update, *combine, *finish)
 
     def _begun(self, p: _Accumulator, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        """Initialise every lane: the final combination also reads lanes that received no terms."""
+        """Initialise every lane, since the final combination also reads lanes without terms."""
         lanes = {a.var for a in self.lanes}
         splits = {k: s for k, s in self.nest.splits.items() if lanes.isdisjoint((k, s.inner))}
         whole = {v: n for v, n in cut.items() if lanes.isdisjoint(self.nest.parts(v))}
@@ -166,7 +167,7 @@ class Accumulation:
 
 
 def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
-    """Return the index of a point in the tile; single steps after full parts have index 0."""
+    """Return the index of a point in the tile; remainder loops of single elements have index 0."""
     return tuple(
         affine.symbol(a.var) if stands_here(at, a.var) else 0 if cut.get(a.var) == 1 else at[a.var]
         for a in axes

@@ -59,7 +59,7 @@ def _fill(target: str, bounds: list[Bounds], value: Number, prefix: str) -> tupl
 def _vector_parts(
     var: str, start: Expr, stop: Expr, body: tuple[Statement, ...], lanes: int
 ) -> tuple[Statement, ...]:
-    """Emit a long run of stores as full vectors and a shorter remainder."""
+    """Emit stores to contiguous elements as full vectors and a shorter remainder."""
     n_full, rest = (stop - start) // lanes, (stop - start) % lanes
     i, lane = affine.symbol(f"{var}o"), affine.symbol(f"{var}v")
 

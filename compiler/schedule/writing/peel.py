@@ -18,15 +18,15 @@ At = Mapping[str, Expr]
 """Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The lengths of shortened loops; a number of lanes may be known only at run time."""
+"""The trip counts of shortened loops; a vector loop may have one known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
-"""Emits the statements inside some loops."""
+"""Emits the statements in the body of loops."""
 
 
 MOST_LINES = 64
-"""Limit on the cache lines prefetched per iteration: prefetched data must fit L1."""
+"""The maximum number of cache lines prefetched per iteration: prefetched data must fit L1."""
 
 
 def loops_over(
@@ -38,7 +38,7 @@ def loops_over(
 ) -> tuple[Statement, ...]:
     """Wrap a body in loops over the axes; a loop with a remainder becomes two loops.
 
-    `at` holds loops fixed to one iteration, `cut` the lengths of shortened loops.
+    `at` substitutes loop variables; `cut` has the trip counts of shortened loops.
     """
     if not axes:
         return body(at, cut)
@@ -135,9 +135,10 @@ def _open_parts(
 ) -> tuple[Statement, ...]:
     """Emit the loop over full parts of an open length, then the remainder in smaller parts.
 
-    `part` is the split and its length. The elements beyond the last full tile form full vectors or
-    smaller row tiles. The rest is one partial vector, or single elements. Each of these parts has
-    separate code and separate copies of the operands that the loop `opened` copies.
+    `part` is the split and its length. The elements after the last full tile form full vectors or
+    smaller row tiles. The elements after these form a partial vector, or are processed one by one.
+    Each of these loops has separate code, and separate copies of the operands that the loop
+    `opened` copies.
     """
     split, length = part
     statements: list[Statement] = []
@@ -185,8 +186,8 @@ def _at_most_one(left: Expr, size: int) -> Expr:
 def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
     """Return the sizes of row tiles for a remainder: powers of two above 1 and below a full tile.
 
-    A remainder needs at most one tile of each size, hence few passes over the columns and little
-    code.
+    A remainder needs at most one tile of each size, so it needs few passes over the columns and
+    little code.
     """
     a = nest.axis(split.inner)
     if a.kind != "unroll" or a.is_reduction:
@@ -195,12 +196,12 @@ def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
 
 
 def _left(var: str) -> str:
-    """Name the remainder loop of a split; it is emitted further out than the loops of the split."""
+    """Return the name of the remainder loop of a split; it is emitted outside the split's loops."""
     return f"{var}_left"
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Whether to emit a loop at this level: its variable is not substituted, or only shifted."""
+    """Return whether to emit a loop at this level: its variable is not substituted, or shifted."""
     return var not in at or var in affine.symbols(at[var])
 
 

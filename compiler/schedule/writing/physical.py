@@ -1,4 +1,4 @@
-"""Lowering of a stage over logical tensors to a plain nest over physical buffers."""
+"""Lowering of a stage over logical tensors to an untransformed nest over physical buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.schedule.nest import Axis, Nest
 def nest_of(
     stage: Stage, tensors: Mapping[str, TensorType], around: Mapping[str, Range] | None = None
 ) -> Nest:
-    """Build the plain nest of a stage: its loops in order, over physical buffers.
+    """Build the untransformed nest of a stage: the stage's loops in order, over physical buffers.
 
     Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
     `around` are the loops around the entire nest.
@@ -54,7 +54,7 @@ def physical(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar:
-    """Rewrite a value over physical buffers, with indices in the order of the layouts."""
+    """Rewrite a value over physical buffers, with physical indices of the layouts."""
     value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
     value = rewrite(value, lambda s: _physical(s, tensors))
     return substitute(value, {}, ranges)

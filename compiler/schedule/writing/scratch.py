@@ -4,9 +4,9 @@
     for ko { for m, n { acc = 0; for ki { acc += ... }; block[m, n] += acc } }
     for m, n { y = block[m, n] }
 
-The loop over `ki` is a separate reduction with its sums in registers. The operands of one iteration
-of `ko` thus stay in the cache while all points use them. Sums of matrix tiles are in memory
-throughout; the code generator keeps them in tile registers.
+The loop over `ki` is a separate reduction with sums in registers. The operands of an iteration of
+`ko` thus stay in the cache while all points use them. Sums of matrix tiles are always in memory in
+Loop IR; the code generator keeps them in tile registers.
 Source: the loop over KC of Goto and van de Geijn 2008.
 """
 
@@ -31,7 +31,7 @@ from compiler.schedule.writing.peel import At, Fixed, loops_over, settled
 
 
 class Scratch:
-    """The block of each reduction of a nest, for one point of the enclosing loops."""
+    """The blocks of partial sums of a nest, for one point of the enclosing loops."""
 
     def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
         self.nest, self.realizer, self.finish = nest, realizer, finish
@@ -62,7 +62,7 @@ class Scratch:
 
     @property
     def _plain(self) -> list[Axis]:
-        """Return the loops over points for the final stores, without tile loops."""
+        """Return the loops over points for the final stores; tile loops become plain loops."""
         return [replace(a, kind="for") if a.kind == "tile" else a for a in self.points]
 
     def _begin(self, at: At, cut: Fixed) -> tuple[Statement, ...]:

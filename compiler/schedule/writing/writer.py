@@ -52,7 +52,7 @@ class Writer:
         self.realizer = Realizer()
         self.packings: dict[str, Packing] = {}
         self.shapes: dict[str, tuple[Expr, ...]] = {}
-        """New shapes of buffers: of packed constants, or reduced to one iteration of a loop."""
+        """New shapes: of packed constants, and of temporaries reduced to one loop iteration."""
         self.lines: list[Line] = []
         self._zeroed: set[str] = set()
         self._named: dict[str, int] = {}
@@ -85,10 +85,10 @@ class Writer:
         var = self._fresh(f"{group.loop}_at")
         held = held_inside(group, members, where.held)
         iterations = list(iterations_of(group, var))
-        # A constant that two loops read would need two packings.
+        # A constant that both loops read would need two packings.
         packable = where.packable if len(iterations) == 1 else frozenset[str]()
         # If sizes are constant, threads that share the outermost loop get private copies of the
-        # temporaries of one iteration.
+        # temporaries that belong to one iteration.
         sizes = (n for t in held for n in where.tensors[t].dims)
         known = all(isinstance(n, int) for n in (group.extent, *sizes))
         shrink = self.options.threads == 1 or known or bool(where.around)
@@ -116,7 +116,7 @@ class Writer:
         return with_streams(self.realizer.realize(nest), streams)
 
     def _name(self, target: str) -> str:
-        """Name a nest after its target, with a number from the second writer on."""
+        """Return the name of a nest: its target, with a number from the second writer on."""
         n = self._named[target] = self._named.get(target, 0) + 1
         return target if n == 1 else f"{target}#{n}"
 
