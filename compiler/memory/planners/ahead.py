@@ -1,7 +1,7 @@
-"""Ahead-of-time compilation of all loops: `python -m compiler.memory.planners.ahead`.
+"""Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Otherwise the first hard problem on a machine would wait for the compilation. The code is cached at
-the place where native.py looks for it.
+Otherwise the first hard problem on a machine would wait for the compilation. The machine code is
+written to the cache that native.py reads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""A number of buffers that halves.py does not place without halving."""
+"""Number of buffers: large enough that halves.py halves the steps."""
 
 
 def make_all() -> None:
@@ -42,7 +42,7 @@ def make_all() -> None:
     run(begin(sections, sections.size, total, order), 1)
     stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
     packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
-    assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lowered"
+    assert len([*itertools.islice(packings, 2)]) == 2, "the search must improve the stacked blocks"
     reduction = Reduction(blocks)
     repair = Repair(reduction.blocks, reduction.reduced([0] * len(blocks)), seed=0)
     # At most four plans come from first fit, so the fifth comes from repair.

@@ -58,7 +58,7 @@ def _solved(
         model.add(offset + b.size <= peak)
     lives = [model.new_fixed_size_interval_var(b.start, b.end - b.start, "") for b in blocks]
     model.add_no_overlap_2d(lives, boxes)
-    # Redundant constraint: blocks alive together must fit when stacked; it prunes more.
+    # A redundant constraint prunes the search: blocks alive together must fit when stacked.
     model.add_cumulative(lives, [b.size for b in blocks], peak)
     model.minimize(peak)
     solver = cp_model.CpSolver()

@@ -122,7 +122,7 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
-    """The largest buffer first, each in the smallest gap between buffers already placed.
+    """Buffers by decreasing size, each in the smallest gap between buffers already placed.
 
     Large buffers determine the peak, and small buffers fit between them. Hard to beat on networks
     in which a few tensors are much larger than the rest.
@@ -148,7 +148,7 @@ def greedy_by_size(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_area(problem: Problem, options: Options) -> Outcome:
-    """The largest product of bytes and steps first, each in the smallest gap.
+    """Buffers by decreasing product of bytes and steps, each in the smallest gap.
 
     A compromise between size and lifetime: the largest area of memory and time comes first.
     """
@@ -173,7 +173,7 @@ def greedy_by_area(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
-    """The longest-lived buffer first, ties by size, each in the smallest gap.
+    """Buffers by decreasing lifetime, ties by size, each in the smallest gap.
 
     Long-lived buffers are adjacent at the bottom; above them, few short-lived buffers are alive at
     any step. The best and fastest order for programs with very many buffers.
@@ -207,7 +207,7 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     A half is placed in the gaps between the buffers placed before. The time per buffer hardly grows
     from a thousand to a million buffers; the plans are nearly as small.
     """
-    # numpy and compiled loops: few programs have so many buffers.
+    # Imported late, because it needs numpy, and few programs have so many buffers.
     from compiler.memory.planners.halves import place_by_halves
 
     offsets = place_by_halves(problem.blocks, by_span(problem.blocks), "best")
@@ -233,7 +233,7 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
-    """The buffers of the step with the most live bytes first, by size; then the next such step.
+    """Buffers by decreasing live bytes of their fullest step; within a step, by decreasing size.
 
     The steps that determine the peak are packed while memory is empty. Good if few steps are much
     broader than the rest.
@@ -261,7 +261,7 @@ def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_conflicts(problem: Problem, options: Options) -> Outcome:
-    """The buffer with the most conflicts first, then by size, each in the lowest gap.
+    """Buffers by decreasing number of conflicts, ties by size, each in the lowest gap.
 
     Long-lived buffers, which conflict with most others, are placed at the bottom. Good if a few
     small buffers are alive throughout the program.

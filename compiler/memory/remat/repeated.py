@@ -12,7 +12,7 @@ from compiler.memory.orders.tasks import Tasks
 
 @dataclass(frozen=True)
 class Repeated:
-    """Tasks in the order they run, including repetitions.
+    """Task runs in order, including repetitions of tasks.
 
     `origins` has the number of the original task of each run. `values` has the number of the
     original value of each value, which may be a recomputed copy.
@@ -24,7 +24,7 @@ class Repeated:
 
     @staticmethod
     def of(tasks: Tasks) -> Repeated:
-        """Return each task once, as listed."""
+        """Return one run of each task, in the listed order."""
         return Repeated(tasks, tuple(range(len(tasks))), tuple(range(len(tasks.sizes))))
 
     @staticmethod

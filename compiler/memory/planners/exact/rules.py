@@ -68,9 +68,9 @@ def leaves_gap(level: int, fits_below: int) -> bool:
 def lifted_bound(board: Board, block: int) -> int:
     """Return the lowest offset of a block above its base; NOWHERE if it must be on its base.
 
-    An unplaced block that is alive at the same time must be below the lifted block, or that block
-    could be lowered. The other block must be able to begin below the top of the lifted block on its
-    base. The lifted block is above the other block.
+    Another unplaced block that is alive at the same time must be below the lifted block; otherwise
+    the lifted block could be lowered. The other block must be able to begin below the top that the
+    lifted block would have on its base. The lifted block is then above the other block.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]

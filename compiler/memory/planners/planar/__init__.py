@@ -62,8 +62,8 @@ def planar(problem: Problem, options: Options) -> Outcome:
 
     Sets of equal sums at a step are the nodes of a network, buffers are its edges, and a plan is a
     planar drawing. A sweep over the steps represents all remaining orders of the live buffers by a
-    PQ-tree. It follows several branches if sums may be equal by chance. For tight problems of any
-    size.
+    PQ-tree. The sweep follows several branches if sums may be equal by chance. Good for tight
+    problems of any size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)
