@@ -32,8 +32,8 @@ class Fault:
 
 
 SAME = 1e-9
-"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the total work. A
-schedule with a wrongly late end thus gains no tolerance."""
+"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the sum of all task
+and transfer times. A schedule with a wrongly late end thus gains no tolerance."""
 
 
 def check_schedule(
@@ -162,7 +162,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time from which a datum is available in a memory (to a device)."""
+        """Return the time from which a datum is available in a memory, or to a device if given."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -204,7 +204,7 @@ class _Checker:
             yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Yield faults of memory capacities, by a sweep over the lifetimes of values."""
+        """Yield exceeded memory capacities, found by a sweep over the lifetimes of values."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:

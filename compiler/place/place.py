@@ -91,7 +91,7 @@ LESS_AHEAD = (8, 3, 1)
 
 
 def within_room(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
-    """Simulate with the requested prefetch distance, or else the largest that memory permits."""
+    """Simulate with the requested prefetch distance, or the largest that memory permits."""
     asked = conduct.ahead
     on_demand = simulate(problem, placement, replace(conduct, ahead=0))
     for ahead in (asked, *(a for a in LESS_AHEAD if asked is None or a < asked)):
