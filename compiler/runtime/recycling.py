@@ -16,7 +16,7 @@ import numpy as np
 from compiler.ir.constant import Array
 
 LEAST_BYTES = 1 << 20
-"""The smallest size of reused blocks; the C library's allocator reuses smaller blocks."""
+"""The smallest size in bytes of reused blocks; the C allocator reuses smaller blocks itself."""
 
 MOST_BYTES = 256 << 20
 """Maximum number of bytes retained for reuse."""

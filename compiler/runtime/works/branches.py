@@ -3,8 +3,8 @@
 Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
 pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
 section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
-order. No chain reuses the memory of another chain's operands and results before both chains have
-ended.
+order. No chain overwrites the memory of another chain's operands and results before both chains
+have ended.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ GAIN = 0.9
 class Section:
     """Launches `first` to before `end` in chains; sequential and parallel times in half cycles.
 
-    `after` has, by launch, the launches of other chains that wait for it. `order` lists the
-    launches if their order differs from the order in the program.
+    `after` has, for each launch, the launches of other chains that wait for the launch. `order`
+    lists the launches if their order differs from the order in the program.
     """
 
     first: int
@@ -69,7 +69,7 @@ class Section:
         return found
 
     def numbered(self, place: Mapping[int, int]) -> Section:
-        """Return the section with renumbered launches, which stay adjacent."""
+        """Return the section with new launch numbers; the launches stay adjacent."""
         first = min(place[i] for i in range(self.first, self.end))
         return replace(
             self,
@@ -137,7 +137,7 @@ def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, 
 
 
 class _Chains:
-    """The partition of a run of launches into independent chains, extended launch by launch."""
+    """A partition of adjacent launches into independent chains, extended launch by launch."""
 
     def __init__(self, before: Sequence[set[int]]) -> None:
         self.before = before
