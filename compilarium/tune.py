@@ -48,7 +48,7 @@ class Duration(click.ParamType):
               show_default=True, help="Search strategy for candidates.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--database", type=click.Path(path_type=Path, dir_okay=False),
-              help="Database for results, instead of the one in the user's cache.")  # fmt: skip
+              help="Database for results, instead of the user's cache.")  # fmt: skip
 @shape_option()
 @pipeline_options()
 @random_weights_option()
@@ -88,10 +88,10 @@ def _show(console: Console, done: TuningReport) -> None:
                ">failed", "stopped", ""]  # fmt: skip
     console.print(table(columns, map(_row, done.kernels)))
     if done.interrupted:
-        console.print("Interrupted: the results so far are kept.")
+        console.print("Interrupted: the results so far are saved.")
     console.print(
         f"{count_text(done.n_kept, 'kernel')} of {len(done.kernels)} examined "
-        f"{'has' if done.n_kept == 1 else 'have'} a faster schedule, kept in {done.database}."
+        f"{'has' if done.n_kept == 1 else 'have'} a faster schedule, saved in {done.database}."
     )
     console.print(
         f"One run of the model: {seconds_text(done.untuned_seconds)} untuned, "
