@@ -6,7 +6,7 @@ Each model runs in a separate process, on seeded random inputs or on the arrays 
 to `NAME.onnx` (random masks, sizes and lengths are seldom valid). The report has the error relative
 to each output's scale, the fractions of operations and kernels in generated code, the reasons for
 fallbacks, and the seconds of loading, compiling and running. If the program is wrong, the numpy
-reference runs too: it distinguishes a wrong import from wrong code.
+reference runs too, which distinguishes a wrong import from wrong code.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from compiler.runtime.inputs import random_inputs
 Report = dict[str, Any]
 
 ONE_STEP = 1 / 64
-"""Error tolerance of quantized models: different rounding before an 8-bit quantization changes a
-quantized element by one step, and all elements that depend on it."""
+"""Error tolerance of quantized models: different rounding before an 8-bit quantization can change
+an element by one step, and thus all elements computed from it."""
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
     python -m benchmarks.transformer_models FOLDER --open
     python -m benchmarks.open_sizes FOLDER ... [--only bert,vit] [--seconds 3] [--threads 1]
 
-The models are those in the folders that have open sizes, with inputs from the .npz file of the same
-name. `kept` is the time for known sizes over the time for open sizes: 1.0 means no loss. `ratio` is
+The folders' models with open sizes run on inputs from the .npz file of the same name. `kept` is the
+time for known sizes over the time for open sizes: 1.0 means no loss. `ratio` is
 the time of ONNX Runtime, which also runs the open model, over ours. Times are minima of interleaved
 rounds.
 """

@@ -102,7 +102,7 @@ def measure(subject: Subject, pipeline: str) -> Row:
 
 
 def check(exported: bytes) -> None:
-    """Check a model with onnx's checker, including types if type inference accepts them.
+    """Check a model with onnx's checker, and check types if type inference accepts the model.
 
     Type inference may reject a branch that is never executed for the fixed sizes.
     """
@@ -120,7 +120,7 @@ def cost(graph: Graph) -> Cost:
 
 
 def peer_nodes(data: bytes, level: Any) -> int | None:
-    """Return the nodes after ONNX Runtime's level; None if it cannot load the model."""
+    """Return the nodes after ONNX Runtime's level; None if the model cannot be loaded."""
     try:
         return nodes(optimized_by_peer(data, level).graph).total
     except Exception as e:  # ONNX Runtime's exceptions have no common class
@@ -148,7 +148,7 @@ def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> flo
     """
     try:
         needed = run_peer(given, inputs)
-    except Exception as e:  # its own exceptions have no common class
+    except Exception as e:  # ONNX Runtime's exceptions have no common class
         print(f"ONNX Runtime: {e}", file=sys.stderr)
         return None
     try:

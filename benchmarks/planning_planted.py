@@ -1,4 +1,4 @@
-"""Planning problems from cutting a rectangle of time and memory, whose height is the optimum.
+"""Planning problems cut from a rectangle of time and memory; the rectangle's height is the optimum.
 
 Each family is a cutting method with a seed. If pieces are later removed or shrunk, the pieces of
 one step are preserved: this step remains full, so the height of the rectangle remains the optimum.

@@ -4,7 +4,7 @@
         [--seconds 4] [--json FILE]
 
 The models are light models of the onnx package with random weights, truncated after their logits.
-ONNX Runtime's `quantize_static` quantizes them with a few random images: activations are u8 or i8,
+ONNX Runtime's `quantize_static` quantizes each with a few random images: activations are u8 or i8,
 weights i8, with one scale per weight tensor or one per filter. In the form `dynamic`, ONNX
 Runtime's `quantize_dynamic` quantizes weights to u8, and activation ranges are computed at run
 time. Programs run on one thread and one processor; times are minima. `f32` is the speedup of the

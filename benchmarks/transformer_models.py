@@ -59,7 +59,7 @@ class Results(nn.Module):
 
 
 class Cached(nn.Module):
-    """A decoder that reads the keys and values of earlier tokens, and returns the extended ones."""
+    """A decoder that reads the keys and values of earlier tokens, and appends the new token's."""
 
     def __init__(self, model: nn.Module, n_layers: int) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ def mamba() -> Exportable:
 
 
 def export(made: Exportable, path: Path, exporter: str = "", is_open: bool = False) -> None:
-    """Write the model, and its inputs as `.npz` next to it; "" is the model's default exporter."""
+    """Write a model and an `.npz` file of its inputs; "" selects the model's default exporter."""
     names = list(made.inputs)
     axes = made.open_axes if is_open else None
     with warnings.catch_warnings(), torch.no_grad():

@@ -62,7 +62,7 @@ from compiler.trace import Decision
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="Folder for files that reproduce the failure.")  # fmt: skip
 @click.option("--replay", type=click.Path(path_type=Path), metavar="DIR",
-              help="Rerun a failure saved with -o: exit code 1 if it persists.")  # fmt: skip
+              help="Rerun a saved failure; the exit code is 1 if it persists.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(

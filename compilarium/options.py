@@ -311,7 +311,7 @@ def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     from compiler.frontend import load
     from compiler.frontend.random_weights import random_weights
 
-    load(path)  # This reports errors in the file before it is modified.
+    load(path)  # Errors in the file must be reported before weights are replaced.
     return random_weights(path, weights_seed)
 
 

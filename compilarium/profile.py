@@ -62,7 +62,7 @@ def show_profile(console: Console, profile: Profile) -> None:
         f"roofline of this machine: {seconds_text(least)}."
     )
     if not all(p.is_measured for p in profile.predicted.values()):
-        console.print("Machine speeds are estimates: compilarium doctor --measure measures them.")
+        console.print("Machine speeds are estimates; measure: compilarium doctor --measure.")
 
 
 def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, str]:

@@ -150,7 +150,7 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
 def least_seconds(graph: Graph, machine: Machine) -> float | None:
     """Return a lower bound of the time of a run, one kernel per node; None for open dimensions.
 
-    The bytes of a node are read from the smallest cache that can hold all of them.
+    The bytes of a node are read from the smallest cache that is large enough.
     """
     costs = _costs(graph)
     if costs is None:

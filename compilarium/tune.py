@@ -64,7 +64,7 @@ def command(
     precision: str,
     weights_seed: int | None,
 ) -> None:
-    """Find faster schedules for the kernels of MODEL by measurement; later compilations use them.
+    """Find faster schedules for MODEL's kernels by measurement, for use in later compilations.
 
     Ctrl-C keeps the results so far, and a later run continues from these results.
     """

@@ -32,7 +32,7 @@ def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """Return, for each step, the end of the highest occupied byte range: gaps below it count."""
+    """Return, for each step, the end of the highest occupied byte range, which includes gaps."""
     used = [0] * _n_steps(buffers)
     for b in buffers:
         if b.size:

@@ -120,7 +120,7 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
     """Sweep over the steps with live buffers ordered by offset: only neighbours can overlap.
 
-    Overlapping buffers are not inserted into the order, so that it stays consistent.
+    Overlapping buffers are not inserted, so the order stays consistent.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []

@@ -55,8 +55,8 @@ def join_lifetimes(
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
     arrays, constants) get no buffer. A value is computed in place of an operand of the same size
     that has no later readers. The memory of a joined value is live from the first write of a part.
-    `until` maps each step that runs concurrently with other steps to the last step that may start
-    before the end of the first step.
+    `until` maps each step that runs concurrently with later steps to the last step that may start
+    before the end of the mapped step.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)

@@ -90,7 +90,7 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """For each datum and memory: the earliest arrival by transfers whose source has it."""
+        """For each datum and memory: the earliest arrival by a transfer from a valid source."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +114,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Update the earliest arrival for a transfer; return whether it became earlier."""
+        """Update the earliest arrival by a transfer; return whether the arrival became earlier."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -224,7 +224,7 @@ class _Checker:
                 )
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        """Yield the interval in which a datum occupies a memory; none if it only passes through."""
+        """Yield the interval in which a datum occupies a memory; none for a datum in transit."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]

@@ -36,7 +36,7 @@ MOST_TASKS = 400
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
     """The shortest schedule, or the best schedule found within the time limit and a lower bound.
 
-    Each task has an optional interval for each device that can run it, of which exactly one is
+    Each task has an optional interval for each possible device, and exactly one interval is
     chosen. Intervals of a device do not overlap, and a reader starts after its operands arrive. For
     some dozens of tasks the solver finds the optimum in seconds.
     """

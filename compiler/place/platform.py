@@ -72,7 +72,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A step of a route: a link, and the memory to which it leads."""
+    """A step of a route: a link, and the memory at the end of the link."""
 
     link: Link
     source: str

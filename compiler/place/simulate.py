@@ -189,7 +189,7 @@ class _Run:
             store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
-        """Return the exception for the blocked task: the first whose memory is limited."""
+        """Return the exception for the blocked task: the first blocked task in limited memory."""
         limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
         assert limited, "a task in an unlimited memory cannot be blocked"
         first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)

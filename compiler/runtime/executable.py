@@ -213,7 +213,7 @@ class Executable:
     # Fallbacks
 
     def value(self, run: Run, name: str) -> Any:
-        """Return a value in logical order; it may be a view of memory that later launches reuse."""
+        """Return a value in logical order, possibly a view of memory that later launches reuse."""
         constant = self.graph.constants.get(name)
         if constant is not None:
             return constant.array()
@@ -294,7 +294,7 @@ def _shaped(value: Any, t: Type) -> Any:
 
 
 def own(value: Any) -> Any:
-    """Return a copy of a value that shares no arrays with others; lists are copied too."""
+    """Return a copy of a value that shares no arrays with other values; lists are copied too."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     if isinstance(value, list):

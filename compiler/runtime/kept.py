@@ -66,7 +66,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache: it runs immediately; requests other than runs recompile it."""
+    """A program from the cache, which runs immediately; other requests than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -170,7 +170,7 @@ class ProgramStore:
     def put_beside(self, key: str, image: Image) -> Thread | None:
         """Write a program in a background thread; return the thread, or None if none could start.
 
-        The process waits for the thread before it ends, as does `get` of the same program.
+        The process waits for the thread before exit; so does `get` of the same program.
         """
         place = (self.directory, key)
 

@@ -3,7 +3,7 @@
 The memory touched since the last use of an operand (the stack distance of Mattson et al. 1970)
 determines its memory level: the smallest cache of at least that size. Programs are assumed to run
 repeatedly, so weights come from the level in which the previous run left them. Each operand counts
-once, however often a kernel reads it. The measured time minus the bound is the loss of the
+once, regardless of the number of reads. The measured time minus the bound is the loss of the
 schedule.
 """
 

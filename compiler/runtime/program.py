@@ -284,7 +284,7 @@ class Program:
     # Running
 
     def _shortest(self) -> DirectCall | None:
-        """Return the direct call of a program whose sizes are all known."""
+        """Return the direct call of a program of known sizes, if possible."""
         executable = self.fixed.executable if self.fixed is not None else None
         return None if executable is None else executable.direct
 

@@ -23,7 +23,7 @@ MOST_BYTES = 256 << 20
 
 
 class Recycled:
-    """Blocks of memory, retained for reuse when the last array in them is freed."""
+    """A cache of memory blocks: freeing the last array in a block retains the block for reuse."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.kept: list[Array] = []

@@ -13,7 +13,7 @@ MAX_THREADS = 256
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:
-    """Return options of code generation, and notes about threads, if any.
+    """Return options of code generation, and notes about missing threads or too many threads.
 
     Errors: E-OPTION-VALUE for an invalid number of threads.
     """

@@ -19,13 +19,13 @@ MOST_TASKS = 512
 """Largest number of tasks for this search: for more tasks, down-sets are too many and too large."""
 
 Effects = dict[int, tuple[int, int]]
-"""Maps each ready task to the bytes that it needs in addition to the live bytes, and to its change
-of the live bytes."""
+"""Maps each ready task to its need (bytes in addition to the live bytes), and to its change of the
+live bytes."""
 
 
 @dataclass(slots=True)
 class State:
-    """A set of finished tasks, with the lowest peak that led to it.
+    """A set of finished tasks, with the lowest peak of the paths to this set.
 
     `ready` has the tasks that may follow; the most recently enabled task is last.
     """
@@ -99,7 +99,7 @@ class DownSets:
                 yield self._settled(self._after(state, t))
 
     def _effect(self, t: int, done: int) -> tuple[int, int]:
-        """Return the bytes a task needs in addition to the live bytes, and the change of those."""
+        """Return a task's need (bytes in addition to the live bytes), and change of live bytes."""
         self.n_steps += 1
         tasks, left, freed = self.tasks, ~(done | 1 << t), 0
         dying: list[int] = []

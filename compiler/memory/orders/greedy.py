@@ -53,7 +53,7 @@ def breadth_first(tasks: Tasks) -> list[int]:
 def depth_first(tasks: Tasks) -> list[int]:
     """Last in, first out: the most recently enabled task runs next, so branches run one by one.
 
-    A task's results are read while they are still in the caches.
+    Results are read while they are still in the caches.
     """
     missing = [len(b) for b in tasks.before]
     ready = [t for t in reversed(range(len(tasks))) if not missing[t]]
@@ -72,9 +72,9 @@ def depth_first(tasks: Tasks) -> list[int]:
 def post_order(tasks: Tasks) -> list[int]:
     """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
 
-    The operand whose temporary need most exceeds the bytes of its result comes first, which is the
-    best post-order if each value is read once. Source: Liu 1986, "On the storage requirement in the
-    out-of-core multifrontal method for sparse factorization".
+    Operands are ordered by their temporary need minus the bytes of their result, largest first.
+    This is the best post-order if each value is read once. Source: Liu 1986, "On the storage
+    requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
     done = [False] * len(tasks)

@@ -61,8 +61,8 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Changes of two numbers at each position: of the earlier tasks all of whose successors come
-    # later, and of the later tasks all of whose predecessors came earlier.
+    # Changes of two counts at each position: of earlier tasks with later successors only, and of
+    # later tasks with earlier predecessors only.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:

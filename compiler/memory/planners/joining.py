@@ -3,7 +3,7 @@
 A block that begins when another of the same size ends can take over its bytes. Blocks of equal
 lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or begin
 after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A plan of
-the joined blocks is a plan of the blocks, but their infeasibility proves nothing.
+the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves nothing.
 
 Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
 matches is estimated, and the pair with the smallest expected number is joined first.

@@ -97,8 +97,8 @@ def first_fit(problem: Problem, options: Options) -> Outcome:
 def best_fit(problem: Problem, options: Options) -> Outcome:
     """Buffers in the order of their first steps, each in the smallest gap that is large enough.
 
-    This planner models most run-time allocators. It keeps large gaps for large buffers, but leaves
-    small fragments.
+    This planner models most run-time allocators. Large gaps remain available for large buffers, but
+    small fragments remain too.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)

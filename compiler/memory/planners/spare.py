@@ -26,7 +26,7 @@ MOST_TRIED = 200_000
 """Maximum number of candidate sets of each size."""
 
 Changes = dict[int, int]
-"""Maps each step to the change of the spare bytes at it."""
+"""Maps each step to the change of the spare bytes at this step."""
 
 
 def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:

@@ -104,7 +104,7 @@ class OpenPart:
         return graph, works, arrange(graph, works, self.overwritten)
 
     def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """Arrange the part for given sizes, and check them.
+        """Arrange the part for given sizes, and check the sizes.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
         body does not accept, or for a wrong recorded type.

@@ -148,8 +148,8 @@ def arrange(
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` maps each launch that runs concurrently with others to the last launch that may start
-    before the end of the first launch.
+    `until` maps each launch that runs concurrently with later launches to the last launch that may
+    start before the end of the mapped launch.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

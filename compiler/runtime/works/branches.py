@@ -50,8 +50,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in its chain, and for the launches that list it in
-        `after`.
+        A launch waits for its predecessor in the chain, and for all launches whose entry in `after`
+        contains the launch.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
@@ -144,7 +144,7 @@ class _Chains:
         self.chains: list[tuple[int, ...]] = []
 
     def add(self, number: int) -> None:
-        """Add the next launch, and merge all chains that it depends on."""
+        """Add the next launch, and merge all chains on which this launch depends."""
         joined = [c for c in self.chains if not self.before[number].isdisjoint(c)]
         self.chains = [c for c in self.chains if c not in joined]
         self.chains.append((*sorted(i for c in joined for i in c), number))

@@ -137,7 +137,7 @@ def _kept(found: Ordered) -> Ordered:
 
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
-    """Return units of launches by number: sections, and the other launches singly."""
+    """Return units of launches by number: sections, and single launches outside of sections."""
     sections = {s.first: s for s in beside}
     units: list[tuple[int, ...]] = []
     number = 0

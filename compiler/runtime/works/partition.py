@@ -14,7 +14,7 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 
 
 def grouped(works: Sequence[Work]) -> list[Work]:
-    """Order nodes with the fewest crossings; keep the given order if it is as good.
+    """Order nodes with the fewest crossings; keep the given order if its crossings are as few.
 
     The two sides are generated code and the reference. For a given first side, running all ready
     nodes of one side before a change is optimal, since this never delays a node. Both first sides

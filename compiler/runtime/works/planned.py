@@ -1,7 +1,7 @@
 """Assignment of launches to cores by a plan: HEFT over regions between bottlenecks.
 
 A bottleneck is a launch that depends on all earlier launches of the program, and on which all later
-launches depend. A region ends before a bottleneck: all threads wait for this launch anyway.
+launches depend. A region ends before a bottleneck, since all threads wait for this launch.
 """
 
 from __future__ import annotations

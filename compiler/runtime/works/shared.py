@@ -97,7 +97,7 @@ def _dearest(needs: Needs, number: int) -> str | None:
 
 
 def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> int | None:
-    """Return the byte offset of a contiguous part of a value; None if it is not contiguous.
+    """Return the byte offset of a contiguous part of a value; None for other parts.
 
     The part begins at the element `begin` and must have the layout of the value. On an axis with a
     halo the part must be as long as the value, and blocks must be filled.
@@ -149,7 +149,7 @@ class _Known:
         return value
 
     def works(self) -> list[Work]:
-        """Return the works, with views where memory is shared."""
+        """Return the implementations, with views for shared memory."""
         return [self._shared(w) for w in self.given]
 
     def _shared(self, work: Work) -> Work:

@@ -16,8 +16,8 @@ SEARCHING = 0.2
 """Time limit of the search after each new minimum of rectangles: a fraction of the time so far."""
 
 LEFT = 0.4
-"""Largest number of rectangles per block after a cooling. Above it, the blocks probably result from
-no guillotine cuts, or too little is known about spare memory: other planners get the time."""
+"""Largest number of rectangles per block after a cooling. More rectangles indicate blocks that do
+not result from guillotine cuts, or unknown spare memory: then other planners get the time."""
 
 
 @planner(

@@ -34,7 +34,7 @@ MOST_MOVES = 64_000
 time."""
 
 ROUND = 5000
-"""Moves between checks of the clock: they take 1 ms compiled, 0.1 s interpreted."""
+"""Moves between checks of the clock: about 1 ms of compiled code, 0.1 s interpreted."""
 
 
 class Annealing:

@@ -106,7 +106,7 @@ def apply(board: Board) -> bool:
 
 @compiled
 def place(board: Board, block: int) -> bool:
-    """Place a block on its base. Unplaced blocks that are alive with it must be above it."""
+    """Place a block on its base. Unplaced blocks alive at the same time must be above the block."""
     board.block[PLACED, block] = 1
     board.block[OFFSET, block] = board.block[LOWEST, block]
     remember(board, WAS_FREE, block, 0)

@@ -1,9 +1,9 @@
 """Pruning rules for partial packings, each with its reason.
 
-Every packing can be *settled*: while a block could be lower, it is lowered. In a settled packing
-each block is at offset 0, at its pin, or on top of a block that is alive at the same time. The
-search visits settled packings only, and the rules never exclude all of them. Source: Moffitt,
-MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
+Every packing can be *settled*: blocks are lowered as long as any block can be lowered. In a settled
+packing each block is at offset 0, at its pin, or on top of a block that is alive at the same time.
+The search visits settled packings only, and the rules never exclude all settled packings. Source:
+Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one of them is not on its base, the other need not be either: the packing with the two
-    exchanged was already searched.
+    If one twin is not on its base, the other twin need not be tried on its base: the packing with
+    the twins exchanged was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

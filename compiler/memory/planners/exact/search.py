@@ -79,7 +79,7 @@ class Groups:
 
 
 class Improvement:
-    """The best plan and bound so far, and the search for better ones."""
+    """The best plan and bound so far, and the search for improvements of both."""
 
     def __init__(self, problem: Problem, options: Options, start: Outcome, groups: Groups) -> None:
         self.problem, self.options, self.groups = problem, options, groups

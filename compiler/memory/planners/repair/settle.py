@@ -30,7 +30,7 @@ FAR = 1 << 62
 """A number above all offsets."""
 
 FIXED = 1e30
-"""Cost of a pinned block: it is never ejected."""
+"""Cost of a pinned block, which is never ejected."""
 
 
 class Costs(NamedTuple):

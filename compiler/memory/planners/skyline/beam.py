@@ -105,7 +105,7 @@ def lowest(sky: Any) -> tuple[int, int]:
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
     """Return the bytes wasted where the skyline changes from one height to another at step t.
 
-    Below a wall, only blocks that begin or end at its step can be adjacent to it.
+    Below a wall, only blocks that begin or end at the wall's step can be adjacent to the wall.
     """
     if low == high:
         return 0
