@@ -73,7 +73,7 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def page(points: Sequence[Point], picture: str) -> str:
-    """docs/growth.md."""
+    """Return the text of docs/growth.md."""
     names = list(points[0].stages)
     layers = [p.n_layers for p in points]
     running = exponent(layers, [p.run_seconds for p in points])

@@ -69,7 +69,7 @@ class Batching:
 
 
 def reserved(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """One cache for each request and layer, sized for the longest permitted answer."""
+    """Reserve one cache for each request and layer, sized for the longest permitted answer."""
     run = Batching(chance, chance.randint(16, 128), layers=chance.choice([1, 4, 16]))
 
     def grow(request: Request) -> None:
@@ -81,7 +81,7 @@ def reserved(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def growing(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches that are copied when full, to caches of 1.5 times or twice as many tokens."""
+    """Copy full caches to caches of 1.5 times or twice as many tokens."""
     run = Batching(chance, chance.randint(16, 96), layers=chance.choice([1, 2, 8]))
     factor = chance.choice([1.5, 2])
 
@@ -98,7 +98,7 @@ def growing(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def paged(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches in pages of equal size, with prefill and decode temporaries between them."""
+    """Store caches in pages of equal size, with prefill and decode temporaries in between."""
     run = Batching(chance, chance.randint(32, 128))
     page = chance.choice([16, 32, 128])
 
@@ -111,7 +111,7 @@ def paged(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def powers(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches for powers of two of tokens, each size a separate class."""
+    """Round the tokens of caches up to powers of two, which form separate size classes."""
     run = Batching(chance, chance.randint(16, 128), layers=chance.choice([2, 8]))
 
     def grow(request: Request) -> None:
@@ -131,7 +131,7 @@ def _rounds(n: int, run: Batching, grow: Callable[[Request], None]) -> list[Buff
 
 
 def beams(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Beam search: each round copies all caches of a request in the order of the best beams."""
+    """Run beam search: each round copies a request's caches in the order of the best beams."""
     tape, width = Tape(), 64 * chance.randint(8, 32)
     layers, most = chance.choice([2, 6, 12]), chance.randint(2, 8)
     for _ in range(100):
@@ -159,7 +159,7 @@ def beams(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def models(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Several concurrent models: activations of batches of different sizes."""
+    """Run several models concurrently, with activations for batches of different sizes."""
     tape = Tape()
     nets = [
         [int(2 ** chance.uniform(12, 22)) for _ in range(chance.randint(20, 120))]
@@ -190,18 +190,21 @@ def models(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def noise(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Lifetimes from one step to a tenth of all steps; heavy-tailed sizes, half powers of two."""
+    """Return buffers with lifetimes of up to a tenth of all steps, and heavy-tailed sizes.
+
+    Half of the sizes are powers of two.
+    """
     longest = chance.choice([50, 20, 10])
     return _random(n_buffers, chance, n_buffers / longest)
 
 
 def crowded(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Requests wait for free memory, so memory is nearly always full."""
+    """Let requests wait for free memory, so that memory is nearly always full."""
     return _admitted(n_buffers, chance, chance.choice([30, 100, 300, 1000]), chance.uniform(0.5, 1))
 
 
 def crowded_by_large(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Requests wait for free memory, and ten to thirty buffers fill the memory."""
+    """Let requests wait for free memory, which ten to thirty buffers fill."""
     return _admitted(n_buffers, chance, chance.randint(10, 30), 0.5)
 
 

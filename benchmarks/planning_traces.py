@@ -12,7 +12,7 @@ from compiler.memory.buffer import Buffer
 
 
 def mixed(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A training run and a server that use one arena concurrently."""
+    """Run training and a server concurrently in one arena."""
     sources = [chance.choice([*TRAINING.values()]), chance.choice([*SERVING.values()])]
     found: list[Buffer] = []
     for source in sources:
@@ -26,7 +26,7 @@ def mixed(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def phases(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Four programs that use one arena one after another."""
+    """Run four programs in one arena, one after another."""
     found: list[Buffer] = []
     step = 0
     for number in range(4):

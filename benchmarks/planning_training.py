@@ -145,22 +145,22 @@ class Training:
 
 
 def plain(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Forward pass, then backward pass, with all activations saved."""
+    """Run forward and backward passes with all activations saved."""
     return _steps(n_buffers, Training(chance), "all")
 
 
 def checkpointed(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Layers save only their inputs, and recompute other activations in the backward pass."""
+    """Save only the inputs of layers, and recompute other activations in the backward pass."""
     return _steps(n_buffers, Training(chance), "inputs")
 
 
 def sharded(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Sharded weights, gathered for each layer; sequences of different lengths."""
+    """Gather sharded weights for each layer; sequences have different lengths."""
     return _steps(n_buffers, Training(chance, sharded=True), "all", open_lengths=True)
 
 
 def open_lengths(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Sequences of a new length in each micro-batch, with checkpoints in every second step."""
+    """Use a new sequence length in each micro-batch, and checkpoints in every second step."""
     return _steps(n_buffers, Training(chance), "all", open_lengths=True)
 
 
@@ -179,7 +179,7 @@ def _steps(n: int, run: Training, kept: str, *, open_lengths: bool = False) -> l
 
 
 def pipeline(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """One pipeline stage: some forward passes, then alternating forward and backward passes."""
+    """Run one pipeline stage: some forward passes, then alternating forward and backward passes."""
     run = Training(chance)
     ahead = chance.randint(2, 8)
     waiting: list[tuple[list[list[int]], int, int]] = []
@@ -198,7 +198,7 @@ def pipeline(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def experts(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A mixture of experts: tokens are distributed unevenly, so all sizes are irregular."""
+    """Run a mixture of experts: tokens are distributed unevenly, so sizes are irregular."""
     tape, width = Tape(), 64 * chance.randint(8, 32)
     n_experts, layers = chance.choice([8, 16, 64]), chance.randint(6, 24)
     for _ in range(layers * n_experts):
@@ -224,7 +224,7 @@ def experts(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def convolutions(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A convolutional network with skip connections and scratch: images shrink, channels grow."""
+    """Train a convolutional network with skip connections: images shrink, channels grow."""
     tape = Tape()
     stages = [(chance.randint(2, 8), 64 * 2**s, 112 // 2**s) for s in range(4)]
     blocks = [(c, side) for count, c, side in stages for _ in range(count)]
@@ -259,7 +259,7 @@ def convolutions(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def unet(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Repeated runs of a diffusion model's U-Net: skip connections from encoder to decoder."""
+    """Run a diffusion model's U-Net repeatedly, with skip connections from encoder to decoder."""
     tape = Tape()
     levels = [(chance.choice([128, 192, 320]) * k, 64 // 2**i) for i, k in enumerate((1, 2, 4, 4))]
     for channels, _ in levels * 4:

@@ -178,7 +178,7 @@ def exponent(found: Sequence[Timing]) -> float:
 
 
 def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: str) -> str:
-    """docs/scaling.md."""
+    """Return the text of docs/scaling.md."""
     lines = [
         "# How the optimizer scales\n",
         f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, "

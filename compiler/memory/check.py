@@ -118,7 +118,7 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 
 
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Sweep over the steps with live buffers ordered by offset: only neighbours can overlap.
+    """Yield overlaps by a sweep over the steps: in the order of offsets, only neighbours overlap.
 
     Overlapping buffers are not inserted, so the order stays consistent.
     """

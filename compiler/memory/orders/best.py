@@ -90,7 +90,7 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 
 @order_method("dp", example=(TWO_CHAINS, 1024 + 64))
 def dp(tasks: Tasks) -> list[int]:
-    """The lowest peak of all orders, by dynamic programming over sets of finished tasks.
+    """Find the lowest peak of all orders by dynamic programming over sets of finished tasks.
 
     The tasks are first divided into regions. A region with too many sets gets the best order of the
     other methods, improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
@@ -101,9 +101,9 @@ def dp(tasks: Tasks) -> list[int]:
 
 @order_method("best", example=(TWO_CHAINS, 1024 + 64))
 def best(tasks: Tasks) -> list[int]:
-    """The lowest peak found in little time by the other methods; the given order on a tie.
+    """Find a low peak in little time by the other methods; keep the listed order on a tie.
 
-    Only regions that determine the peak are reordered. Among orders of equal peak, the order in
+    Only regions that determine the peak are reordered. Among new orders of equal peak, the order in
     which reads follow writes soonest is chosen.
     """
     return _best(tasks, _quick_steps(tasks))[0]

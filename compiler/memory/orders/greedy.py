@@ -26,7 +26,7 @@ them."""
 
 @order_method("given", example=(TWO_CHAINS, 1024 + 512 + 64))
 def given(tasks: Tasks) -> list[int]:
-    """The tasks as listed, which is the order of the model's nodes."""
+    """Keep the listed order of tasks, which is the order of the model's nodes."""
     return list(range(len(tasks)))
 
 

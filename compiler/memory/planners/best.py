@@ -77,7 +77,7 @@ LARGE_ORDERS = {
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
-    """All greedy orders, then searches, until a plan is optimal, fits the capacity, or time is up.
+    """Try all greedy orders, then searches, until a plan is optimal, fits, or time is up.
 
     The outcome has the winning planner, the reason for stopping, and the proven gap. The default
     planner if time is not short.

@@ -23,7 +23,7 @@ FEWEST_SECONDS = 0.01
     example=FIVE_BUFFERS,
 )
 def cp_sat(problem: Problem, options: Options) -> Outcome:
-    """A constraint solver on the whole problem, started from the best greedy order.
+    """Solve the entire problem with a constraint solver, started from the best greedy order.
 
     The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
     to a few hundred buffers; on tight problems, dedicated searches are faster.

@@ -59,7 +59,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
     example=FOUR_BUFFERS,
 )
 def greedy(problem: Problem, options: Options) -> Outcome:
-    """The best of four orders: by size, by size times lifetime, by lifetime, by start.
+    """Choose the best of four orders: by size, by size times lifetime, by lifetime, by start.
 
     Later orders run only while a gap to the lower bound remains. So this planner is cheap on
     networks, where the first order is nearly always optimal.

@@ -18,7 +18,7 @@ FEWEST_SECONDS = 0.002
     example=FIVE_BUFFERS,
 )
 def exact(problem: Problem, options: Options) -> Outcome:
-    """A complete backtracking search with pruning, in compiled code.
+    """Search completely by backtracking with pruning, in compiled code.
 
     The search proceeds from the bottom up: it places the block with the lowest possible offset, or
     decides that another block comes below it. It ends with a plan within the capacity (without a

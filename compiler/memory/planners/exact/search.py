@@ -89,7 +89,7 @@ class Improvement:
         self.grain = grain_bytes(problem.blocks)
 
     def outcome(self) -> Outcome:
-        """Search for the capacity, or for the optimum."""
+        """Search for a plan within the capacity or, without a capacity, for the optimum."""
         capacity = self.options.capacity_bytes
         if capacity is None:
             self._narrow()

@@ -115,7 +115,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Go back through the seams: predecessors get their successors' bytes, in a valid order."""
+    """Reconstruct offsets backwards: at each seam, ending blocks get their successors' bytes."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]
