@@ -143,7 +143,7 @@ def run(part: Part, options: argparse.Namespace) -> dict[str, object]:
 
 
 def page(found: Sequence[tuple[Part, dict[str, object]]], head: str) -> str:
-    """Return the text of docs/performance.md: the given head, and a section for each part."""
+    """Return the text of docs/performance.md: `head`, followed by a section for each part."""
     lines = [head.rstrip(), ""]
     for part, told in found:
         text = str(told["text"])

@@ -2,7 +2,7 @@
 
     python -m benchmarks.optimizer FOLDER... [--output docs/optimizer.md]
 
-All optimizers get each model with the same fixed sizes. docs/optimizer.md defines the counts and
+Each model has the same fixed sizes for all optimizers. docs/optimizer.md defines the counts and
 explains their fairness. This command regenerates the table between two marks on that page.
 """
 

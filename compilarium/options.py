@@ -301,8 +301,8 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     """Return the model to read: the path, or the bytes of the file with random weights.
 
-    If the file does not exist, the path may name a sample, which gets the weights that the page
-    uses. Errors: those of reading the file.
+    If the file does not exist, the path may name a sample, whose default weights are those of the
+    page. Errors: those of reading the file.
     """
     if not path.exists():
         path, weights_seed = _sample(path, weights_seed)

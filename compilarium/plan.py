@@ -76,7 +76,7 @@ def command(
                 f"the planner {found.planner} found the best plan; stopped after {seconds:.1f} s: "
                 f"{found.stopped}",
             ],
-            hint="" if found.stopped != "infeasible" else "give a larger capacity",
+            hint="" if found.stopped != "infeasible" else "increase the capacity",
         )
     if output is not None:
         write_output(output, write_csv(plan))

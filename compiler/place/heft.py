@@ -123,8 +123,8 @@ def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
     All tasks on the longest path of the graph are placed on the device that minimises their total
-    time. Each other task is placed on the device where it ends first. The order of these tasks is
-    given by the length of the longest path through each task, longest first.
+    time. Each other task is placed on the device where it ends first, in the order of the length of
+    the longest path through the task, longest first.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]

@@ -38,9 +38,9 @@ def place(
     """Assign tasks to devices, and simulate the run.
 
     If a memory is too small for the decision, operands are prefetched later. If that does not
-    suffice, the blocked task moves to another device, and `notes` says so. `time_limit_s` bounds
-    the first decision of a scheduler that searches; all further decisions together take at most as
-    long.
+    suffice, the blocked task moves to another device, and `notes` reports this. `time_limit_s`
+    limits the first decision of a scheduler that searches; all further decisions together have the
+    same limit.
     Units: seconds. Errors: E-OPTION-VALUE for an unknown scheduler, or a refusal of a scheduler.
     """
     if scheduler not in SCHEDULERS:

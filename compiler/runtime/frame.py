@@ -210,7 +210,7 @@ class Run:
 
 
 class Frame:
-    """Creates the state of a run; results without a specification get no array here."""
+    """Creates the state of a run, with arrays for results that have a specification."""
 
     def __init__(
         self,

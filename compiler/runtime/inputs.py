@@ -85,7 +85,7 @@ def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.
     if isinstance(t, SequenceType):
         return [_random(v, t.element, None, chance) for _ in range(2)]
     if not isinstance(t, TensorType):
-        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: give a value for this input")
+        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: specify a value for this input")
     if shape is None:
         shape = tuple(d if isinstance(d, int) else ASSUMED_LENGTH for d in t.shape or ())
     return random_array(t.dtype, shape, chance)

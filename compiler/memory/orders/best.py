@@ -92,8 +92,8 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 def dp(tasks: Tasks) -> list[int]:
     """Find the lowest peak of all orders by dynamic programming over sets of finished tasks.
 
-    The tasks are first divided into regions. A region with too many sets gets the best order of the
-    other methods, improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
+    The tasks are first divided into regions. For a region with too many sets, the best order of the
+    other methods is improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
     scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]

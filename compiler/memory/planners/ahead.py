@@ -22,7 +22,7 @@ N_BUFFERS = 600
 
 def make_all() -> None:
     """Call each compiled loop once, with arguments of the usual types."""
-    # These modules take long to import.
+    # These modules are imported here because their import takes long.
     from compiler.memory.planners.annealed.forest import Annealing
     from compiler.memory.planners.ejection.search import Search
     from compiler.memory.planners.exact.inner import run

@@ -1,9 +1,10 @@
 """Joining of blocks that fit together without a gap, before any search.
 
-A block that begins when another of the same size ends can take over its bytes. Blocks of equal
-lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or begin
-after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A plan of
-the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves nothing.
+A block that begins when another block of the same size ends can reuse exactly these bytes. Blocks
+of equal lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or
+begin after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A
+plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
+nothing.
 
 Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
 matches is estimated, and the pair with the smallest expected number is joined first.
@@ -90,7 +91,7 @@ class Pair(NamedTuple):
 def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ...]:
     """Join all blocks into few rectangles. Blocks must be unpinned.
 
-    The last result is cached: several planners of a portfolio need it.
+    The last result is cached, since several planners of a portfolio use it.
     """
     return _join(tuple(blocks), most_chance)
 

@@ -1,7 +1,7 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
-Importing numba takes most of a second, and first compilations a few seconds more; both wait for the
-first call. Time limits use `now`, which excludes compilation, since it happens once per machine.
+Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
+to the first call. Time limits use `now`, which excludes compilations: they occur once per machine.
 Setting up the environment compiles ahead of time (ahead.py).
 """
 

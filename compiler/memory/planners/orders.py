@@ -38,7 +38,7 @@ from compiler.memory.problem import Problem
 def naive(problem: Problem, options: Options) -> Outcome:
     """Give each buffer separate bytes, as if all buffers were alive throughout the program.
 
-    Useful as a baseline only: the peak is the sum of all sizes.
+    This planner is a baseline only: the peak is the sum of all sizes.
     """
     blocks = problem.blocks
     end = max((b.end for b in blocks), default=0)
@@ -124,8 +124,8 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
     """Place buffers by decreasing size, each in the smallest gap between placed buffers.
 
-    Large buffers determine the peak, and small buffers fit between them. Hard to beat on networks
-    in which a few tensors are much larger than the rest.
+    Large buffers determine the peak, and small buffers fit between them. Other planners seldom find
+    smaller plans for networks in which a few tensors are much larger than all others.
     """
     order = by(by_size, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -235,8 +235,8 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """Place buffers by decreasing live bytes of their fullest step; within a step, by size.
 
-    The steps that determine the peak are packed while memory is empty. Good if few steps are much
-    broader than the rest.
+    The steps that determine the peak are packed while memory is empty. Good if few steps have many
+    more live bytes than all other steps.
     """
     order = by_breadth(problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)

@@ -17,8 +17,8 @@ JOINING = 0.8
 """Fraction of the time for joining; the rest is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
-"""Largest number of rectangles for a search: with more, it is no better than a search over the
-blocks, and other planners get the time."""
+"""Largest number of rectangles for a search. A search over more rectangles is no better than a
+search over the blocks; then other planners get the time."""
 
 PATIENCE = 2000
 """Number of consecutive attempts without a reduction of rectangles after which joining stops."""

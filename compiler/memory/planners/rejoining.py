@@ -1,4 +1,4 @@
-"""Repeated joining into ever fewer rectangles: wrong joints are undone.
+"""Repeated joining into fewer rectangles, with wrong joints undone.
 
 A wrong joint prevents correct joints of the same blocks. So some joints at one step are undone, and
 blocks are joined again in a slightly randomised order. The result is accepted if it has no more

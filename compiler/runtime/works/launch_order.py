@@ -24,7 +24,7 @@ from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
 class OrderEffect:
     """The effect of an order on memory. Units: bytes, of the planned arenas.
 
-    The order is used only if its arena is smaller than the arena of the given order.
+    A new order is used only if its arena is smaller than the arena of the listed order.
     """
 
     found: Ordered

@@ -54,7 +54,7 @@ class Annealing:
         while (begin := now()) < until:
             forest, made = self._apart(), 0
             while made < moves and (left := until - now()) > 0:
-                # If the time limit comes before the last move, cool faster.
+                # Cool faster if the time limit permits fewer moves.
                 part = max(made / moves, 1 - left / (until - begin))
                 if anneal(forest, ROUND, HOT * (COLD / HOT) ** part) == 1:
                     break

@@ -1,7 +1,7 @@
 """The search loop over arrays, compiled, resumable after a number of nodes.
 
 Each node decides about the block with the lowest possible offset, which is its base. The block is
-placed on its base, or lifted because another block comes between.
+placed on its base, or lifted because another block must be placed below it.
 """
 
 from __future__ import annotations

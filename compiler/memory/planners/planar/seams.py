@@ -135,7 +135,7 @@ class Step:
                 yield Way(_chance(chosen, rest), chosen, rest)
 
     def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
-        """Divide the step in the given way; None if the tree does not permit it.
+        """Divide the step as `way` describes; None if the tree does not permit this division.
 
         Spare memory may be used up, and bytes without a successor become new spare leaves.
         """

@@ -80,7 +80,7 @@ class Search:
     def _first_plans(self, until: float) -> Iterator[Any]:
         """Yield first-fit plans: in the order of the given offsets, and in the orders `ORDERS`.
 
-        The order of the given offsets raises no block.
+        First fit in the order of the given offsets places no block higher than its given offset.
         """
         bottom_up = np.lexsort((self.blocks.start, self.first))
         orders = [order(self.blocks) for order in ORDERS]
