@@ -1,11 +1,11 @@
-"""Everything that is measured, in one command: docs/performance.md and the figures as JSON.
+"""Run all benchmarks in one command; write docs/performance.md, and the figures as JSON.
 
     python -m benchmarks [--output var/benchmarks] [--page docs/performance.md] [--only PART ...]
         [--seconds 4] [FOLDER ...]
 
-Each part is a command of its own that runs its programs in turns in one process, on one processor
-(parts on two threads: two), and prints minima and ratios. The machine should do nothing else
-meanwhile. FOLDER has further models, with inputs in an .npz of the same name where they need such.
+Each part is a separate command. It runs its programs interleaved in one process, on one processor
+(parts with two threads: on two), and prints minima and ratios. The machine should be idle
+otherwise. FOLDER has further models; inputs, if required, are in an .npz file of the same name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from benchmarks.models import machine
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section of the page: what it shows, and the command that measures it.
+    """A section of the page: title, description, and the command that measures the figures.
 
-    `{seconds}`, `{output}` and `{folders}` are put in.
+    The command may contain the placeholders `{seconds}`, `{output}` and `{folders}`.
     """
 
     name: str
@@ -76,13 +76,12 @@ PARTS = (
     Part(
         "contractions",
         "Matrix products and convolutions, one thread",
-        "For a single convolution, peers must reorder its operands; inside whole models they need "
-        "not.",
+        "For a single convolution, peers must reorder its operands; in entire models, often not.",
         "benchmarks.contractions --json {output}/contractions.json",
     ),
     Part(
         "winograd",
-        "Convolutions in tiles against the direct sum",
+        "Winograd convolutions compared with direct convolutions",
         "",
         "benchmarks.winograd",
     ),
@@ -109,7 +108,7 @@ PARTS = (
     Part(
         "page",
         "The page",
-        "In headless Chromium that draws in software; server and browser share processors.",
+        "In headless Chromium with software rendering; server and browser share processors.",
         "benchmarks.page --json {output}/page.json",
         threads=2,
     ),
@@ -117,7 +116,7 @@ PARTS = (
 
 
 def run(part: Part, options: argparse.Namespace) -> dict[str, object]:
-    """One part: what it printed, and how it ended."""
+    """Run the command of a part; return its output and exit code."""
     values = {
         "seconds": options.seconds,
         "output": options.output,
@@ -144,7 +143,7 @@ def run(part: Part, options: argparse.Namespace) -> dict[str, object]:
 
 
 def page(found: Sequence[tuple[Part, dict[str, object]]], head: str) -> str:
-    """docs/performance.md: the words that stay, and a section for each part."""
+    """Return the text of docs/performance.md: `head`, followed by a section for each part."""
     lines = [head.rstrip(), ""]
     for part, told in found:
         text = str(told["text"])
@@ -160,13 +159,13 @@ MARK = "<!-- below: written by `python -m benchmarks` -->"
 
 
 def main() -> int:
-    """Measure, print, write."""
+    """Measure the selected parts, print the figures, and write JSON and page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folders", type=Path, nargs="*", help="of further models")
+    parser.add_argument("folders", type=Path, nargs="*", help="folders of further models")
     parser.add_argument("--only", nargs="*", default=[p.name for p in PARTS])
     parser.add_argument("--seconds", type=float, default=4.0, help="per model")
     parser.add_argument("--output", type=Path, default=Path("var/benchmarks"))
-    parser.add_argument("--page", type=Path, help="write the page anew below its mark")
+    parser.add_argument("--page", type=Path, help="page to regenerate below its mark")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     found: list[tuple[Part, dict[str, object]]] = []

@@ -1,12 +1,12 @@
-"""Run every ONNX model of a folder here and in ONNX Runtime, and say what differs.
+"""Run every ONNX model of a folder in Compilarium and ONNX Runtime, and report differences.
 
     python -m benchmarks.against_peer FOLDER [--match TEXT] [--json] [--timeout 600]
 
-Each model runs in a process of its own, on seeded random inputs, or on the arrays of `NAME.npz`
-where that lies beside `NAME.onnx` (masks, sizes and lengths are seldom right by chance). Reported:
-the error relative to each output's scale, the share of operations and of kernels that are generated
-code, why the others are not, and the seconds that loading, compiling and running took. Where the
-program is wrong the numpy reference is asked too: it tells a wrong import from wrong code.
+Each model runs in a separate process, on seeded random inputs or on the arrays of `NAME.npz` next
+to `NAME.onnx` (random masks, sizes and lengths are seldom valid). The report has the error relative
+to each output's scale, the fractions of operations and kernels in generated code, the reasons for
+fallbacks, and the seconds of loading, compiling and running. If the program is wrong, the numpy
+reference runs too, which distinguishes a wrong import from wrong code.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from compiler.runtime.inputs import random_inputs
 Report = dict[str, Any]
 
 ONE_STEP = 1 / 64
-"""What quantised models may be off: two different roundings before a step of 8 bits move it by one,
-and what is behind it with it."""
+"""Error tolerance of quantized models: different rounding before an 8-bit quantization can change
+an element by one step, and thus all elements computed from it."""
 
 
 def main() -> int:
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def measure(path: Path, seed: int, pipeline: str) -> Report:
-    """Everything that is reported about one model; what went wrong stands under `failed`."""
+    """Return the report on one model; `failed` names the step that failed, if any."""
     report: Report = {"model": path.name, "seconds": {}}
     try:
         _measure(report, path, seed, pipeline)
@@ -63,7 +63,7 @@ def measure(path: Path, seed: int, pipeline: str) -> Report:
 
 
 class _Failed(Exception):
-    """A step that did not work, and what it said."""
+    """Raised if a step fails; contains the step's error message."""
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _peer(path: Path) -> Callable[[dict[str, Any]], dict[str, Any]]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    # What the file says, not what the peer's optimiser makes of it.
+    # The peer runs the model as in the file, without optimizations.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     names = [o.name for o in session.get_outputs()]
@@ -119,7 +119,7 @@ def _is_quantised(graph: Graph) -> bool:
 
 
 def _nativeness(program: compiler.Program) -> Report:
-    """Shares of generated code, and the fallbacks, those with most operations first."""
+    """Return the fractions of generated code, and the fallbacks by decreasing operations."""
     kernels = program.kernels
     flops = sum(k.flops for k in kernels)
     native = [k for k in kernels if k.native]
@@ -141,7 +141,7 @@ def _nativeness(program: compiler.Program) -> Report:
 
 
 def _in_child(path: Path, options: argparse.Namespace) -> Report:
-    """The report of a process of its own, which may die or take too long."""
+    """Return the report of a child process, which may crash or exceed the time limit."""
     command = [
         sys.executable, "-m", "benchmarks.against_peer", "--one", str(path),
         "--seed", str(options.seed), "--pipeline", options.pipeline,
@@ -159,7 +159,7 @@ def _in_child(path: Path, options: argparse.Namespace) -> Report:
 
 
 def line(r: Report) -> str:
-    """One model for people; a wrong or failed one with what is known about why."""
+    """Format the report on one model, with details of a wrong or failed run."""
     if "failed" in r:
         return f"FAILED {r['model']}: {r['failed']}: {r['because']}"
     s = r["seconds"]
@@ -177,11 +177,11 @@ def line(r: Report) -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("samples"))
-    parser.add_argument("--one", type=Path, help="only this file, here, as JSON")
-    parser.add_argument("--match", default="", help="only files whose name contains this")
+    parser.add_argument("--one", type=Path, help="only this file, in this process, as JSON")
+    parser.add_argument("--match", default="", help="only files whose names contain this text")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pipeline", default="default")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds per model")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds per model, at most")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 

@@ -1,20 +1,21 @@
-"""What a program takes for its activations while it runs, seen from outside, beside ONNX Runtime.
+"""Memory of activations in running programs, measured by the kernel, compared with ONNX Runtime.
 
     python -m benchmarks.arenas [--only NAME ...] [--large-pages] [--json FILE] [FOLDER ...]
 
-Every figure is from a process of its own, on one thread. It makes its program, frees what that left
-behind, and says so; then its parent reads in /proc how many of its bytes are anonymous and
-resident, lets it run `RUNS` times, and reads again. What came in between is what the runs have
-written: arenas, results, and what else they keep. Neither the program nor the runtime is asked for
-anything. Memory comes in pages of 4 KiB (with `--large-pages` in those that the system likes, which
-may be 2 MiB), and freed memory goes back to the system before the first run, so that nothing is
-used again unseen.
+Each figure is from a separate process with one thread. The child process builds its program, frees
+temporary memory, and notifies its parent. The parent reads the anonymous resident bytes of the
+child in /proc, lets the child run the program `RUNS` times, and reads again. The increase is the
+memory that the runs have written: arenas, results, and other retained memory. Neither program nor
+runtime reports any figure itself. Pages have 4 KiB; with `--large-pages` the system chooses the
+size, which may be 2 MiB. Freed memory returns to the system before the first run, so that no run
+reuses uncounted memory.
 
-ONNX Runtime runs twice: as it comes, and `sparing`, with an arena that grows by no more than is
-asked for, that has no weights in it, and without the second block which its memory pattern asks for
-in the second run. The ratio is the better of both over ours: above 1 is less memory.
+ONNX Runtime is measured twice: with default settings, and as `sparing`. `sparing` has an arena that
+grows by the requested bytes only and contains no weights, and disables the memory pattern, which
+allocates a second block in the second run. The ratio is the smaller of both figures over ours:
+above 1, Compilarium uses less memory.
 
-The exit code is 1 where a program of ours takes more than its plan and results say. Linux only.
+The exit code is 1 if a program of ours exceeds its plan and results. Linux only.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from benchmarks.subjects import Subject, catalogue
 RUNS = 4
 
 SLACK_BYTES = 256 << 10
-"""What the Python around a run may keep of its own: some tens of pages."""
+"""Bytes that Python code around a run may retain: some tens of pages."""
 
 LARGE_PAGE_BYTES = 2 << 20
 
 PR_SET_THP_DISABLE, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = 41, -1, -3
-"""From <linux/prctl.h> and <malloc.h>."""
+"""Constants from <linux/prctl.h> and <malloc.h>."""
 
 Run = Callable[[], Sequence[Any]]
-"""Runs once and gives the results."""
+"""Function that runs a program once and returns the results."""
 
 
 def main() -> int:
@@ -64,7 +65,7 @@ def main() -> int:
 
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One model. Units: bytes."""
+    """Measure one model; return the figures of all programs. Units: bytes."""
     ours = _outside("compilarium", name, options)
     said_bytes = ours["planned_bytes"] + ours["result_bytes"]
     slack_bytes = SLACK_BYTES + (LARGE_PAGE_BYTES if options.large_pages else 0)
@@ -82,11 +83,11 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-# From outside
+# Measurements of the parent process
 
 
 def _outside(kind: str, name: str, options: argparse.Namespace) -> dict[str, int]:
-    """What a child process tells, with the bytes that its runs took as the kernel counts them."""
+    """Return a child process's report, and the bytes of its runs as counted by the kernel."""
     command = [sys.executable, "-m", "benchmarks.arenas", *map(str, options.folders)]
     command += ["--large-pages"] if options.large_pages else []
     with subprocess.Popen(
@@ -115,21 +116,21 @@ def _answer(line: str, kind: str, name: str) -> str:
 
 
 def anonymous_bytes(pid: int) -> int:
-    """The resident bytes of a process that come from no file: what it has written itself."""
+    """Return the anonymous resident bytes of a process, which are not mapped from files."""
     found = re.search(
         r"^Anonymous:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M
     )
-    assert found is not None, "this kernel counts no anonymous pages"
+    assert found is not None, "this kernel does not count anonymous pages"
     return int(found[1]) * 1024
 
 
-# Inside
+# The child process
 
 
 def _child(kind: str, subject: Subject, large_pages: bool) -> int:
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_THP_DISABLE, 0 if large_pages else 1, 0, 0, 0)
-    # glibc raises both as large blocks are freed, and keeps more and more of what comes back.
+    # By default, glibc raises both thresholds when large blocks are freed, and retains more memory.
     libc.mallopt(M_MMAP_THRESHOLD, 128 << 10)
     libc.mallopt(M_TRIM_THRESHOLD, 128 << 10)
     run, facts = _ours(subject) if kind == "compilarium" else _onnxruntime(subject, kind)
@@ -142,7 +143,7 @@ def _child(kind: str, subject: Subject, large_pages: bool) -> int:
         results.clear()
         results += run()
     print(sum(r.nbytes for r in results), flush=True)
-    sys.stdin.readline()  # until the parent has looked, while the last results are still there
+    sys.stdin.readline()  # wait for the parent's reading, with the last results still allocated
     return 0
 
 
@@ -181,7 +182,7 @@ def _onnxruntime(subject: Subject, kind: str) -> tuple[Run, dict[str, int]]:
     return lambda: session.run(None, inputs), {}
 
 
-# Telling
+# Output
 
 HEADER = (
     "| model | planned | results | taken | ONNX Runtime | sparing | ratio |",
@@ -190,7 +191,7 @@ HEADER = (
 
 
 def row(found: Mapping[str, Any]) -> str:
-    """A line of the table. Units: megabytes of 10^6 bytes."""
+    """Return a row of the table. Units: megabytes of 10^6 bytes."""
     names = ("planned", "result", "ours", "onnxruntime", "onnxruntime-sparing")
     sizes = " | ".join(f"{found[f'{n}_bytes'] / 1e6:.2f}" for n in names)
     more = "" if found["as_planned"] else " (more than planned)"
@@ -198,7 +199,7 @@ def row(found: Mapping[str, Any]) -> str:
 
 
 def summary(found: list[dict[str, Any]]) -> str:
-    """The line below the table."""
+    """Return the summary line below the table."""
     ratios = [f["ratio"] for f in found]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     over = max(f["ours_bytes"] - f["planned_bytes"] - f["result_bytes"] for f in found)
@@ -210,16 +211,16 @@ def summary(found: list[dict[str, Any]]) -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folders", type=Path, nargs="*", help="of further models")
+    parser.add_argument("folders", type=Path, nargs="*", help="folders of further models")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="models by name")
-    parser.add_argument("--large-pages", action="store_true", help="where the system likes them")
-    parser.add_argument("--json", help="write the figures there")
+    parser.add_argument("--large-pages", action="store_true", help="allow large pages")
+    parser.add_argument("--json", help="file for the figures")
     parser.add_argument("--child", nargs=2, metavar=("KIND", "NAME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = catalogue(options.folders)
     for name in options.only:
         if name not in names:
-            parser.error(f"no model is called {name}; there are {', '.join(names)}")
+            parser.error(f"no model is named {name}; models: {', '.join(names)}")
     return options
 
 

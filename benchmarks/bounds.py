@@ -1,12 +1,12 @@
-"""How far the arenas of programs are from the bytes alive: no plan can be smaller than those.
+"""Arena sizes of programs relative to their live bytes, which are a lower bound of all plans.
 
     python -m benchmarks.bounds [--only NAME ...] [FOLDER ...]
 
-The light models with random weights, the PP-OCR models, made ones, the graphs with wide branching,
-and every model in the folders are compiled as users compile them. What is alive is counted here,
-step by step, from the buffers of the program, once as they are and once rounded up to the plan's
-alignment; that no two of them overlap is looked at pair by pair. The exit code is 1 where two do,
-or where an arena is more than 1 % above the rounded bytes.
+The light models with random weights, the PP-OCR models, generated models, the graphs with wide
+branching, and every model in the folders are compiled with default options. This benchmark computes
+live bytes step by step from the buffers of the program, with exact sizes and with sizes rounded up
+to the plan's alignment. It also checks all pairs of buffers for overlaps. The exit code is 1 if two
+buffers overlap, or if an arena exceeds the rounded live bytes by more than 1 %.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from benchmarks.wide_graphs import WIDE
 from compiler.memory.buffer import Buffer, Plan
 
 AT_MOST = 1.01
-"""An arena over the bytes alive."""
+"""Largest permitted ratio of an arena to the rounded live bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The arena of one model, in bytes; `n_overlaps` counts pairs that are wrong."""
+    """The arena of one model, in bytes; `n_overlaps` counts overlapping pairs of live buffers."""
 
     model: str
     n_buffers: int
@@ -40,12 +40,12 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """Whether the plan is one, and good."""
+        """Return whether the plan is valid and close to the lower bound."""
         return not self.n_overlaps and self.arena_bytes <= AT_MOST * self.aligned_bytes
 
 
 def measure(model: str, data: bytes) -> Row:
-    """What one model's program plans for its activations."""
+    """Compile one model, and compare its arena with the live bytes."""
     plan: Plan = compiler.compile(data, trace=False).memory
     lying = [b for b in plan.buffers if b.size]
     return Row(
@@ -75,7 +75,7 @@ def _overlap(a: Buffer, b: Buffer) -> bool:
 
 
 def makers(folders: Sequence[Path]) -> Mapping[str, Callable[[], bytes]]:
-    """What makes the file of each model, by name."""
+    """Return, by name, functions that return the bytes of each model."""
     models = {
         name: lambda read=read: read().model.SerializeToString()
         for name, read in catalogue(folders).items()
@@ -84,7 +84,7 @@ def makers(folders: Sequence[Path]) -> Mapping[str, Callable[[], bytes]]:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The table, in bytes."""
+    """Yield the lines of the table. Units: bytes."""
     yield "| model | buffers | arena | most alive | ratio | most alive, rounded | ratio |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for r in rows:
@@ -99,7 +99,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Compile, count, print."""
+    """Compile all models, print the table, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", default=None)
     parser.add_argument("folders", nargs="*", type=Path)

@@ -1,13 +1,13 @@
-"""How long a model takes from its file to a program: cold, from disk, and by the first tier.
+"""Time and memory from a model file to a program: cold, cached on disk, and with tier 0.
 
     python -m benchmarks.compiling [--models resnet50,squeezenet] [--rounds 3] [--json FILE]
 
-Every figure is from a process of its own that has imported numpy and nothing of this project; what
-`compiler.compile` imports counts. `cold` finds nothing on disk (what is written there after
-`compile` has returned does not count), `kept` the whole program, `tier 0` finds nothing and gives
-the program whose code is made quickly. The peak is that of the process after compiling less that
-before (resident bytes), beside the weights of the model. Minima of rounds; the files have random
-weights, and are in the system's memory when they are read.
+Each figure is from a separate process that has imported numpy but no module of this project, so the
+imports of `compiler.compile` count. `cold` starts with an empty disk cache; writes to the cache
+after `compile` has returned do not count. `kept` loads the program from the cache. `tier 0` starts
+with an empty cache, and returns the program with quickly generated code. The peak is the increase
+of the process's peak resident bytes during compilation; the table also has the bytes of the
+weights. Times are minima over rounds. Model files have random weights, and are in the page cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODELS = ("resnet50", "squeezenet", "densenet121")
 SCRIPT = """
 import json, re, sys, time
 import numpy
-def peak():  # getrusage would tell that of the parent too
+def peak():  # getrusage would include the peak of the parent
     return int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) * 1024
 before = peak()
 start = time.perf_counter()
@@ -46,13 +46,13 @@ print(json.dumps(told))
 sys.stdout.flush()
 import os
 if sys.argv[2] == "1":
-    program.settle()  # until it is on disk
-os._exit(0)  # better code may still be in the making
+    program.settle()  # wait until the program is on disk
+os._exit(0)  # do not wait for the compilation of better code
 """
 
 
 def measure(path: Path, rounds: int) -> dict[str, Any]:
-    """One model. Units: seconds, bytes."""
+    """Measure one model; return the figures by kind of compilation. Units: seconds, bytes."""
     found: dict[str, Any] = {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
@@ -69,7 +69,7 @@ def measure(path: Path, rounds: int) -> dict[str, Any]:
 
 def _compiled(path: Path, cache: Path, tier: int = 1) -> dict[str, Any]:
     environment = {**os.environ, "COMPILARIUM_CACHE": str(cache)}
-    # Modules are compiled to bytecode once after installing, which is no part of this.
+    # The first import after an installation compiles modules to bytecode, which must not count.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", SCRIPT, str(path), str(tier)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -77,7 +77,7 @@ def _compiled(path: Path, cache: Path, tier: int = 1) -> dict[str, Any]:
 
 
 def row(name: str, found: Mapping[str, Any]) -> str:
-    """A line of the table."""
+    """Return a row of the table."""
     cold = found["cold"]
     stages = ", ".join(f"{k} {v:.2f}" for k, v in cold["stages"].items())
     return (
@@ -91,7 +91,7 @@ COLUMNS = ("model", "cold s", "kept s", "tier 0 s", "peak MB", "weights MB", "of
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure the models, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,13 +1,13 @@
-"""GF/s of matrix products and convolutions here and in other runtimes, beside the FMA peak.
+"""GF/s of matrix products and convolutions in Compilarium and other runtimes, and the FMA peak.
 
     python -m benchmarks.contractions [--only gemm|small|conv|depthwise|...] [--match TEXT]
         [--seconds 1] [--precision f32|fast] [--json FILE]
 
-One thread on one processor, f32 everywhere, all programs of a case in turns in one process, least
-times. The peak of the processor is measured in the same rounds. Matrix products are compared with
-MKL (through torch), ONNX Runtime and OpenVINO, convolutions with the latter two; a peer that is
-not installed, or cannot run a case, is left out. A peer that gets a single convolution has to
-reorder its operands, which whole models may save: `benchmarks.models` tells that.
+All programs use one thread on one processor and f32. The programs of a case run interleaved in one
+process, and times are minima. The peak of the processor is measured in the same rounds. Peers are
+MKL (through torch, for matrix products only), ONNX Runtime and OpenVINO. A peer is omitted if it is
+not installed or cannot run a case. For a single convolution, a peer must reorder the operands,
+which is often unnecessary inside entire models: `benchmarks.models` measures those.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measure(case: Case, seconds: float, precision: str = "f32") -> dict[str, Any]:
-    """The least seconds of every program, the error of ours, and the peak in the same rounds."""
+    """Return each program's minimum seconds, our error, and the peak from the same rounds."""
     graph = compiler.load(case.model)
     program = compiler.compile(graph, precision=precision, trace=False)
     inputs = dict(case.inputs)
@@ -84,7 +84,7 @@ def measure(case: Case, seconds: float, precision: str = "f32") -> dict[str, Any
 
 
 def _error(ours: Mapping[str, Any], calls: Mapping[str, Call]) -> float | None:
-    """How far ours is from the first peer, relative to the largest element."""
+    """Return our difference from the first peer, relative to the largest element."""
     if "onnxruntime" not in calls:
         return None
     theirs: Any = calls["onnxruntime"]()
@@ -93,7 +93,7 @@ def _error(ours: Mapping[str, Any], calls: Mapping[str, Call]) -> float | None:
 
 
 def row(r: Mapping[str, Any]) -> str:
-    """A line of the table."""
+    """Return a row of the table."""
     s = r["seconds"]
     speeds = "  ".join(f"{name} {r['flops'] / t / 1e9:6.1f}" for name, t in s.items())
     best = min((t for name, t in s.items() if name != "ours"), default=s["ours"])
@@ -104,7 +104,7 @@ def row(r: Mapping[str, Any]) -> str:
 
 
 def summary(results: list[dict[str, Any]]) -> str:
-    """The geometric means of each group."""
+    """Return lines with the geometric means of each group."""
     lines: list[str] = []
     for group in dict.fromkeys(r["group"] for r in results):
         mine = [r for r in results if r["group"] == group]
@@ -147,7 +147,7 @@ def mkl_call(case: Case) -> Call | None:
 
 
 def peak_call() -> Call:
-    """A loop of multiply-adds on registers alone."""
+    """Return a function that runs a loop of multiply-adds on registers only."""
     target = host()
     kernel = parse_kernel(peak_text(target.lanes(4), iterations=PEAK_ITERATIONS))
     function = Library.compile(module_ir({"k": kernel}, [], target), target).function("k", 2)
@@ -159,7 +159,7 @@ def peak_call() -> Call:
 
 
 def cases() -> Iterator[Case]:
-    """Every product that is measured."""
+    """Yield all cases."""
     for m, n, k in GEMMS:
         yield gemm(f"{m}x{n}x{k} constant B", (m, k), (k, n), constant=True)
     for m, n, k in GEMMS[:4]:
@@ -180,7 +180,7 @@ GEMMS = (
     (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (2048, 2048, 2048),
     (49, 512, 2048), (196, 256, 1024), (128, 3072, 768), (128, 768, 3072),
 )  # fmt: skip
-"""Rows, columns, depth."""
+"""Sizes m, n, k: rows, columns and depth of matrix products."""
 
 SMALL = (16, 32, 64, 100, 128)
 
@@ -196,7 +196,7 @@ def gemm(
     turned: str = "",
     group: str = "gemm",
 ) -> Case:
-    """A matrix product whose operand of this name is stored the other way round."""
+    """Return a matrix product; the operand named by `turned` is stored transposed."""
     rng = np.random.default_rng(0)
     stored = {
         name: rng.standard_normal(shape).astype(np.float32) for name, shape in (("a", a), ("b", b))
@@ -218,10 +218,10 @@ def gemm(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", default="all", choices=("all", *dict.fromkeys(GROUPS)))
-    parser.add_argument("--match", default="", help="only cases whose name has this text")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each case")
+    parser.add_argument("--match", default="", help="only cases whose names contain this text")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds for each case")
     parser.add_argument("--precision", default="f32", choices=("f32", "fast"))
-    parser.add_argument("--json", type=Path, default=None, help="write what was measured")
+    parser.add_argument("--json", type=Path, default=None, help="file for the figures")
     return parser.parse_args()
 
 

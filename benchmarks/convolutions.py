@@ -1,4 +1,4 @@
-"""Convolutions measured one by one: those of ResNet-50, and families that other networks have."""
+"""Convolutions that are measured singly: those of ResNet-50, and families of other networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sizes = int | tuple[int, ...]
 
 
 def convolutions() -> Iterator[Case]:
-    """Every convolution, family by family."""
+    """Yield all convolutions, family by family."""
     for channels, filters, size, kernel, stride in RESNET:
         name = f"{channels}->{filters}@{size} {kernel}x{kernel} stride {stride}"
         yield convolution("conv", name, channels, filters, size, kernel, strides=stride)
@@ -32,7 +32,7 @@ RESNET = (
     (256, 256, 14, 3, 1), (1024, 512, 14, 1, 1), (512, 512, 14, 3, 2), (512, 2048, 7, 1, 1),
     (1024, 2048, 14, 1, 2), (2048, 512, 7, 1, 1), (512, 512, 7, 3, 1),
 )  # fmt: skip
-"""Channels, filters, size of the image, kernel, stride: all that ResNet-50 has."""
+"""Channels, filters, image size, kernel size and stride of all convolutions of ResNet-50."""
 
 Listed = tuple[str, tuple[int, int, Sizes, Sizes], Mapping[str, Any]]
 
@@ -149,7 +149,7 @@ FAMILIES: Mapping[str, Sequence[Listed]] = {
 }
 """By family: a name or "", channels, filters, sizes of the image and of the kernel, attributes.
 
-Sizes that are one number hold for both axes of an image."""
+A size that is a single number applies to both axes of an image."""
 
 
 def convolution(
@@ -167,7 +167,7 @@ def convolution(
     output_padding: int = 0,
     transposed: bool = False,
 ) -> Case:
-    """A convolution that pads as much as keeps the size at stride 1, if nothing else is said."""
+    """Return a convolution; the default padding preserves the size at stride 1."""
     sizes = size if isinstance(size, tuple) else (size, size)
     rank = len(sizes)
     taps = kernel if isinstance(kernel, tuple) else (kernel,) * rank

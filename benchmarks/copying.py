@@ -1,4 +1,4 @@
-"""What a copy costs on this machine: plain stores, and stores that pass by the caches."""
+"""The cost of a copy on this machine: with plain stores, and with non-temporal stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.targets.target import host
 
 
 def copies(nbytes: int) -> dict[str, Callable[[], object]]:
-    """Copies of so many bytes from one array to another: by numpy, and with stores of our own."""
+    """Return functions that copy an array of `nbytes`: by numpy, and by generated kernels."""
     n = max(nbytes // 4, 64) // 64 * 64
     x, y = (aligned_bytes(4 * n).view(np.float32) for _ in range(2))
     x[:], y[:] = 1, 0
@@ -39,4 +39,4 @@ def _function(n: int, how: str) -> Callable[[int, int], object]:
 
 
 _KEPT: list[Library] = []
-"""The machine code of the copies, for as long as this module is loaded."""
+"""The machine code of the copies, which must outlive the functions that call it."""

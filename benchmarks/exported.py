@@ -1,11 +1,11 @@
-"""Compare optimized models in ONNX Runtime with the files that came in: nodes and time.
+"""Compare exported optimized models with the original models in ONNX Runtime: nodes and time.
 
     python -m benchmarks.exported [FOLDER ...] [--pipeline O3] [--only bert,lstm] [--seconds 2]
 
-For each model: nodes outside and inside of subgraphs as they came, as ONNX Runtime's level 1 leaves
-them, and of ours; then the time of a run, with all of its optimizations on one thread. The exit
-code is 1 when ours has more nodes, is more than 3 % slower, or computes something else.
-docs/optimizer.md says what counts as a node.
+For each model, the table has the nodes outside and inside of subgraphs: of the original model,
+after ONNX Runtime's level 1, and of our exported model. It also has the times of runs in ONNX
+Runtime with all optimizations, on one thread. The exit code is 1 if our model has more nodes, is
+more than 3 % slower, or has different results. docs/optimizer.md defines the nodes that count.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 
 SLOWEST = 0.97
-"""What came in may take so much of the time of ours at least."""
+"""Smallest permitted ratio of the original model's time to our model's time."""
 
 LARGEST_ERROR = 1e-3
 LARGEST_ERROR_OF_CODES = 0.02
-"""Relative to the largest result; codes may differ by a step."""
+"""Error tolerance relative to the largest result: quantized elements may differ by one step."""
 
 PATIENCE = 4
-"""A model that looks slower is measured so many times as long: noise only ever adds time."""
+"""Factor of the measuring time for models that seem slower: noise only ever adds time."""
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One model. Units: seconds of a run."""
+    """The figures of one model. Units: seconds of a run."""
 
     name: str
     given: Nodes
@@ -60,21 +60,21 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as what came in."""
+        """Return the speedup over the original model."""
         return self.seconds_given / self.seconds
 
     @property
     def misses(self) -> list[str]:
-        """Where ours falls behind."""
+        """Return descriptions of all failed comparisons."""
         found: list[str] = []
         for what in ("outside", "inside"):
             n, least = getattr(self.ours, what), getattr(self.level_1, what)
             if n > least:
-                found.append(f"{n} nodes {what} of subgraphs, level 1 has {least}")
+                found.append(f"{n} nodes {what} of subgraphs, after level 1 {least}")
         if self.ratio < SLOWEST:
             found.append(f"{1 / self.ratio - 1:.1%} slower")
         if self.error is not None and self.error > self.largest_error:
-            found.append(f"off by {self.error:.1e}")
+            found.append(f"error {self.error:.1e}")
         return found
 
 
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def measure(name: str, given: Subject, pipeline: str, seconds: float) -> Row:
-    """Optimize a model for other runtimes, and run both in turns."""
+    """Optimize a model for other runtimes, and run original and result interleaved."""
     data = given.model.SerializeToString()
     graph, _ = run_pipeline(
         compiler.load(data), as_pipeline(pipeline).portable, keep_declined=False
@@ -116,9 +116,9 @@ def measure(name: str, given: Subject, pipeline: str, seconds: float) -> Row:
 
 
 def in_turns(a: bytes, b: bytes, inputs: Mapping[str, Any], seconds: float) -> tuple[float, float]:
-    """The least time of a run of each, by the clock of the thread, interleaved.
+    """Return the minimum thread time of a run of each model, measured interleaved.
 
-    Each turn is some milliseconds of runs.
+    Each measurement covers several milliseconds of runs.
     """
     runs = [_run(data, inputs) for data in (a, b)]
     least = [_seconds(run, 1) for run in runs]
@@ -143,7 +143,7 @@ def _seconds(run: Callable[[], Any], n_runs: int) -> float:
 
 
 def _run(data: bytes, inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    """A session of one thread, which is the thread that calls it."""
+    """Return a function that runs a session on the calling thread only."""
     session = ort.InferenceSession(data, quiet_options(), providers=["CPUExecutionProvider"])
     run = partial(session.run, None, dict(inputs))
     run()
@@ -160,7 +160,7 @@ def line_of(row: Row) -> str:
 
 
 def _models(folders: list[Path]) -> dict[str, Callable[[], Subject]]:
-    """Those of the other benchmarks, the samples, loops, and what a quantizer makes of some."""
+    """Return models by name: of other benchmarks, samples, loops, and quantized models."""
     found = catalogue(folders)
     for path in sorted(SAMPLES.glob("*.onnx")):
         found[path.stem] = lambda path=path: subject(path, path.read_bytes())
@@ -181,13 +181,13 @@ def _dynamic(plain: Subject) -> Subject:
 
 
 class _Once(quantization.CalibrationDataReader):
-    """The inputs of a model, for the ranges of its values."""
+    """Calibration data: the inputs of a model, once, for the ranges of its values."""
 
     def __init__(self, inputs: Mapping[str, Any]) -> None:
         self.left: Iterator[dict[str, Any]] = iter([dict(inputs)])
 
     def get_next(self) -> Any:
-        """The inputs, then None."""
+        """Return the inputs at the first call, then None."""
         return next(self.left, None)
 
 
@@ -208,10 +208,10 @@ def _static(plain: Subject) -> Subject:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folders", nargs="*", type=Path, help="with more models")
-    parser.add_argument("--pipeline", default="O3", help="what runs, without what is for our code")
-    parser.add_argument("--only", default="", help="parts of models' names, with commas")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of measuring each model")
+    parser.add_argument("folders", nargs="*", type=Path, help="folders of further models")
+    parser.add_argument("--pipeline", default="O3", help="pipeline of portable passes")
+    parser.add_argument("--only", default="", help="parts of models' names, separated by commas")
+    parser.add_argument("--seconds", type=float, default=2.0, help="seconds for each model")
     return parser.parse_args()
 
 

@@ -1,10 +1,10 @@
-"""What each policy of fusion leaves of models: kernels, and the bytes that they move.
+"""Kernels of models under each fusion policy, and the bytes that these kernels move.
 
     python -m benchmarks.fusion MODEL.onnx ...
 
-The passes of the default pipeline up to fusion run first. Counted are the nodes that are no views,
-and the bytes of what each reads and writes once, as the cost model sees them; sizes that are open
-count as assumed. Kernels with several outputs stand behind a +.
+The passes of the default pipeline up to fusion run first. The table counts the nodes other than
+views, and the bytes of each distinct value that a node reads or writes. Open sizes count as assumed
+sizes. The number after a + counts kernels with several outputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline
 
 
 def main(paths: list[str]) -> int:
-    """Print a table, a row for each model."""
+    """Print a table with a row for each model."""
     print("| model | nodes | " + " | ".join(POLICIES) + " |")
     print("|---|---|" + "---|" * len(POLICIES))
     for path in paths:
@@ -34,7 +34,7 @@ def main(paths: list[str]) -> int:
 
 
 def before_fusion() -> Pipeline:
-    """The default pipeline up to its first fusion."""
+    """Return the passes of the default pipeline before the first fusion."""
     default = presets()["default"]
     lines = list(default.lines)
     first = next(i for i, x in enumerate(lines) if isinstance(x, Line) and x.name == "fuse")
@@ -42,7 +42,7 @@ def before_fusion() -> Pipeline:
 
 
 def cell(graph: Graph) -> str:
-    """Kernels, how many of them have several outputs, and megabytes."""
+    """Return a table cell: kernels, kernels with several outputs, and megabytes moved."""
     kernels = [n for n in graph.nodes if n.op not in OPERATORS or OPERATORS[n.op].kind != "view"]
     several = sum(n.op == "fusion" and len(n.outputs) > 1 for n in kernels)
     moved = sum(nbytes for n in kernels for nbytes in traffic(n, graph))
@@ -50,7 +50,7 @@ def cell(graph: Graph) -> str:
 
 
 def traffic(node: Node, graph: Graph) -> Iterator[int]:
-    """The bytes of each value that a kernel reads or writes; numbers that repeat take none."""
+    """Yield the bytes of each value that a kernel reads or writes; splats count 0 bytes."""
     for value in dict.fromkeys((*node.reads, *filter(None, node.outputs))):
         t, constant = graph.types[value], graph.constants.get(value)
         repeats = constant is not None and constant.is_splat

@@ -1,10 +1,10 @@
-"""How compiling and running grow with the layers of a transformer encoder: docs/growth.md.
+"""Growth of compile and run time with the layers of a transformer encoder: docs/growth.md.
 
     taskset -c 1 python -m benchmarks.growth --output docs/growth.md
 
-Encoders of 1, 2, 4, 8 and 16 equal layers (384 wide, 12 heads, 128 places: the sizes of MiniLM) are
-compiled and run in turns, nothing cached; the smallest times count. Equal layers share their
-kernels, so that what grows is passes, planning and packing.
+Encoders of 1, 2, 4, 8 and 16 equal layers (width 384, 12 heads, 128 positions: the sizes of MiniLM)
+are compiled and run interleaved, without caches; times are minima. Equal layers share kernels, so
+only passes, planning and packing grow with the number of layers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WIDTH, HEADS, LENGTH = 384, 12, 128
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One depth. Units: seconds."""
+    """The figures of one number of layers. Units: seconds."""
 
     n_layers: int
     n_nodes: int
@@ -41,7 +41,7 @@ class Point:
 
 
 def measure(layers: Sequence[int], rounds: int, seconds: float) -> list[Point]:
-    """Every depth in turns."""
+    """Measure all numbers of layers interleaved."""
     models = {n: encoder(n, LENGTH, WIDTH, HEADS) for n in layers}
     compiled: dict[int, list[tuple[float, dict[str, float]]]] = {n: [] for n in layers}
     programs: dict[int, compiler.Program] = {}
@@ -68,12 +68,12 @@ def measure(layers: Sequence[int], rounds: int, seconds: float) -> list[Point]:
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
-    """The slope of the line through the points on logarithmic scales."""
+    """Return the slope of a line fitted to the points on logarithmic scales."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
 def page(points: Sequence[Point], picture: str) -> str:
-    """docs/growth.md."""
+    """Return the text of docs/growth.md."""
     names = list(points[0].stages)
     layers = [p.n_layers for p in points]
     running = exponent(layers, [p.run_seconds for p in points])
@@ -108,7 +108,7 @@ def page(points: Sequence[Point], picture: str) -> str:
 
 
 def main() -> None:
-    """Measure and write the page."""
+    """Measure all points, and write the page and its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=None)
     parser.add_argument("--layers", type=int, nargs="*", default=LAYERS)

@@ -1,7 +1,8 @@
-"""How far apart two processors are: the time from a store on one until the other has seen it.
+"""Handover latency: the time from a store on one processor until a second processor sees the store.
 
-In a virtual machine it also says what the two are just now: about 30 ns are threads of one core,
-45 two cores that share a cache, 170 cores of different clusters (Zen 4).
+In a virtual machine, the latency reveals the current placement of the two processors. On Zen 4,
+about 30 ns means threads of one core, 45 ns two cores that share a cache, and 170 ns cores of
+different clusters.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _library() -> Library:
 
 
 def handover_seconds() -> float:
-    """From a store on one of the first two processors of this process to the load on the other.
+    """Return the handover latency between the first two processors of this process, in seconds.
 
     Errors: ValueError with fewer than two processors.
     """

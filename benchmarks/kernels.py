@@ -1,9 +1,10 @@
-"""GF/s of two kernels in Loop IR (a matrix product, a 3x3 convolution) beside the FMA peak.
+"""GF/s of two kernels in Loop IR (a matrix product, a 3x3 convolution), and the FMA peak.
 
     taskset -c 1 python -m benchmarks.kernels [--tile 14x2] [--unroll 4]
 
-The peak is measured by a loop of independent multiply-adds on registers alone, interleaved with the
-kernels, so that all figures come from one and the same run. Times are minima; arrays are warm.
+The peak is the speed of a loop of independent multiply-adds on registers only. The loop runs
+interleaved with the kernels, so all figures are from the same run. Times are minima; arrays are in
+the caches.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from compiler.targets.target import Target, host
 
 
 def matmul_text(m: int, n: int, k: int, rows: int, columns: int, unroll: int) -> str:
-    """x[m,k] times w[k,n] with w packed into panels of `columns`; a tile of rows by columns."""
+    """Return the kernel of x[m,k] times w[k,n] in register tiles, with w in panels of `columns`."""
     return f"""
     kernel matmul(x: f32[{m},{k}] input, w: f32[{n // columns},{k},{columns}] constant,
                   y: f32[{m},{n}] output) {{
@@ -45,7 +46,7 @@ def matmul_text(m: int, n: int, k: int, rows: int, columns: int, unroll: int) ->
 
 
 def conv_text(channels: int, filters: int, size: int, lanes: int, unroll: int, pixels: int) -> str:
-    """A 3x3 convolution, stride 1, channels in blocks of `lanes`, a halo of one zero around."""
+    """Return a 3x3 convolution kernel: stride 1, channels in blocks of `lanes`, a halo of zeros."""
     blocks, groups, padded = channels // lanes, filters // (2 * lanes), size + 2
     return f"""
     kernel conv(x: f32[{blocks},{padded},{padded},{lanes}] input,
@@ -73,7 +74,7 @@ def conv_text(channels: int, filters: int, size: int, lanes: int, unroll: int, p
 
 
 def timed(kernel: Kernel, target: Target) -> tuple[Callable[[], float], float]:
-    """A function that runs a kernel once and gives seconds; and the seconds that compiling took."""
+    """Return a function that times one run of a kernel, and the compile time in seconds."""
     began = time.perf_counter()
     library = Library.compile(module_ir({"k": kernel}, [], target), target)
     compiled = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Models that are made here, in the small operators of an exporter, with seeded random weights."""
+"""Generated models in the small operators of an exporter, with seeded random weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 class Maker:
-    """A model that grows node by node."""
+    """A model builder that adds node after node."""
 
     def __init__(self, seed: int = 1) -> None:
         self.chance = np.random.default_rng(seed)
@@ -20,25 +20,25 @@ class Maker:
         self.weights: list[onnx.TensorProto] = []
 
     def add(self, op: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
-        """One more node; the name of its first result."""
+        """Add a node; return the name of its first result."""
         name = f"{op}_{len(self.nodes)}"
         outputs = [name, *(f"{name}_{i}" for i in range(1, n_outputs))]
         self.nodes.append(helper.make_node(op, list(inputs), outputs, name=name, **attributes))
         return name
 
     def constant(self, values: object) -> str:
-        """A tensor that is given."""
+        """Add a constant with the given elements; return its name."""
         name = f"c{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
     def weight(self, *shape: int) -> str:
-        """Normal numbers that keep the size of what they are multiplied with."""
+        """Add a weight of normal numbers, scaled to preserve the variance of activations."""
         scale = 1 / math.sqrt(shape[0] if len(shape) == 2 else math.prod(shape[1:]))
         return self.constant((self.chance.standard_normal(shape) * scale).astype(np.float32))
 
     def model(self, name: str, given: Sequence[int], gives: Sequence[int], result: str) -> bytes:
-        """The file: one input `x`, one result `y`."""
+        """Return the bytes of the ONNX file, with one input `x` and one result `y`."""
         self.nodes.append(helper.make_node("Identity", [result], ["y"], name="result"))
         value = helper.make_tensor_value_info
         graph = helper.make_graph(
@@ -53,7 +53,7 @@ class Maker:
 
 
 def encoder(n_layers: int, length: int = 128, width: int = 768, heads: int = 12) -> bytes:
-    """A transformer encoder in the sizes of BERT (base unless told), after the embedding.
+    """Return a transformer encoder without embedding; default sizes are those of BERT base.
 
     Source: Devlin et al. 2018 (arXiv:1810.04805).
     """
@@ -98,7 +98,7 @@ def _norm(m: Maker, x: str, width: int) -> str:
 
 
 def recurrent(n_layers: int = 2, steps: int = 60, width: int = 96, hidden: int = 192) -> bytes:
-    """Layers of bidirectional LSTMs and a classifier over each step, as speech models have them."""
+    """Return layers of bidirectional LSTMs and a classifier per step, as in speech models."""
     m = Maker()
     x, n_in = "x", width
     for _ in range(n_layers):
@@ -118,7 +118,7 @@ def recurrent(n_layers: int = 2, steps: int = 60, width: int = 96, hidden: int =
 
 
 def blocks(n_blocks: int) -> bytes:
-    """A residual network of tiny blocks of eight nodes, two in a row alike."""
+    """Return a residual network of small blocks of eight nodes, with pairs of equal blocks."""
     m = Maker()
     x = "x"
     for _ in range(n_blocks):

@@ -1,7 +1,7 @@
-"""What the main thread of a page did while a block ran, from Chromium's own trace.
+"""Tasks of a page's main thread during a `with` block, from Chromium's trace.
 
-The page's long-task entries know only what took over 50 ms by the clock, with what other programs
-took from it. A trace has every task, and the time that the thread itself was running.
+The long-task entries of a page contain only tasks of more than 50 ms of wall time, which includes
+preemption by other programs. A trace contains every task, with its thread time.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 LONG_MS = 50
-"""A longer task is one that a user can feel (RAIL; the Long Tasks API of the W3C)."""
+"""Users notice longer tasks. Source: RAIL; the Long Tasks API of the W3C."""
 
 _CATEGORIES = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"]
 
 
 @dataclass
 class Tasks:
-    """The tasks of one block: how long each took, by the thread's time and by the clock."""
+    """The tasks during one `with` block: the thread time and wall time of each task."""
 
     cpu_ms: tuple[float, ...] = ()
     wall_ms: tuple[float, ...] = ()
 
     @property
     def longest_ms(self) -> float:
-        """Thread time of the longest task."""
+        """Return the thread time of the longest task in milliseconds."""
         return max(self.cpu_ms, default=0.0)
 
     def words(self) -> str:
-        """What the clock says of them."""
+        """Return the number of tasks whose wall time exceeds the limit, as text."""
         n = sum(ms > LONG_MS for ms in self.wall_ms)
         return f"{n} of {len(self.wall_ms):,} tasks over {LONG_MS} ms"
 
 
 @contextmanager
 def watched(browser: Browser, page: Page) -> Generator[Tasks]:
-    """The tasks of the page's main thread in the block, filled in when it ends."""
+    """Yield the tasks of the page's main thread; the tasks are complete after the `with` block."""
     tasks = Tasks()
     browser.start_tracing(page=page, categories=_CATEGORIES)
     try:
@@ -54,7 +54,7 @@ def watched(browser: Browser, page: Page) -> Generator[Tasks]:
 
 
 def tasks_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outermost tasks of the thread that ran the page's scripts, in order."""
+    """Return the outermost tasks of the thread that ran the page's scripts, in order."""
     mains = {
         _thread(event)
         for event in events
@@ -80,7 +80,7 @@ def _thread(event: dict[str, Any]) -> tuple[int, int]:
 
 
 def _outermost(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Tasks that lie in no other: a loop inside a task runs tasks of its own."""
+    """Yield tasks that no other task contains: a nested event loop runs tasks inside a task."""
     end = 0
     for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
         if event["ts"] >= end:

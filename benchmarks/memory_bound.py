@@ -1,12 +1,12 @@
-"""What runs at the speed of memory or of the vector units, beside two other runtimes and a copy.
+"""Kernels bound by memory or vector units, compared with two other runtimes and a copy.
 
     taskset -c 1 python -m benchmarks.memory_bound [PART_OF_A_NAME ...] [--seconds 2]
 
-Chains of elementwise operators, softmax, normalisation, GELU, attention, reductions, pools and data
-movement, each a small ONNX model. Per case: our program, our program without fusion, ONNX Runtime,
-OpenVINO in f32, and `np.copyto` of as many bytes as the case must read and write, all in turns in
-one process on one thread. Times are minima. The last column is how many bytes a second the case
-moves, as a part of what the better of a plain and a non-temporal copy of that size moves.
+The cases are small ONNX models: chains of elementwise operators, softmax, normalisation, GELU,
+attention, reductions, pools and data movement. The programs of a case run interleaved in one
+process on one thread: ours, ours without fusion, ONNX Runtime, OpenVINO in f32, and `np.copyto` of
+as many bytes as the case must read and write. Times are minima. The last column is the case's bytes
+per second, relative to the faster of a plain and a non-temporal copy of that size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Call = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The least seconds of one case in each runtime, and its bytes."""
+    """The minimum seconds of one case in each runtime, and the bytes that the case moves."""
 
     name: str
     seconds: Mapping[str, float]
@@ -41,21 +41,21 @@ class Row:
 
     @property
     def of_peers(self) -> float:
-        """How many times longer the faster of the two other runtimes takes."""
+        """Return the time of the faster peer relative to ours."""
         peers = [self.seconds[p] for p in ("onnxruntime", "openvino") if p in self.seconds]
         return min(peers) / self.seconds["ours"]
 
     @property
     def of_copy(self) -> float:
-        """The part of the speed of a copy."""
+        """Return the bandwidth relative to a copy."""
         best = min(s for name, s in self.seconds.items() if name.startswith("copy"))
         return best / self.seconds["ours"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", help="cases whose name holds one of these")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each case")
+    parser.add_argument("names", nargs="*", help="parts of the names of cases")
+    parser.add_argument("--seconds", type=float, default=2.0, help="seconds for each case")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     wanted = [c for c in CASES if not options.names or any(n in c.name for n in options.names)]
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def measured(case: Case, seconds: float) -> Row:
-    """One case in all runtimes, interleaved."""
+    """Measure one case in all runtimes, interleaved."""
     model = onnx.parser.parse_model(case.text).SerializeToString()
     graph = compiler.load(model)
     chance = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def _random(value: Any, chance: np.random.Generator) -> Array:
 
 
 def _difference(made: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
-    """The largest difference, as a part of the largest magnitude."""
+    """Return the largest difference relative to the largest magnitude."""
     scale = max(float(np.abs(e).max()) for e in expected.values())
     worst = max(float(np.abs(made[k] - e).max()) for k, e in expected.items())
     return worst / (scale or 1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One model in ONNX's text form."""
+    """A named model in ONNX's text form."""
 
     name: str
     text: str

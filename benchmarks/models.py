@@ -1,13 +1,14 @@
-"""Whole models beside ONNX Runtime and OpenVINO, in turns in one process per model.
+"""Entire models compared with ONNX Runtime and OpenVINO, interleaved in one process per model.
 
     python -m benchmarks.models [--threads 1] [--precision f32] [--seconds 5] [FOLDER ...]
 
-The nine light models of the onnx package with random weights, the PP-OCR models, an encoder in the
-sizes of BERT base and a bidirectional LSTM made here, and every model in the folders (inputs from
-an .npz of the same name, if there is one). At f32 and `fast` OpenVINO is told to compute in f32; at
-bf16 it is left to itself, which is bf16 where the processor has it.
+The models are the nine light models of the onnx package with random weights, the PP-OCR models, a
+generated encoder in the sizes of BERT base, a generated bidirectional LSTM, and every model in the
+folders. Inputs come from an .npz file of the same name, if it exists. At f32 and `fast`, OpenVINO
+is set to f32; at bf16, OpenVINO has default settings: bf16 if the processor supports bf16.
 
-The ratio is the best peer's minimum over ours: above 1 is faster. Writes `models.json` and a table.
+The ratio is the best peer's minimum over ours: above 1, Compilarium is faster. The command writes
+`models.json`, and prints a table.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def main() -> int:
 def measure(
     subject: Subject, threads: int, precision: str, seconds: float, pipeline: str = "default"
 ) -> dict[str, Any]:
-    """One model beside its peers. Units: seconds; `ratios` are theirs over ours."""
+    """Measure one model and its peers. Units: seconds; `ratios` are peers' times over ours."""
     data = subject.model.SerializeToString()
     graph = compiler.load(data)
     inputs = dict(subject.inputs)
@@ -119,18 +120,18 @@ def measure(
 
 
 def best(r: Mapping[str, Any]) -> tuple[float, float, float] | None:
-    """The ratio to the best peer, with its interval; None when none could run the model."""
+    """Return the best peer's ratio and its interval; None if no peer could run the model."""
     return min((tuple(v) for v in r.get("ratios", {}).values()), default=None)  # type: ignore[return-value]
 
 
 def geometric_mean(results: Sequence[Mapping[str, Any]]) -> float:
-    """Of the ratios to the best peer of each model."""
+    """Return the geometric mean of the models' ratios to their best peers."""
     found = [b[0] for r in results if (b := best(r)) is not None]
     return math.exp(sum(map(math.log, found)) / len(found)) if found else math.nan
 
 
 def row(r: Mapping[str, Any]) -> str:
-    """A line of the table. Units: milliseconds."""
+    """Return a row of the table. Units: milliseconds."""
     if not r["ok"]:
         return f"| {r['model']} | failed: {r['error']} |"
     found = best(r)
@@ -146,7 +147,7 @@ def row(r: Mapping[str, Any]) -> str:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The table with what it depends on."""
+    """Return the table, after a paragraph with machine and settings."""
     m, names = report["machine"], PEERS[report["precision"]]
     head = (
         f"{report['threads']} thread(s), batch 1, precision {report['precision']}, {m['system']}, "
@@ -159,14 +160,14 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def header(peers: Sequence[str]) -> list[str]:
-    """The first lines of the table."""
+    """Return the header lines of the table."""
     columns = ["model", "Compilarium ms", *(f"{p} ms" for p in peers)]
     columns += ["ratio", "interval", "largest rel. difference"]
     return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on, without the machine's name."""
+    """Return the properties of the machine on which figures depend, without the host name."""
     t = host()
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -181,7 +182,7 @@ def machine() -> dict[str, Any]:
 
 
 def _names(options: argparse.Namespace) -> list[str]:
-    """The models that are asked for."""
+    """Return the names of the requested models."""
     wanted = [n for n in options.models.split(",") if n]
     found = catalogue(options.folders)
     return [n for n in found if not wanted or any(w in n for w in wanted)]
@@ -193,7 +194,7 @@ def _one(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _in_child(name: str) -> dict[str, Any]:
-    """A model in a process of its own, with this one's options."""
+    """Measure a model in a child process with the same options."""
     command = [sys.executable, "-m", "benchmarks.models", *sys.argv[1:], "--one", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
@@ -205,8 +206,8 @@ def _in_child(name: str) -> dict[str, Any]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folders", type=Path, nargs="*", help="of further models")
-    parser.add_argument("--models", default="", help="parts of names, with commas")
+    parser.add_argument("folders", type=Path, nargs="*", help="folders of further models")
+    parser.add_argument("--models", default="", help="parts of names, separated by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--precision", default="f32", choices=sorted(PEERS))
     parser.add_argument("--pipeline", default="default")

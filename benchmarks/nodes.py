@@ -1,4 +1,4 @@
-"""Nodes of a model, and the graph that ONNX Runtime leaves of it."""
+"""The number of nodes of a model, and the model after ONNX Runtime's optimizations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEVELS = ort.GraphOptimizationLevel
 
 @dataclass(frozen=True)
 class Nodes:
-    """How many nodes a model has outside and inside of subgraphs."""
+    """The numbers of a model's nodes outside and inside of subgraphs."""
 
     outside: int
     inside: int
@@ -29,13 +29,13 @@ class Nodes:
 
 
 def nodes(graph: Any) -> Nodes:
-    """The nodes of a graph, and of all graphs inside of it; constants are no nodes."""
+    """Count the nodes of a graph and of all nested graphs; constants do not count."""
     inner = [nodes(a.g).total for n in graph.node for a in n.attribute if a.HasField("g")]
     return Nodes(sum(n.op_type != "Constant" for n in graph.node), sum(inner))
 
 
 def optimized_by_peer(data: bytes, level: Any = LEVELS.ORT_ENABLE_BASIC) -> onnx.ModelProto:
-    """The model that ONNX Runtime makes of one at a level."""
+    """Return the model after ONNX Runtime's optimizations at a level."""
     with tempfile.TemporaryDirectory() as folder:
         options = quiet_options(level)
         options.optimized_model_filepath = str(Path(folder) / "optimized.onnx")
@@ -44,7 +44,7 @@ def optimized_by_peer(data: bytes, level: Any = LEVELS.ORT_ENABLE_BASIC) -> onnx
 
 
 def quiet_options(level: Any = LEVELS.ORT_ENABLE_ALL) -> ort.SessionOptions:
-    """One thread, and no words on the terminal."""
+    """Return session options for one thread and no log output."""
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

@@ -1,11 +1,12 @@
-"""One program for all sizes beside programs for known ones, and ONNX Runtime, interleaved.
+"""One program for all sizes compared with programs for known sizes, and with ONNX Runtime.
 
     python -m benchmarks.transformer_models FOLDER --open
     python -m benchmarks.open_sizes FOLDER ... [--only bert,vit] [--seconds 3] [--threads 1]
 
-Takes the models of the folders that have open sizes, with the inputs of the .npz beside each.
-`kept` is the time for known sizes over the time for open ones: 1.0 is no loss. `ratio` is the
-time of ONNX Runtime, which gets the open model too, over ours. Minima of interleaved rounds.
+The folders' models with open sizes run on inputs from the .npz file of the same name. `kept` is the
+time for known sizes over the time for open sizes: 1.0 means no loss. `ratio` is
+the time of ONNX Runtime, which also runs the open model, over ours. Times are minima of interleaved
+rounds.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def main() -> int:
 def measure(
     path: Path, given: Subject, threads: int, seconds: float
 ) -> tuple[dict[str, float], float]:
-    """The least time of a run of each, in seconds, and how far results for open sizes are off.
+    """Return the minimum seconds of a run by program, and the error of results for open sizes.
 
-    Results are compared with those for known sizes, as `benchmarks.models` compares.
+    The reference is the results for known sizes; errors are defined as in `benchmarks.models`.
     """
     inputs = dict(given.inputs)
     shapes = {k: np.shape(v) for k, v in inputs.items()}
@@ -86,7 +87,7 @@ def _is_open(path: Path) -> bool:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--only", default="", help="parts of names, with commas")
+    parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0, help="per model")
     return parser.parse_args()

@@ -1,9 +1,9 @@
-"""Count the nodes that optimizers leave of real models: ONNX Runtime, onnxsim, and ours.
+"""Count the nodes of real models after optimization by ONNX Runtime, by onnxsim, and by ours.
 
     python -m benchmarks.optimizer FOLDER... [--output docs/optimizer.md]
 
-Every model is taken with fixed sizes, which all of them are told. What is counted, and why that is
-fair, stands in docs/optimizer.md, whose table this writes anew between two marks.
+Each model has the same fixed sizes for all optimizers. docs/optimizer.md defines the counts and
+explains their fairness. This command regenerates the table between two marks on that page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MARKS = ("<!-- table -->", "<!-- end of table -->")
 
 @dataclass(frozen=True)
 class Row:
-    """What is left of one model."""
+    """The node counts of one model after each optimizer."""
 
     name: str
     given: int
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def misses(self) -> list[str]:
-        """The comparisons in which ours has more nodes."""
+        """Return the comparisons in which our result has more nodes."""
         found: list[str] = []
         if self.level_2 is not None and self.kernels > self.level_2:
             found.append(f"{self.kernels} kernels, level 2 has {self.level_2}")
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def measure(subject: Subject, pipeline: str) -> Row:
-    """Optimize one model in every way."""
+    """Optimize one model by each optimizer; return the counts."""
     data = subject.model.SerializeToString()
     graph = compiler.load(data)
     operators, _ = run_pipeline(graph, pipeline, keep_declined=False)
@@ -102,9 +102,9 @@ def measure(subject: Subject, pipeline: str) -> Row:
 
 
 def check(exported: bytes) -> None:
-    """Let onnx's checker look at a model, with types where these fit.
+    """Check a model with onnx's checker, and check types if type inference accepts the model.
 
-    In a branch that is never taken for sizes as they are fixed, they may not.
+    Type inference may reject a branch that is never executed for the fixed sizes.
     """
     try:
         onnx.checker.check_model(exported, full_check=True)
@@ -115,39 +115,40 @@ def check(exported: bytes) -> None:
 
 
 def cost(graph: Graph) -> Cost:
-    """Operations and bytes as far as they are declared."""
+    """Return the sum of the costs of all nodes whose operators declare costs."""
     return graph_cost(graph)[0]
 
 
 def peer_nodes(data: bytes, level: Any) -> int | None:
-    """What ONNX Runtime leaves at a level; None where it cannot load the model."""
+    """Return the nodes after ONNX Runtime's level; None if the model cannot be loaded."""
     try:
         return nodes(optimized_by_peer(data, level).graph).total
-    except Exception as e:  # its own exceptions have no common class
+    except Exception as e:  # ONNX Runtime's exceptions have no common class
         print(f"ONNX Runtime: {e}", file=sys.stderr)
         return None
 
 
 def onnxsim_nodes(model: onnx.ModelProto) -> int | None:
-    """What onnxsim leaves; None where it fails."""
+    """Return the nodes after onnxsim; None if onnxsim fails."""
     import onnxsim
 
     try:
         simplified, _ = onnxsim.simplify(model, include_subgraph=True)
-    except Exception as e:  # whatever its C++ parts raise
+    except Exception as e:  # its C++ code may raise any exception
         print(f"onnxsim: {e}", file=sys.stderr)
         return None
     return nodes(simplified.graph).total
 
 
 def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> float | None:
-    """The largest difference of results, relative to their scale, in ONNX Runtime as they are.
+    """Return the largest difference of results relative to their scale, in unoptimized runs.
 
-    None where it cannot run the model that was given, infinite where only the exported one.
+    Return None if ONNX Runtime cannot run the original model, and infinity if only the exported
+    model fails.
     """
     try:
         needed = run_peer(given, inputs)
-    except Exception as e:  # its own exceptions have no common class
+    except Exception as e:  # ONNX Runtime's exceptions have no common class
         print(f"ONNX Runtime: {e}", file=sys.stderr)
         return None
     try:
@@ -165,7 +166,10 @@ def run_peer(data: bytes, inputs: Mapping[str, Any]) -> list[Any]:
 
 
 def difference(found: Any, needed: Any) -> float:
-    """How far results are apart; 1 for each that is no number and differs, or has another form."""
+    """Return the relative difference of results; 1 for other shapes, types, or special values.
+
+    For elements that are not floats, return the fraction of unequal elements.
+    """
     if isinstance(needed, list):
         same = len(found) == len(needed)
         return max(map(difference, found, needed), default=0.0) if same else 1.0
@@ -202,7 +206,7 @@ def line_of(r: Row) -> str:
 
 
 def write_table(page: Path, rows: list[Row], unwritten: list[str]) -> None:
-    """Put the table between the marks of a page, and below it what ONNX has no words for."""
+    """Write the table, with notes on models that ONNX cannot express, between a page's marks."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(MARKS[0])
     _, _, behind = rest.partition(MARKS[1])
@@ -213,10 +217,10 @@ def write_table(page: Path, rows: list[Row], unwritten: list[str]) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folders", nargs="*", type=Path, help="with more models")
-    parser.add_argument("--pipeline", default="portable", help="what runs before fuse")
-    parser.add_argument("--only", default="", help="parts of models' names, with commas")
-    parser.add_argument("--output", type=Path, help="the page whose table is written anew")
+    parser.add_argument("folders", nargs="*", type=Path, help="folders of further models")
+    parser.add_argument("--pipeline", default="portable", help="pipeline before fuse")
+    parser.add_argument("--only", default="", help="parts of models' names, separated by commas")
+    parser.add_argument("--output", type=Path, help="page whose table is regenerated")
     return parser.parse_args()
 
 

@@ -1,12 +1,11 @@
-"""Memory that orders of kernels need, on wide graphs and on the models of the other benchmarks.
+"""Memory requirements of kernel orders, for wide graphs and the models of the other benchmarks.
 
     python -m benchmarks.orders [--exact] [--wide] [--output orders.json] [FOLDER ...]
 
-Two orders are plain: the one in which the model lists its nodes, and Kahn's, breadth first. `best`
-is what `compile` does; `--exact` adds the lowest peak of all orders, which may take minutes.
-`--wide` leaves out all but the wide graphs. Live bytes are what is needed at least; arenas are
-planned.
-Nothing is compiled: kernels are chosen, and put in order.
+Two orders are baselines: the order in which the model lists its nodes, and Kahn's breadth-first
+order. `best` is the order that `compile` uses; `--exact` adds the lowest peak of all orders, which
+may take minutes. `--wide` selects the wide graphs only. Live bytes are lower bounds of the planned
+arenas. Nothing is compiled: kernels are only selected and ordered.
 """
 
 from __future__ import annotations
@@ -34,7 +33,10 @@ from compiler.targets.options import CodeOptions
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. Units: bytes, seconds. `is_lowest`: no order has a lower peak than `best`."""
+    """The peaks of one model. Units: bytes, seconds.
+
+    `is_lowest` states that no order has a lower peak than `best`.
+    """
 
     model: str
     n_launches: int
@@ -49,7 +51,7 @@ class Row:
 
 
 def measure(model: str, data: bytes, exact: bool) -> Row:
-    """The peaks of one model."""
+    """Order the launches of one model by each method; return the peaks."""
     works, needs = _needs(data)
     launches = [w for w in works if not isinstance(w, Unlaunched)]
     tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
@@ -80,7 +82,7 @@ def _needs(data: bytes) -> tuple[Sequence[Work], Needs]:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The table, in units of 1000 bytes, with geometric means."""
+    """Yield the lines of the table, with geometric means. Units: 1000 bytes."""
     yield "| model | launches | listed | breadth first | best | lowest | arena listed | best | ms |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for r in rows:
@@ -109,7 +111,7 @@ def _mean(rows: Sequence[Row], before: Callable[[Row], int], after: Callable[[Ro
 
 
 def main() -> None:
-    """Measure and print; a model that gets worse ends it with an error."""
+    """Print the table; raise an error if `best` needs more memory than the listed order."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--wide", action="store_true")
@@ -130,7 +132,7 @@ def main() -> None:
         given.output.write_text(json.dumps([asdict(r) for r in rows], indent=1))
     worse = [r.model for r in rows if r.best_bytes > r.listed_bytes]
     worse += [r.model for r in rows if r.best_arena_bytes > r.listed_arena_bytes]
-    assert not worse, f"these need more than in the order they list: {worse}"
+    assert not worse, f"models that need more memory than in their listed order: {worse}"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""How quick the page is, in a real Chromium that draws in software: a table of figures and limits.
+"""Responsiveness of the page in Chromium with software rendering: a table of figures and limits.
 
-It is the whole browser, as people have it; its headless shell only where no other is installed.
+The browser is the full Chromium, or its headless shell if no other Chromium is installed.
 
     python -m benchmarks.page [--only first-graph steps pan weight] [--rounds 3] [--json FILE]
 
-`first-graph`: an uploaded ResNet-50 (light weights: 80 kB) until its graph is painted, Compile
-pressed as soon as it can be. `steps`: from a key to the paint of the next or last pass that
-changed something, in graphs of about 1,000, 5,000 and 10,000 nodes, and how far the selected node
-moves. `pan`: frames while 10,000 nodes and 20,000 edges, in places that are given, are dragged and
-zoomed. `weight`: what the first load and the walk over 300 nodes weigh on the wire. Nothing is
-faked in the first two but the hand.
+`first-graph`: time from the upload of ResNet-50 (light weights: 80 kB) to the paint of its graph;
+Compile is pressed as soon as it is enabled. `steps`: time from a key press to the paint of the next
+or last pass with changes, in graphs of about 1,000, 5,000 and 10,000 nodes; and the distance that
+the selected node moves. `pan`: frame times while a drawing of 10,000 nodes and 20,000 edges, with
+fixed positions, is dragged and zoomed. `weight`: compressed bytes of the first load, and of all
+passes of a graph of 300 nodes. In the first two parts, only the user is simulated.
 
-A longest task is one of the page's main thread: by the clock, with what other programs take from it
-(layouts, the server and its compiler run on the same processors), and in time that the thread was
-running. What the browser does to be traced, and what the hand does, is in both.
+Longest tasks are tasks of the page's main thread. Wall time includes preemption by other programs:
+layouts, the server and its compiler run on the same processors. Thread time excludes preemption.
+Both include the overhead of tracing and of the simulated user.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.models import light_model
 
 @dataclass(frozen=True)
 class Figure:
-    """A row of the table: a value that must not be above its limit."""
+    """A row of the table: a value that must not exceed its limit."""
 
     name: str
     value: float
@@ -50,7 +50,7 @@ class Figure:
     how: str = ""
 
     def row(self) -> str:
-        """A line of the table."""
+        """Return a row of the table."""
         good = "yes" if self.value <= self.limit else "**no**"
         return (
             f"| {self.name} | {self.value:,.1f} {self.unit} | {self.limit:,g} {self.unit} "
@@ -59,13 +59,13 @@ class Figure:
 
 
 class Bench:
-    """A served playground and a browser, and pages that are watched."""
+    """Measurements of pages of a served playground in a browser."""
 
     def __init__(self, browser: Browser, address: str, folder: Path, rounds: int) -> None:
         self.browser, self.address, self.folder, self.rounds = browser, address, folder, rounds
 
     def page(self) -> Page:
-        """A fresh page, with nothing of another in its cache."""
+        """Return a new page with an empty cache."""
         context = self.browser.new_context(
             base_url=self.address, viewport={"width": 1440, "height": 900}
         )
@@ -75,11 +75,11 @@ class Bench:
         return page
 
     def first_graph(self) -> Iterator[Figure]:
-        """From the choice of a file to its graph, and to everything that the job makes."""
+        """Measure from the choice of a file to its graph, and to the end of the job."""
         seconds: list[float] = []
         until, after = list[Tasks](), list[Tasks]()
         for number in range(self.rounds):
-            # Other bytes each time, so that nothing is known of the file.
+            # Each round uploads different bytes, so no cache knows the file.
             data = light_model("resnet50").read_bytes() + _unknown_field(number)
             path = self.folder / f"resnet50-{number}.onnx"
             path.write_bytes(data)
@@ -90,7 +90,7 @@ class Bench:
                 seconds.append(upload(page, path) / 1000)
             until.append(tasks)
             with watched(self.browser, page) as tasks:
-                wait_for_end(page)  # or the next round would wait for this job
+                wait_for_end(page)  # otherwise the next round would wait for this job
             after.append(tasks)
             page.context.close()
         rounds = "s, ".join(f"{s:.2f} " for s in seconds)
@@ -99,7 +99,7 @@ class Bench:
         yield from _longest("from then to the end of the job", after)
 
     def steps(self) -> Iterator[Figure]:
-        """From key to paint, pass by pass; and whether what is selected stays where it is."""
+        """Measure from key press to paint, pass by pass, and the movement of the selected node."""
         for n_nodes, limit in STEP_LIMITS_MS.items():
             path = self.folder / f"nodes{n_nodes}.onnx"
             path.write_bytes(blocks(n_nodes // 8 - 1))
@@ -143,7 +143,7 @@ class Bench:
             page.context.close()
 
     def pan(self) -> Iterator[Figure]:
-        """Frames while a drawing of 10,000 nodes and 20,000 edges is moved."""
+        """Measure frames while a drawing of 10,000 nodes and 20,000 edges is moved and zoomed."""
         page = self.page()
         show_wide(page, 100, 100)
         playground = Playground(page).open()
@@ -174,7 +174,7 @@ class Bench:
         page.context.close()
 
     def weight(self) -> Iterator[Figure]:
-        """What is sent, compressed."""
+        """Measure the compressed bytes that the server sends."""
         dist = REPOSITORY / "static" / "dist"
         first = sum(
             len(gzip.compress((dist / name).read_bytes())) for name in ("main.js", "main.css")
@@ -205,7 +205,7 @@ def _is_trace(url: str) -> bool:
 
 
 def _longest(when: str, rounds: Sequence[Tasks]) -> Iterator[Figure]:
-    """Of several rounds the longest task, by the clock, and by the thread's own time."""
+    """Yield the longest task of several rounds, by wall time and by thread time."""
     slowest = max(rounds, key=lambda tasks: max(tasks.wall_ms, default=0.0))
     wall = max(slowest.wall_ms, default=0.0)
     yield Figure(f"longest task {when}, by the clock", wall, LONG_MS, "ms", slowest.words())
@@ -219,12 +219,12 @@ def _place_of_selected(page: Page) -> list[float] | None:
 
 
 def _unknown_field(number: int) -> bytes:
-    """A field that readers of protobuf skip: number 500, a varint."""
+    """Return a protobuf field that parsers skip: number 500, a varint."""
     return bytes([0xA0, 0x1F, number])
 
 
 STEP_LIMITS_MS = {1000: 100, 5000: 250, 10_000: 500}
-"""How long a step may take in a graph of so many nodes."""
+"""Time limits of a step, by number of nodes."""
 
 PARTS = {
     "weight": Bench.weight,
@@ -236,7 +236,7 @@ COLUMNS = ("what", "measured", "at most", "held", "how")
 
 
 def measure(only: Sequence[str], rounds: int) -> Iterator[Figure]:
-    """The figures of these parts, as they come."""
+    """Yield the figures of the selected parts as soon as they are measured."""
     with (
         tempfile.TemporaryDirectory() as folder,
         served(Path(folder)) as address,
@@ -248,7 +248,7 @@ def measure(only: Sequence[str], rounds: int) -> Iterator[Figure]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure the selected parts, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,8 +1,7 @@
-"""The hand on a page that is measured: what it presses, and how it waits.
+"""Simulated user actions on a measured page, and waiting for their effects.
 
-It waits inside the page, frame by frame. An assertion of Playwright looks at the page again and
-again until it holds, and reads all of it out each time: tens of milliseconds of the thread that is
-measured.
+Waiting happens inside the page, frame by frame. A Playwright assertion instead polls the page, and
+each poll serialises the document: tens of milliseconds of the measured thread.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from playwright.sync_api import Page
 WATCH = """
 window.measured = {frames: []};
 window.nextPaint = () => new Promise((done) => requestAnimationFrame(() => {
-  const {port1, port2} = new MessageChannel();  // its message comes after the frame is painted
+  const {port1, port2} = new MessageChannel();  // the message arrives after the frame is painted
   port1.onmessage = () => done(performance.now());
   port2.postMessage(null);
 }));
@@ -33,7 +32,7 @@ window.recordFrames = () => {
   measured.recording = requestAnimationFrame(each);
 };
 """
-"""Put into every page before its own scripts: when something was painted."""
+"""Script that runs in each page before the page's scripts, and records paint times."""
 
 STEP = """
 async ([key, stage]) => {
@@ -75,19 +74,19 @@ BUSY = """
 
 
 def upload(page: Page, path: Path) -> float:
-    """Milliseconds from the choice of a file to its painted graph; Compile is pressed between."""
+    """Upload a file and press Compile; return milliseconds from the choice to the painted graph."""
     page.evaluate(WATCH_UPLOAD)
     page.locator("[data-part=file]").set_input_files(path)
     return page.evaluate(CHOSEN)
 
 
 def wait_for_end(page: Page) -> None:
-    """Until nothing is being made any more."""
+    """Wait until the page's job ends."""
     page.evaluate(BUSY, ["", True])
 
 
 def stop_after_passes(page: Page) -> None:
-    """The walk needs no machine code, which takes longer than all passes."""
+    """Stop the job after its passes, since machine code takes longer than all passes."""
     page.evaluate(BUSY, ["Making machine code", False])
     page.evaluate("document.querySelector('[data-part=halt]').click()")
     wait_for_end(page)

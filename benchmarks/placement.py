@@ -1,20 +1,23 @@
-"""How good schedulers are, and what becomes of their plans on two cores: docs/placement.md.
+"""Quality of schedulers, and measured times of their plans on two cores: docs/placement.md.
 
     python -m benchmarks.placement optimum [--seeds 8] [--seconds 5] [MODEL ...]
     python -m benchmarks.placement cores [--rounds 40] [--only NAME ...]
 
-The first part has no clock, the second one needs two processors that do nothing else.
+The first part measures no times; the second part needs two processors that are idle otherwise.
 
 Optimum:
-Random graphs of six families with 10 to 30 tasks, and regions of as many neighbouring tasks of the
-models that are given (light models unless told otherwise), on every platform. What is printed is
-the length of a scheduler's plan over that of the best one which CP-SAT finds in the given time.
+The problems are random graphs of six families with 10 to 30 tasks, and regions of as many
+neighbouring tasks of the given models (by default the light models), on every platform. The table
+has the length of each scheduler's plan over the length of the best plan that CP-SAT finds within
+the time limit.
 
-Cores: models with wide branching. Kernels are timed on one thread, one behind the other; a plan by
-HEFT for two cores is made of these times, and compiled. Predicted is the time of the plan, measured
-that of the program; one and two threads run in turns, the least of all rounds counts. `apart` is
-how long a store on one processor takes to the other, before and after: a virtual machine may get
-two threads of one core, or cores without a common cache, and no plan is faster on them.
+Cores:
+The models have wide branching. Kernels are timed one by one on one thread. HEFT plans two cores
+with these times, and the plan is compiled. The predicted time is the length of the plan, the
+measured time that of the program. Runs on one and two threads are interleaved; times are minima.
+`apart` is the time from a store on one processor until the second processor sees the store, before
+and after the measurement. A virtual machine may get two threads of one core, or cores without a
+common cache; then no plan is faster than one thread.
 """
 
 from __future__ import annotations
@@ -49,11 +52,11 @@ MODELS = ("inception_v1", "squeezenet", "shufflenet")
 SIZES = (10, 30)
 COMPARED = [s.name for s in SCHEDULERS.values() if s.is_quick]
 PROVEN = 1e-4
-"""A plan that is no more than this share above the bound is the optimum."""
+"""Largest relative gap to the bound of a plan that counts as optimal."""
 
 
 def random_graphs(seeds: int) -> Iterator[tuple[str, TaskGraph]]:
-    """By family, sizes spread evenly."""
+    """Yield random graphs with their families, with evenly distributed sizes."""
     for family in FAMILIES:
         for seed in range(seeds):
             n = SIZES[0] + (SIZES[1] - SIZES[0]) * seed // max(seeds - 1, 1)
@@ -61,8 +64,8 @@ def random_graphs(seeds: int) -> Iterator[tuple[str, TaskGraph]]:
 
 
 def regions(tasks: TaskGraph, n: int) -> Iterator[TaskGraph]:
-    """Runs of `n` neighbouring tasks; what they read from before is given, what is read after is
-    a result."""
+    """Yield regions of `n` neighbouring tasks. Values from earlier tasks are inputs, values that
+    later tasks read are results."""
     for first in range(0, len(tasks.tasks) - n // 2, n):
         inside = tasks.tasks[first : first + n]
         made = {m for t in inside for m in t.makes}
@@ -77,14 +80,14 @@ def regions(tasks: TaskGraph, n: int) -> Iterator[TaskGraph]:
 
 
 def model_regions(models: Sequence[Path]) -> Iterator[tuple[str, TaskGraph]]:
-    """Regions of optimised models."""
+    """Yield regions of the task graphs of optimised models."""
     for path in models:
         graph = run_pipeline(load(path), "default", verify=False, keep_declined=False)[0]
         yield from (("models", r) for r in regions(tasks_of(graph), SIZES[1]))
 
 
 def compare(graphs: Sequence[tuple[str, TaskGraph]], limit_s: float) -> None:
-    """Print a table: rows are platforms and families, columns schedulers."""
+    """Print a table with a row for each platform and family, and a column for each scheduler."""
     rows: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     n_proven = n = 0
     for platform in shipped():
@@ -111,7 +114,7 @@ def compare(graphs: Sequence[tuple[str, TaskGraph]], limit_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """One model: seconds of whole runs, and of the plan."""
+    """The seconds of entire runs of one model, and of the plan."""
 
     one: float
     kernels: float
@@ -122,18 +125,18 @@ class Cores:
 
     @property
     def ratio(self) -> float:
-        """Measured over predicted."""
+        """Return the measured time over the predicted time."""
         return self.measured / self.predicted
 
 
 def on_two_cores(model: bytes | Path, rounds: int) -> Cores:
-    """The plan of a model for two cores, and what comes of it."""
+    """Plan a model for two cores; return the predicted and measured times."""
     graph = load(model)
     alone = compile(graph)
     inputs = random_inputs(graph)
     timed = alone.profile(inputs, rounds)
     launched = [k for k in alone.kernels if not k.inside]
-    # Calling each kernel by itself, as a profile does, takes time that a run does not.
+    # Separate calls of kernels, as in a profile, have an overhead that entire runs do not have.
     machine = known()
     seconds = {
         k.writes[0]: max(timed[k.name] - machine.call_seconds, timed[k.name] / 2) for k in launched
@@ -143,7 +146,7 @@ def on_two_cores(model: bytes | Path, rounds: int) -> Cores:
     before = handover_seconds()
     for _ in range(rounds):
         for program in least:
-            for _ in range(2):  # the second run finds its own data in the caches
+            for _ in range(2):  # the first run loads the caches for the second run
                 start = perf_counter()
                 program.run(inputs)
                 least[program] = min(least[program], perf_counter() - start)
@@ -151,7 +154,7 @@ def on_two_cores(model: bytes | Path, rounds: int) -> Cores:
     predictions = {k.writes[0]: alone.predictions.get(k.name) for k in launched}
     by_roofline = {v: p.seconds if p else seconds[v] for v, p in predictions.items()}
     counted = compile(graph, threads=2, spread="branches", seconds=by_roofline)
-    # What is round the kernels (checks of inputs, the call) is there on two threads as well.
+    # The overhead around the kernels (checks of inputs, the call) also occurs on two threads.
     around = max(least[alone] - sum(seconds.values()), 0.0)
     return Cores(
         least[alone],
@@ -164,7 +167,7 @@ def on_two_cores(model: bytes | Path, rounds: int) -> Cores:
 
 
 def planned_seconds(program: Program, seconds: Mapping[str, float]) -> float:
-    """What a program takes by its plan: regions as planned, all other kernels in turn."""
+    """Return the predicted time of a program: planned regions, and other kernels sequentially."""
     assert program.fixed is not None, "sizes are known"
     sections = program.fixed.sections
     inside = {i for s in sections for i in range(s.first, s.end)}
@@ -174,7 +177,7 @@ def planned_seconds(program: Program, seconds: Mapping[str, float]) -> float:
 
 
 def measure(names: Sequence[str], rounds: int) -> None:
-    """Print a table of models on two cores."""
+    """Measure models on two cores, and print a table."""
     models: dict[str, bytes | Path] = {"inception_v1": light_model("inception_v1")}
     models.update((name, make()) for name, make in WIDE.items() if not names or name in names)
     columns = "one core | by the roofline | predicted | measured | over predicted | faster | apart"
@@ -196,7 +199,7 @@ def measure(names: Sequence[str], rounds: int) -> None:
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Run the requested part."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=("optimum", "cores"))
     parser.add_argument("--rounds", type=int, default=40)

@@ -1,18 +1,19 @@
-"""Memory planners side by side: peak over the proven bound, and processor seconds.
+"""Comparison of memory planners: peak over the proven bound, and processor seconds.
 
     python -m benchmarks.planning [--time-limit 5] [--planners best,exact] [--seeds 3]
                                   [--family planted] [--large 100000] [--planted] [--traces]
                                   [--processor] [FOLDER ...]
 
-Problems with planted packings, whose optimum is known; made traces of programs; and every problem
-in the folders, tables as `compilarium plan` reads them. A number between dots in a file's name is
-its capacity, as in MiniMalloc's problems: planners stop within it, and the ratio is to it. With
---large, traces of so many buffers besides. With --planted, all families of planted packings
-instead, each planned once as `compilarium plan` does it: in how many the optimum is found, the
-largest gap to it, and the most seconds by the clock. With --traces, made traces of training,
-serving and allocators of 20,000 to 55,000 buffers each, planned once by `best`. Every
-plan is checked. With --processor, time limits and seconds count what the processor spends: for
-machines that do other things besides.
+The problems are planted packings with a known optimum, generated traces of programs, and all
+problems in the folders, in the format of `compilarium plan`. A number between dots in a file name
+is the capacity, as in MiniMalloc's problems: planners stop at the first plan within the capacity,
+and ratios are relative to the capacity. --large adds traces of the given number of buffers.
+
+--planted selects all families of planted packings instead, each planned once as by `compilarium
+plan`. The table has the number of optimal plans, the largest gap to the optimum, and the longest
+wall time. --traces selects generated traces of training, serving and allocators, with 20,000 to
+55,000 buffers each, planned once by `best`. Every plan is checked. With --processor, time limits
+and seconds are processor time, for machines with other load.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ LARGE_PLANNERS = ("greedy_by_size", "greedy_by_span", "best")
 
 @dataclass(frozen=True)
 class Task:
-    """A problem of a family, and the bytes that a plan for it is known to need, if they are."""
+    """A problem of a family, with the known size of its optimal plan, if known."""
 
     family: str
     problem: Problem
     known_bytes: int = 0
 
     def plan(self, planner: Planner, time_limit_s: float) -> tuple[Outcome, float, float]:
-        """The outcome, the ratio to what is known or proven, and processor seconds."""
+        """Return the outcome, the ratio to the known or proven bound, and processor seconds."""
         options = Options(time_limit_s, self.known_bytes or None)
         start = time.process_time()
         found = planner.plan(self.problem, options)
@@ -87,13 +88,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=5.0)
     parser.add_argument("--planners", default=",".join(PLANNERS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--family", default="", help="only families with this in their name")
+    parser.add_argument("--family", default="", help="only families with this text in their names")
     parser.add_argument("--large", type=int, default=0)
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--traces", action="store_true")
-    parser.add_argument(
-        "--processor", action="store_true", help="limits and seconds are those of the processor"
-    )
+    parser.add_argument("--processor", action="store_true", help="measure and limit processor time")
     parser.add_argument("--planted-limit", type=float, default=15.0, help="seconds for each plan")
     return parser.parse_args()
 
@@ -167,7 +166,7 @@ def _read(folders: Sequence[Path]) -> Iterator[Task]:
 
 def _problem(buffers: Sequence[Buffer], alignment_bytes: int = 1) -> Problem:
     problem = make_problem(buffers, alignment_bytes)
-    assert problem.lower_bound_bytes >= 0  # found once, before anything is timed
+    assert problem.lower_bound_bytes >= 0  # cached here, outside of timed code
     return problem
 
 

@@ -1,7 +1,7 @@
-"""Problems made by cutting up a rectangle of time and memory: no plan is smaller than it was.
+"""Planning problems cut from a rectangle of time and memory; the rectangle's height is the optimum.
 
-Each family is a way to cut, with a seed. Where pieces are taken away or made smaller afterwards,
-one step is spared, so that it stays full and the height of the rectangle stays the optimum.
+Each family is a cutting method with a seed. If pieces are later removed or shrunk, the pieces of
+one step are preserved: this step remains full, so the height of the rectangle remains the optimum.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from compiler.memory.buffer import Buffer
 CAPACITY = 1 << 20
 
 Box = tuple[int, int, int, int]
-"""Start and end in steps, low and high in bytes."""
+"""A piece: start and end in steps, lowest offset and limit in bytes."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """Buffers and the alignment of all, with the peak of the smallest plan. Units: bytes."""
+    """Buffers, their common alignment, and the peak of an optimal plan. Units: bytes."""
 
     buffers: Sequence[Buffer]
     optimum_bytes: int = CAPACITY
@@ -29,9 +29,10 @@ class Planted:
 
 
 def planted(n_buffers: int, seed: int, *, steps: int = 0, capacity: int = CAPACITY) -> list[Buffer]:
-    """A rectangle of time and memory cut into `n_buffers` pieces: the capacity is the optimum.
+    """Cut a rectangle of time and memory into `n_buffers` pieces: the capacity is the optimum.
 
-    The largest of a few random pieces is cut in two, in time or in memory, until there are enough.
+    The largest of a few random pieces is cut in two, in time or in memory, until the number of
+    pieces is reached.
     """
     chance = random.Random(seed)
     steps = steps or max(8, n_buffers // 3)
@@ -41,7 +42,7 @@ def planted(n_buffers: int, seed: int, *, steps: int = 0, capacity: int = CAPACI
 def pinwheels(
     n_buffers: int, seed: int, *, steps: int = 0, capacity: int = CAPACITY
 ) -> list[Buffer]:
-    """The same with pieces cut into five that no straight cut separates: a wheel round a middle."""
+    """Cut as `planted`, but into pinwheels: four pieces around a fifth, without guillotine cuts."""
     chance = random.Random(seed)
     steps = steps or max(16, n_buffers)
     return _buffers(_wheels([(0, steps, 0, capacity)], n_buffers, chance), chance)
@@ -50,7 +51,7 @@ def pinwheels(
 def _guillotine(
     pieces: Sequence[Box], n_pieces: int, chance: random.Random, unit: int = 1
 ) -> list[Box]:
-    """Cuts from edge to edge, in memory at multiples of a unit, until there are so many pieces."""
+    """Make guillotine cuts, in memory at multiples of a unit, until there are `n_pieces` pieces."""
     pieces = list(pieces)
     while len(pieces) < n_pieces:
         at = _large(pieces, chance)
@@ -83,7 +84,7 @@ def _wheels(
 
 
 def _large(pieces: Sequence[Box], chance: random.Random) -> int:
-    """The largest of four random pieces."""
+    """Return the position of the largest of four random pieces."""
     some = [chance.randrange(len(pieces)) for _ in range(4)]
     return max(some, key=lambda i: _area(pieces[i]))
 
@@ -107,7 +108,7 @@ def _cut(piece: Box, chance: random.Random, unit: int) -> tuple[Box, Box] | None
 
 
 def _columns(n_buffers: int, chance: random.Random) -> list[Box]:
-    """Stretches of time that only a few buffers at the bottom have in common."""
+    """Return consecutive time ranges that share only a few buffers at the bottom."""
     steps = max(40, n_buffers)
     bottom = CAPACITY // 8
     marks = sorted({0, steps, *chance.sample(range(1, steps), max(2, n_buffers // 40))})
@@ -117,7 +118,7 @@ def _columns(n_buffers: int, chance: random.Random) -> list[Box]:
 
 
 def _strips(n_buffers: int, chance: random.Random) -> list[Box]:
-    """Rows of memory that are handed on whole, each cut in time where it likes."""
+    """Return rows of memory, each cut in time at independent random steps."""
     n_rows = max(4, n_buffers // 15)
     steps = max(30, n_buffers // 4)
     marks = sorted({0, CAPACITY, *chance.sample(range(1, CAPACITY), n_rows - 1)})
@@ -132,7 +133,7 @@ def _strips(n_buffers: int, chance: random.Random) -> list[Box]:
 
 
 def _short_and_long(n_buffers: int, chance: random.Random) -> list[Box]:
-    """Half lives through everything or for some time, the rest for a single step."""
+    """Fill half of the memory with long-lived pieces, the other half with pieces of one step."""
     steps = max(8, n_buffers // 12)
     lying = _guillotine([(0, steps, 0, CAPACITY // 2)], n_buffers // 4, chance)
     single = [(t, t + 1, CAPACITY // 2, CAPACITY) for t in range(steps)]
@@ -140,7 +141,7 @@ def _short_and_long(n_buffers: int, chance: random.Random) -> list[Box]:
 
 
 def _halves(n_buffers: int, chance: random.Random) -> list[Box]:
-    """Cuts in the middle only: sizes and lifetimes are powers of two, and equal all the time."""
+    """Cut in the middle only: sizes and lifetimes are powers of two, and often equal."""
     pieces: list[Box] = [(0, 256, 0, CAPACITY)]
     while len(pieces) < n_buffers:
         at = _large(pieces, chance)
@@ -154,13 +155,13 @@ def _halves(n_buffers: int, chance: random.Random) -> list[Box]:
 
 
 def _thinned(pieces: Sequence[Box], chance: random.Random, part: float) -> list[Box]:
-    """A part of the pieces is missing, but for those at one step."""
+    """Remove a fraction of the pieces, except pieces that are alive at one chosen step."""
     spared = chance.randrange(max(end for _, end, _, _ in pieces))
     return [p for p in pieces if p[0] <= spared < p[1] or chance.random() > part]
 
 
 def _shrunk(pieces: Sequence[Box], chance: random.Random, part: float) -> list[Box]:
-    """A part of the pieces has fewer bytes or steps, but for those at one step."""
+    """Shrink a fraction of the pieces, except pieces that are alive at one chosen step."""
     spared = chance.randrange(max(end for _, end, _, _ in pieces))
     found: list[Box] = []
     for start, end, low, high in pieces:
@@ -174,7 +175,7 @@ def _shrunk(pieces: Sequence[Box], chance: random.Random, part: float) -> list[B
 
 
 def _buffers(pieces: Sequence[Box], chance: random.Random, waste: int = 0) -> list[Buffer]:
-    """The pieces in a random order, each with up to `waste` bytes less where it has more."""
+    """Return the pieces as buffers in random order, reduced by up to `waste` bytes if larger."""
     mixed = list(pieces)
     chance.shuffle(mixed)
     found: list[Buffer] = []
@@ -213,14 +214,14 @@ CUTTERS: Mapping[str, Cutter] = {
     "shrunk": lambda n, c: _shrunk(_guillotine([_whole(n)], n, c), c, 0.1),
     "shrunk, few steps": lambda n, c: _shrunk(_wheels([_few(n)], n, c), c, 0.2),
 }
-"""Ways to cut, by family."""
+"""Cutting methods by name of the family."""
 
 LINE = 64
-"""Bytes of a line: the alignment of the family `lines`."""
+"""Bytes of a cache line: the alignment of the family `lines`."""
 
 
 def cut_up(name: str, n_buffers: int, seed: int) -> Planted:
-    """A problem of a family; those with holes have somewhat fewer buffers."""
+    """Return a problem of a family; families with holes give slightly fewer buffers."""
     chance = random.Random(f"{name} {n_buffers} {seed}")
     if name == "lines":
         pieces = _guillotine([_whole(n_buffers)], n_buffers, chance, LINE)

@@ -1,4 +1,4 @@
-"""Planning problems with a seed that look like traces of programs."""
+"""Seeded random planning problems that resemble traces of programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from compiler.memory.buffer import Buffer
 
 
 def training_trace(n_buffers: int, seed: int) -> list[Buffer]:
-    """What a compiler's heap sees of a training step: nested lifetimes of layers, and short ones.
+    """Return buffers as in a training step: nested lifetimes of layers, and short lifetimes.
 
-    Most buffers are temporaries of a few steps, some live within a layer, some from the forward to
-    the backward pass of their layer, and a few (states, gradients) through a tenth or more.
+    Most buffers are temporaries of a few steps. Some live within a layer, some from the forward to
+    the backward pass of their layer, and a few (states, gradients) for a tenth or more of all
+    steps.
     """
     chance = random.Random(seed)
     sizes = _sizes(chance)
@@ -33,10 +34,11 @@ def training_trace(n_buffers: int, seed: int) -> list[Buffer]:
 
 
 def serving_trace(n_buffers: int, seed: int) -> list[Buffer]:
-    """What is seen of inference in phases: each allocates its own sizes, and frees most of them.
+    """Return buffers as in inference with phases, which have different sizes.
 
-    A phase's large buffers live through it, its small ones for some steps; some small ones live on
-    into later phases, which is what splits memory.
+    Most buffers of a phase are freed before the next phase. The large buffers of a phase live
+    throughout the phase, small buffers for some steps. Some small buffers live into later phases
+    and thus fragment memory.
     """
     chance = random.Random(seed)
     buffers: list[Buffer] = []
@@ -57,7 +59,7 @@ def serving_trace(n_buffers: int, seed: int) -> list[Buffer]:
 
 
 def _sizes(chance: random.Random) -> Iterator[int]:
-    """Sizes as tensors have them: a few dozen shapes, from 64 bytes to some megabytes."""
+    """Yield sizes as of tensors: a few dozen distinct sizes, from 64 bytes to some megabytes."""
     shapes = [
         4 * chance.choice([1, 16, 64, 128, 256, 512, 768]) * int(2 ** chance.uniform(4, 12))
         for _ in range(40)

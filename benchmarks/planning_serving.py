@@ -1,4 +1,4 @@
-"""Made traces of serving large models and of allocators, of about a given number of buffers."""
+"""Generated traces of serving large models, and of allocators, with a given number of buffers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.memory.buffer import Buffer
 
 @dataclass
 class Request:
-    """A sequence that is served: tokens so far, tokens at the end, and its caches."""
+    """A served sequence: its current number of tokens, its final number, and its caches."""
 
     length: int
     until: int
@@ -22,7 +22,7 @@ class Request:
 
 
 class Batching:
-    """Continuous batching: requests come at random, each round adds a token to all that run."""
+    """Continuous batching: requests arrive at random; in each round, sequences grow by a token."""
 
     def __init__(self, chance: random.Random, most_running: int, *, layers: int = 1) -> None:
         self.tape, self.chance = Tape(), chance
@@ -34,26 +34,26 @@ class Batching:
         self.bytes_a_token = 4 * self.width * 32 // layers // chance.choice([1, 4, 8])
 
     def request(self) -> Request:
-        """Prompts and answers with a heavy tail."""
+        """Return a request whose prompt and answer have heavy-tailed lengths."""
         prompt = min(8000, int(self.chance.lognormvariate(5.5, 1.2)) + 1)
         answer = min(2000, int(self.chance.expovariate(1 / 200)) + 1)
         return Request(prompt, prompt + answer)
 
     def prefill(self, request: Request) -> None:
-        """Temporaries of all tokens of the prompt."""
+        """Allocate and free temporaries for all tokens of the prompt."""
         size = 2 * self.width * request.length
         for _ in range(self.chance.randint(1, 4)):
             self.tape.passing(size, 3 * size, size)
             self.tape.free(self.tape.chain([size, 4 * size, size]))
 
     def decode(self) -> None:
-        """Temporaries of one token of each sequence."""
+        """Allocate and free temporaries for one token of each sequence."""
         size = 2 * self.width * max(1, len(self.running))
         self.tape.free(self.tape.chain([size, 3 * size, size, 4 * size, size]))
         self.tape.passing(64_000 * len(self.running) + 64)
 
     def round(self, grow: Callable[[Request], None]) -> None:
-        """Take in what has come, let all caches grow, and end what is complete."""
+        """Admit new requests, grow all caches, and end complete requests."""
         while len(self.running) < self.most_running and self.chance.random() < 0.5:
             request = self.request()
             self.prefill(request)
@@ -69,7 +69,7 @@ class Batching:
 
 
 def reserved(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """One cache for each request and layer, as large as the longest answer that it may get."""
+    """Reserve one cache for each request and layer, sized for the longest permitted answer."""
     run = Batching(chance, chance.randint(16, 128), layers=chance.choice([1, 4, 16]))
 
     def grow(request: Request) -> None:
@@ -81,7 +81,7 @@ def reserved(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def growing(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches that are copied to larger ones when full: by half or twice as many tokens."""
+    """Copy full caches to caches of 1.5 times or twice as many tokens."""
     run = Batching(chance, chance.randint(16, 96), layers=chance.choice([1, 2, 8]))
     factor = chance.choice([1.5, 2])
 
@@ -98,7 +98,7 @@ def growing(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def paged(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches in pages of equal size, with prefill and decode temporaries between them."""
+    """Store caches in pages of equal size, with prefill and decode temporaries in between."""
     run = Batching(chance, chance.randint(32, 128))
     page = chance.choice([16, 32, 128])
 
@@ -111,7 +111,7 @@ def paged(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def powers(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Caches of powers of two tokens, from a size class each."""
+    """Round the tokens of caches up to powers of two, which form separate size classes."""
     run = Batching(chance, chance.randint(16, 128), layers=chance.choice([2, 8]))
 
     def grow(request: Request) -> None:
@@ -131,7 +131,7 @@ def _rounds(n: int, run: Batching, grow: Callable[[Request], None]) -> list[Buff
 
 
 def beams(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Beam search: each round all caches of a request are copied in the order of the best beams."""
+    """Run beam search: each round copies a request's caches in the order of the best beams."""
     tape, width = Tape(), 64 * chance.randint(8, 32)
     layers, most = chance.choice([2, 6, 12]), chance.randint(2, 8)
     for _ in range(100):
@@ -159,7 +159,7 @@ def beams(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def models(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Several models side by side: activations of concurrent batches of different sizes."""
+    """Run several models concurrently, with activations for batches of different sizes."""
     tape = Tape()
     nets = [
         [int(2 ** chance.uniform(12, 22)) for _ in range(chance.randint(20, 120))]
@@ -190,23 +190,29 @@ def models(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def noise(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Lifetimes between one step and a tenth of all, heavy-tailed sizes, half powers of 2."""
+    """Return buffers with lifetimes of up to a tenth of all steps, and heavy-tailed sizes.
+
+    Half of the sizes are powers of two.
+    """
     longest = chance.choice([50, 20, 10])
     return _random(n_buffers, chance, n_buffers / longest)
 
 
 def crowded(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Requests wait until there is room for them, so that memory is nearly full all the time."""
+    """Let requests wait for free memory, so that memory is nearly always full."""
     return _admitted(n_buffers, chance, chance.choice([30, 100, 300, 1000]), chance.uniform(0.5, 1))
 
 
 def crowded_by_large(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """The same where some ten to thirty buffers fill memory."""
+    """Let requests wait for free memory, which ten to thirty buffers fill."""
     return _admitted(n_buffers, chance, chance.randint(10, 30), 0.5)
 
 
 def _admitted(n: int, chance: random.Random, n_alive: int, spread: float) -> list[Buffer]:
-    """A capacity of about so many mean sizes; sizes are log-normal, lifetimes exponential."""
+    """Return buffers within a capacity of `n_alive` mean sizes, approximately.
+
+    Sizes are log-normal, lifetimes exponential.
+    """
     capacity = int(n_alive * 1e6)
     rows: list[Buffer] = []
     ends: list[tuple[int, int]] = []
@@ -225,7 +231,7 @@ def _admitted(n: int, chance: random.Random, n_alive: int, spread: float) -> lis
 
 
 def heavy(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """The same with short lives, so that few buffers live at a step and large ones count."""
+    """As `noise`, with short lifetimes: few buffers are alive at a step, so large ones dominate."""
     return _random(n_buffers, chance, chance.choice([100, 300, 1000]))
 
 

@@ -1,4 +1,4 @@
-"""A recorded sequence of allocations: the common ground of the made traces."""
+"""A recorder of allocations, with which all generated traces are built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tape:
         return len(self._sizes)
 
     def take(self, size: float) -> int:
-        """Allocate at least one byte at a step of its own; the handle frees it."""
+        """Allocate at least one byte at a new step; return a handle for `free`."""
         self._sizes.append(max(1, int(size)))
         self._starts.append(self._step)
         self._ends.append(-1)
@@ -31,17 +31,17 @@ class Tape:
         return len(self._sizes) - 1
 
     def free(self, *handles: int) -> None:
-        """End lifetimes before the next allocation, each at most once."""
+        """End the lifetimes of allocations before the next step; no handle may be freed twice."""
         for handle in handles:
             assert self._ends[handle] < 0, "freed twice"
             self._ends[handle] = self._step
 
     def passing(self, *sizes: float) -> None:
-        """Temporaries: all allocated, then all freed."""
+        """Allocate temporaries one by one, then free all of them."""
         self.free(*[self.take(size) for size in sizes])
 
     def chain(self, sizes: Iterable[float]) -> int:
-        """Results of which each is freed once the next is there; the handle of the last one."""
+        """Allocate results, each freed after the allocation of the next; return the last handle."""
         last = -1
         for size in sizes:
             following = self.take(size)
@@ -51,7 +51,7 @@ class Tape:
         return last
 
     def buffers(self) -> list[Buffer]:
-        """What was recorded, in the order of allocation."""
+        """Return the recorded buffers in the order of allocation."""
         rows = zip(self._sizes, self._starts, self._ends, strict=True)
         return [
             Buffer(f"b{i}", size, start, self._step if end < 0 else end)

@@ -1,4 +1,4 @@
-"""All made traces by name: training, serving, both at once, and allocators without a program."""
+"""All generated traces by name: training, serving, both concurrently, and allocators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.memory.buffer import Buffer
 
 
 def mixed(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A training run and a server in one arena at the same time."""
+    """Run training and a server concurrently in one arena."""
     sources = [chance.choice([*TRAINING.values()]), chance.choice([*SERVING.values()])]
     found: list[Buffer] = []
     for source in sources:
@@ -26,7 +26,7 @@ def mixed(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def phases(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Four programs after each other in one arena."""
+    """Run four programs in one arena, one after another."""
     found: list[Buffer] = []
     step = 0
     for number in range(4):
@@ -45,10 +45,10 @@ TRACES: Mapping[str, Callable[[int, random.Random], list[Buffer]]] = {
     "mixed": mixed,
     "phases": phases,
 }
-"""Ways to make a trace of about so many buffers."""
+"""Functions that generate a trace with approximately a given number of buffers."""
 
 
 def trace(name: str, seed: int) -> list[Buffer]:
-    """A trace of 20,000 to 60,000 buffers."""
+    """Return a trace of 20,000 to 60,000 buffers."""
     chance = random.Random(f"{name} {seed}")
     return TRACES[name](chance.randint(20_000, 55_000), chance)

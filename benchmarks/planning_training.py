@@ -1,8 +1,8 @@
-"""Made traces of training steps of large models, of about a given number of buffers.
+"""Generated traces of training steps of large models, with approximately a given buffer count.
 
-Each follows what a framework's allocator sees: weights and optimizer states from the beginning to
-the end, activations from the forward to the backward pass in reverse order, gradients, and
-temporaries within an operator. Shapes come from the seed.
+Each trace follows the requests to a framework's allocator: weights and optimizer states live
+throughout, activations from the forward to the backward pass in reverse order, gradients, and
+temporaries within an operator. Shapes are random.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.memory.buffer import Buffer
 
 @dataclass(frozen=True)
 class Model:
-    """A transformer. Units: bytes an element, and counts of everything else."""
+    """The sizes of a transformer: bytes per element, and counts."""
 
     layers: int
     width: int
@@ -28,7 +28,7 @@ class Model:
 
     @staticmethod
     def random(chance: random.Random) -> Model:
-        """Shapes between a small and a large language model."""
+        """Return random sizes, from a small to a large language model."""
         width = 64 * chance.randint(8, 64)
         hidden = int(width * chance.choice([2.6875, 3.5, 4])) // 8 * 8
         words = chance.choice([32_000, 50_257, 128_256])
@@ -36,18 +36,18 @@ class Model:
 
     @property
     def weights(self) -> list[int]:
-        """Elements of one layer's weights: projections, the multilayer perceptron, two norms."""
+        """Return the elements of one layer's weights: projections, multilayer perceptron, norms."""
         w = self.width
         return [3 * w * w, w * w, 2 * w * self.hidden, w * self.hidden, w, w]
 
     def saved(self, tokens: int, length: int) -> list[int]:
-        """Elements that one layer keeps for its backward pass."""
+        """Return the elements of the activations that one layer saves for its backward pass."""
         w, h = tokens * self.width, tokens * self.hidden
         return [w, tokens * 2, 3 * w, self.heads * tokens * length, w, w, tokens * 2, 2 * h, h]
 
 
 class Training:
-    """A training run on a tape: each step makes forward and backward passes over micro-batches."""
+    """A training run on a tape: each step runs forward and backward passes over micro-batches."""
 
     def __init__(self, chance: random.Random, *, sharded: bool = False) -> None:
         self.tape, self.chance = Tape(), chance
@@ -62,19 +62,19 @@ class Training:
                 self.tape.take(4 * size / self.shards)
 
     def weights(self) -> list[int]:
-        """Elements of all weights."""
+        """Return the elements of each weight of the model."""
         model = self.model
         return [model.words * model.width] + model.layers * model.weights
 
     def tokens(self, *, open_lengths: bool) -> tuple[int, int]:
-        """Tokens of a micro-batch and the length of its sequences."""
+        """Return the number of tokens of a micro-batch, and the length of its sequences."""
         length = self.chance.randint(self.length // 4, self.length) if open_lengths else self.length
         return self.batch * length, length
 
     def forward(
         self, tokens: int, length: int, layers: range, kept: str = "all"
     ) -> list[list[int]]:
-        """What each layer keeps: all it needs, or its input alone (checkpoints)."""
+        """Return the saved activations by layer: all, or only the layer's input (checkpoints)."""
         found: list[list[int]] = []
         for _ in layers:
             whole = self.gathered()
@@ -87,7 +87,7 @@ class Training:
         return found
 
     def layer(self, tokens: int, length: int) -> list[int]:
-        """One layer's forward pass: what it keeps, with temporaries between."""
+        """Run one layer's forward pass with temporaries; return the saved activations."""
         tape, element = self.tape, self.model.element
         values: list[int] = []
         for size in self.model.saved(tokens, length):
@@ -97,11 +97,11 @@ class Training:
         return values
 
     def workspace(self) -> list[float]:
-        """Scratch memory of a kernel, of any size."""
+        """Return the size of a kernel's scratch memory, of random size; may be empty."""
         return [2 ** self.chance.uniform(8, 23)] if self.chance.random() < 0.3 else []
 
     def gathered(self) -> list[int]:
-        """A layer's weights from all shards, while the layer runs."""
+        """Allocate a layer's weights gathered from all shards, while the layer runs."""
         if not self.sharded:
             return []
         return [self.tape.take(self.model.element * sum(self.model.weights))]
@@ -109,7 +109,7 @@ class Training:
     def backward(
         self, kept: list[list[int]], tokens: int, length: int, gradients: list[int]
     ) -> None:
-        """Free what the layers kept, last layer first; the first gradients of weights stay."""
+        """Free saved activations, last layer first; gradients of the first micro-batch stay."""
         tape, element, width = self.tape, self.model.element, self.model.width
         flowing = tape.take(element * tokens * width)
         for values in reversed(kept):
@@ -132,12 +132,12 @@ class Training:
         tape.free(flowing)
 
     def loss(self, tokens: int) -> None:
-        """Logits, their softmax and gradient: the largest temporaries of all."""
+        """Allocate and free logits, softmax and gradient: the largest temporaries."""
         logits = tokens * self.model.words
         self.tape.passing(2 * logits, 4 * logits, 4 * logits)
 
     def optimizer(self, gradients: list[int]) -> None:
-        """Updates weight by weight; gradients go."""
+        """Update weight by weight, and free the gradients."""
         for gradient, size in zip(gradients, self.model.layers * self.model.weights, strict=False):
             self.tape.passing(4 * size / self.shards, 4 * size / self.shards)
             self.tape.free(gradient)
@@ -145,27 +145,27 @@ class Training:
 
 
 def plain(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Forward and backward pass after each other, with all activations kept."""
+    """Run forward and backward passes with all activations saved."""
     return _steps(n_buffers, Training(chance), "all")
 
 
 def checkpointed(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Layers keep their inputs alone, and compute the rest again in the backward pass."""
+    """Save only the inputs of layers, and recompute other activations in the backward pass."""
     return _steps(n_buffers, Training(chance), "inputs")
 
 
 def sharded(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Weights in shards, gathered for each layer; sequences of different lengths."""
+    """Gather sharded weights for each layer; sequences have different lengths."""
     return _steps(n_buffers, Training(chance, sharded=True), "all", open_lengths=True)
 
 
 def open_lengths(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """Each micro-batch has sequences of another length, with checkpoints in every second step."""
+    """Use a new sequence length in each micro-batch, and checkpoints in every second step."""
     return _steps(n_buffers, Training(chance), "all", open_lengths=True)
 
 
 def _steps(n: int, run: Training, kept: str, *, open_lengths: bool = False) -> list[Buffer]:
-    """Training steps of some micro-batches each until there are so many buffers."""
+    """Run training steps of some micro-batches until the number of buffers is reached."""
     micro_batches = run.chance.choice([1, 2, 4])
     gradients: list[int] = []
     while len(run.tape) < n:
@@ -179,7 +179,7 @@ def _steps(n: int, run: Training, kept: str, *, open_lengths: bool = False) -> l
 
 
 def pipeline(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """One stage of a pipeline: some micro-batches forward, then one forward and one backward."""
+    """Run one pipeline stage: some forward passes, then alternating forward and backward passes."""
     run = Training(chance)
     ahead = chance.randint(2, 8)
     waiting: list[tuple[list[list[int]], int, int]] = []
@@ -198,7 +198,7 @@ def pipeline(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def experts(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A mixture of experts: tokens fall to experts unevenly, so that all sizes are odd."""
+    """Run a mixture of experts: tokens are distributed unevenly, so sizes are irregular."""
     tape, width = Tape(), 64 * chance.randint(8, 32)
     n_experts, layers = chance.choice([8, 16, 64]), chance.randint(6, 24)
     for _ in range(layers * n_experts):
@@ -224,7 +224,7 @@ def experts(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def convolutions(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A convolutional network with skip connections: images shrink, channels grow; scratch."""
+    """Train a convolutional network with skip connections: images shrink, channels grow."""
     tape = Tape()
     stages = [(chance.randint(2, 8), 64 * 2**s, 112 // 2**s) for s in range(4)]
     blocks = [(c, side) for count, c, side in stages for _ in range(count)]
@@ -259,7 +259,7 @@ def convolutions(n_buffers: int, chance: random.Random) -> list[Buffer]:
 
 
 def unet(n_buffers: int, chance: random.Random) -> list[Buffer]:
-    """A diffusion model's net, many times: skips from the way down to the way up, attention."""
+    """Run a diffusion model's U-Net repeatedly, with skip connections from encoder to decoder."""
     tape = Tape()
     levels = [(chance.choice([128, 192, 320]) * k, 64 // 2**i) for i, k in enumerate((1, 2, 4, 4))]
     for channels, _ in levels * 4:

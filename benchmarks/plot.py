@@ -1,4 +1,4 @@
-"""Curves on logarithmic scales as an SVG that reads well on light and dark pages."""
+"""Curves on logarithmic scales, as an SVG for light and dark pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Series:
 
 
 class Scale:
-    """Numbers to pixels, by their logarithms; whole decades at both ends."""
+    """A logarithmic scale from numbers to pixels; both ends are powers of ten."""
 
     def __init__(self, numbers: Sequence[float], start: float, end: float) -> None:
         self.low = math.floor(math.log10(min(numbers)))
@@ -29,17 +29,17 @@ class Scale:
         self.start, self.end = start, end
 
     def __call__(self, number: float) -> float:
-        """Where a number lies, in pixels."""
+        """Return the position of a number in pixels."""
         share = (math.log10(number) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
     def decades(self) -> list[float]:
-        """The powers of ten that the scale spans."""
+        """Return the powers of ten within the scale."""
         return [10.0**k for k in range(self.low, self.high + 1)]
 
 
 def log_log_svg(curves: Sequence[Series], across: str, up: str, slope: float) -> str:
-    """The curves, and a dashed line of a slope through the first point of the first, as a guide."""
+    """Draw curves, and a dashed line with the given slope through the first curve's first point."""
     x = Scale([p[0] for c in curves for p in c.points], LEFT, WIDTH - RIGHT)
     y = Scale([p[1] for c in curves for p in c.points], HEIGHT - BOTTOM, TOP)
     parts = [*_axes(x, y, across, up), *_guide(curves[0], x, y, slope)]

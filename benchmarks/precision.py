@@ -1,11 +1,12 @@
-"""Precision modes side by side, with their peers and with their errors.
+"""Comparison of precision modes and peers: times and errors.
 
     python -m benchmarks.precision [--modes f32,fast,bf16] [--seconds 3] [--models squeeze,encoder]
 
-Each mode of a model, ONNX Runtime, OpenVINO at f32 and OpenVINO as it comes (bf16 where the
-processor has it) take turns in one process, on one thread. Errors are relative to the scale of each
-output, against the model computed in f64 by numpy: peers are measured by the same yardstick.
-Prints a table; writes `precision.json` and `precision.md` to `--output`.
+The programs are each mode of a model, ONNX Runtime, OpenVINO at f32, and OpenVINO with default
+settings (bf16 if the processor supports it). They run interleaved in one process, on one thread.
+Errors, including peers' errors, are relative to the scale of each output; the reference is the
+model computed in f64 by numpy. The command prints a table, and writes `precision.json` and
+`precision.md` to `--output`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main() -> int:
 
 
 def measure(subject: Subject, modes: Sequence[str], seconds: float) -> dict[str, Any]:
-    """One model in all modes and peers. Units: seconds; errors relative to the output's scale."""
+    """Measure one model. Units: seconds; errors relative to the output's scale."""
     data = subject.model.SerializeToString()
     graph, inputs = compiler.load(data), dict(subject.inputs)
     shapes = {k: np.shape(v) for k, v in inputs.items()}
@@ -77,7 +78,7 @@ def measure(subject: Subject, modes: Sequence[str], seconds: float) -> dict[str,
 
 
 def _error(made: Any, exact: Any) -> float:
-    """The largest difference, relative to the largest magnitude of the exact output."""
+    """Return the largest difference, relative to the largest magnitude of the exact output."""
     wide = np.asarray(exact, np.float64)
     difference = np.abs(np.asarray(made, np.float64) - wide).max(initial=0.0)
     return float(difference / max(np.abs(wide).max(initial=0.0), np.finfo(np.float64).tiny))
@@ -94,7 +95,7 @@ def _head(modes: Sequence[str]) -> str:
 
 
 def _row(r: Mapping[str, Any], modes: Sequence[str]) -> str:
-    """A line of the table; the ratio is OpenVINO's own default over our bf16: above 1 is faster."""
+    """Return a table row. The ratio is OpenVINO's default time over our bf16 time."""
     least = r["minima"]
     cells = [
         f"{least[n] * 1e3:.3f} ({r['errors'][n]:.0e})" if n in least else "refused"
@@ -111,7 +112,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--modes", default="f32,fast,bf16")
     parser.add_argument("--models", default=MODELS, help="parts of names")
-    parser.add_argument("--seconds", type=float, default=3.0, help="for each model")
+    parser.add_argument("--seconds", type=float, default=3.0, help="seconds for each model")
     parser.add_argument("--output", type=Path, default=Path("var/benchmarks"))
     return parser.parse_args()
 

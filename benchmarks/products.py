@@ -1,4 +1,4 @@
-"""One product as a model: what `contractions` measures, and how its ONNX file is made."""
+"""One matrix product or convolution as an ONNX model: the cases of `contractions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One product: its model, the arrays it gets, and how many operations it takes."""
+    """One product: its model, its input arrays, and its number of operations."""
 
     group: str
     name: str
@@ -23,7 +23,7 @@ class Case:
     inputs: Mapping[str, Array]
     flops: float
     torch: tuple[Array, Array] | None = None
-    """The operands of a matrix product, for a peer that is called with them."""
+    """The operands of a matrix product, for a peer that is called directly."""
 
 
 def product_model(
@@ -32,7 +32,7 @@ def product_model(
     constants: Mapping[str, Array],
     result: tuple[int, ...],
 ) -> bytes:
-    """A file whose nodes make `y` of these inputs and constants."""
+    """Return the bytes of a model whose nodes compute `y` from these inputs and constants."""
 
     def value(name: str, shape: tuple[int, ...]) -> onnx.ValueInfoProto:
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)

@@ -1,15 +1,16 @@
-"""Quantized models beside their f32 originals and the other runtimes, in turns in one process.
+"""Quantized models compared with their f32 originals and other runtimes, interleaved.
 
     python -m benchmarks.quantized [--models resnet50 squeezenet] [--forms u8s8 s8s8 ...]
         [--seconds 4] [--json FILE]
 
-Light models of the onnx package with random weights, behind whose logits nothing stands, quantized
-by ONNX Runtime's `quantize_static` with a few random images: activations and weights of u8 and i8
-or both i8, one scale for each weight or one for each filter; in the form `dynamic` by its
-`quantize_dynamic`, with weights of u8 and the ranges that images turn out to have. One thread on
-one processor; least times. `f32` is how many times faster than our own f32 the quantized program
-is, `best` how many times faster than the better peer on the same quantized model. `error` is the
-difference from ONNX Runtime's logits, relative to the largest.
+The models are light models of the onnx package with random weights, truncated after their logits.
+ONNX Runtime's `quantize_static` quantizes each with a few random images: activations are u8 or i8,
+weights i8, with one scale per weight tensor or one per filter. In the form `dynamic`, ONNX
+Runtime's `quantize_dynamic` quantizes weights to u8, and activation ranges are computed at run
+time. Programs run on one thread and one processor; times are minima. `f32` is the speedup of the
+quantized program over our f32 program, `best` the speedup over the better peer on the same
+quantized model. `error` is the largest difference from ONNX Runtime's logits, relative to the
+largest logit.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ FORMS = {
     "u8s8-filters": ("QUInt8", True),
     "s8s8-filters": ("QInt8", True),
 }
-"""The type of activations, and whether each filter has a scale of its own."""
+"""By form: the type of activations, and whether each filter has a separate scale."""
 
 DYNAMIC = "dynamic"
-"""The form whose activations have the range that they turn out to have."""
+"""The form with activation ranges computed at run time."""
 
 PEERS = ("onnxruntime", "openvino")
 
 
 class Images(quantization.CalibrationDataReader):
-    """A few seeded random images to take ranges from."""
+    """Calibration data: a few seeded random images."""
 
     def __init__(self, name: str, shape: tuple[int, ...]) -> None:
         chance = np.random.default_rng(0)
@@ -60,7 +61,7 @@ class Images(quantization.CalibrationDataReader):
         self.left = iter([{name: x} for x in found])
 
     def get_next(self) -> Any:
-        """The next image; None behind the last one."""
+        """Return the next image; None after the last image."""
         return next(self.left, None)
 
 
@@ -81,7 +82,7 @@ def main() -> None:
 
 
 def _original(name: str, folder: Path) -> Path:
-    """The f32 model as quantizers take it: opset 13, no softmax behind the logits."""
+    """Write the f32 model as quantizers require: opset 13, no softmax after the logits."""
     found = random_weights(LIGHT / f"light_{name}.onnx", SEED)
     model = onnx.version_converter.convert_version(onnx.load_from_string(found), 13)
     weights = {w.name for w in model.graph.initializer}
@@ -118,7 +119,7 @@ def _quantized(original: Path, form: str, name: str, shape: tuple[int, ...]) -> 
 
 
 def _measure(name: str, form: str, original: Path, seconds: float) -> dict[str, Any]:
-    """One model in one form. Units: seconds."""
+    """Measure one model in one form. Units: seconds."""
     graph = compiler.load(original)
     (given,) = graph.inputs
     shape = given.type.static_shape  # type: ignore[union-attr]

@@ -1,10 +1,10 @@
-"""How the time of the optimizer grows with the model: docs/scaling.md and its picture.
+"""Growth of the optimizer's time with the size of the model: docs/scaling.md and its picture.
 
     python -m benchmarks.scaling --output docs/scaling.md
 
-Three families of graphs are made in several sizes. Each size runs several times, sizes in turns,
-and the smallest time counts: a machine that is busy only ever adds. The exponent is the slope of a
-line through the times on logarithmic scales.
+Three families of graphs are generated in several sizes. Each size runs several times, interleaved
+with other sizes, and the minimum time counts, since other load only ever adds time. The exponent is
+the slope of a line fitted to the times on logarithmic scales.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tests.models import light_model
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
 LIMIT = 1.2
-"""The exponent that the time may grow with."""
+"""Largest permitted exponent of the growth."""
 
 
 class Maker:
-    """A graph that grows call by call."""
+    """A graph builder that adds call after call."""
 
     def __init__(self, inputs: dict[str, str]) -> None:
         self.ed = Editor(Graph("grown", (), (), ()))
@@ -45,27 +45,27 @@ class Maker:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """Return the number of nodes so far."""
         return len(self.ed.made)
 
     def add(self, call: Operand) -> Tensor:
-        """One more node (and those its operands are made by)."""
+        """Add a call's node, and the nodes of nested calls; return the result."""
         return self.ed.tensor(self.ed.build(call))
 
     def graph(self, *results: Tensor) -> Graph:
-        """The graph so far."""
+        """Return the graph with these results."""
         self.ed.results = [Result(r.name, r.name) for r in results]
         return self.ed.graph()
 
 
 def weight(*shape: int) -> Constant:
-    """A weight: elements that differ, so that none is taken for a splat."""
+    """Return a weight with distinct elements, so that it is no splat."""
     values = np.linspace(-0.1, 0.1, math.prod(shape), dtype=np.float32).reshape(shape)
     return Constant.of(values, DType.f32)
 
 
 def residual(n: int) -> Graph:
-    """Blocks of two convolutions with batch norms round a sum, as in ResNet."""
+    """Return residual blocks of two convolutions with batch norms, as in ResNet."""
     m = Maker({"x": "f32[1,8,10,12]"})
     x = m.ed.tensor("x")
     window = {"strides": [1, 1], "pads": [1, 1, 1, 1], "dilations": [1, 1]}
@@ -81,7 +81,7 @@ def residual(n: int) -> Graph:
 
 
 def transformer(n: int) -> Graph:
-    """Layers of attention and a perceptron, written in the small operators of an exporter."""
+    """Return layers of attention and a perceptron, in the small operators of an exporter."""
     m = Maker({"x": "f32[1,6,16]"})
     x = m.ed.tensor("x")
     heads = np.array([0, 0, 2, 8])
@@ -104,7 +104,7 @@ def transformer(n: int) -> Graph:
 
 
 def layer_norm(m: Maker, x: Tensor) -> Tensor:
-    """The nine nodes that an exporter writes for a layer norm."""
+    """Add the nine nodes that an exporter writes for a layer norm."""
     centred = m.add(o.sub(x, m.add(o.reduce_mean(x, axes=(2,), keepdims=True))))
     square = m.add(o.pow(centred, np.float32(2)))
     variance = m.add(o.reduce_mean(square, axes=(2,), keepdims=True))
@@ -114,12 +114,12 @@ def layer_norm(m: Maker, x: Tensor) -> Tensor:
 
 
 def linear(m: Maker, x: Tensor, n_in: int, n_out: int) -> Tensor:
-    """A product and a bias."""
+    """Add a matrix product and a bias."""
     return m.add(o.add(m.add(o.matmul(x, weight(n_in, n_out))), weight(n_out)))
 
 
 def wide(n: int) -> Graph:
-    """Branches that all read one input, and a sum of them: a value with thousands of readers."""
+    """Return branches that all read one input, and their sum: a value with thousands of readers."""
     m = Maker({"x": "f32[4,6]"})
     x = m.ed.tensor("x")
     total = m.add(o.neg(x))
@@ -139,7 +139,7 @@ FAMILIES: dict[str, Callable[[int], Graph]] = {
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One size of a family: nodes before and after, steps of the ledger, smallest time."""
+    """The figures of one size: nodes before and after, steps in the ledger, and minimum time."""
 
     n_nodes: int
     n_after: int
@@ -148,7 +148,7 @@ class Timing:
 
 
 def seconds_of(graph: Graph, pipeline: str) -> tuple[float, int, int]:
-    """One run with the ledger and the checks after each pass: seconds, nodes left, steps."""
+    """Run a pipeline with ledger and verification; return seconds, nodes after, and steps."""
     gc.collect()
     start = perf_counter()
     after, trace = run_pipeline(graph, pipeline)
@@ -157,7 +157,7 @@ def seconds_of(graph: Graph, pipeline: str) -> tuple[float, int, int]:
 
 
 def timings(graphs: Sequence[Graph], pipeline: str, rounds: int) -> list[Timing]:
-    """Every graph in turns, `rounds` times; the smallest time of each."""
+    """Run all graphs interleaved, `rounds` times; return the minimum time of each."""
     best: dict[int, tuple[float, int, int]] = {}
     for _ in range(rounds):
         for i, graph in enumerate(graphs):
@@ -171,14 +171,14 @@ def timings(graphs: Sequence[Graph], pipeline: str, rounds: int) -> list[Timing]
 
 
 def exponent(found: Sequence[Timing]) -> float:
-    """The slope of the line through the times on logarithmic scales."""
+    """Return the slope of a line fitted to the times on logarithmic scales."""
     x = np.log([t.n_nodes for t in found])
     y = np.log([t.seconds for t in found])
     return float(np.polyfit(x, y, 1)[0])
 
 
 def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: str) -> str:
-    """docs/scaling.md."""
+    """Return the text of docs/scaling.md."""
     lines = [
         "# How the optimizer scales\n",
         f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, "
@@ -204,7 +204,7 @@ def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: 
 
 
 def main() -> None:
-    """Measure and write the page."""
+    """Measure all families, and write the page and its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=None)
     parser.add_argument("--pipeline", default="O3")

@@ -1,4 +1,4 @@
-"""The models that are measured: where they lie, with which sizes and inputs they run."""
+"""The models of the benchmarks, with fixed sizes and inputs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from benchmarks.made import encoder, recurrent
 from compiler.frontend.random_weights import random_weights
 
 SIZES = {"height": 320, "width": 320, "image_width": 96, "src_len": 7, "time": 5}
-"""Open sizes by the names that models give them."""
+"""Values of open sizes, by their names in models."""
 
 OTHERS = (1, 3, 64, 96)
-"""Open sizes without such a name, by axis."""
+"""Values of open sizes with other names, by axis."""
 
 SEED = 1
 
@@ -26,12 +26,12 @@ MADE: Mapping[str, Callable[[], bytes]] = {
     "encoder": lambda: encoder(n_layers=2),
     "recurrent": recurrent,
 }
-"""Models that are made for the purpose."""
+"""Generated models by name."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model with all its sizes fixed, and inputs for it."""
+    """A model with fixed sizes, and inputs for the model."""
 
     name: str
     model: onnx.ModelProto
@@ -39,9 +39,10 @@ class Subject:
 
 
 def catalogue(folders: Sequence[Path]) -> dict[str, Callable[[], Subject]]:
-    """The light models with random weights, the PP-OCR models, made ones, those in the folders.
+    """Return, by name, functions that read or generate a model.
 
-    By name; a model is read when its entry is called.
+    The models are the light models with random weights, the PP-OCR models, generated models, and
+    those in the folders.
     """
     light = _package("onnx") / "backend" / "test" / "data" / "light"
     makers: dict[Path, Callable[[Path], bytes]] = {}
@@ -55,7 +56,7 @@ def catalogue(folders: Sequence[Path]) -> dict[str, Callable[[], Subject]]:
 
 
 def subjects(folders: Sequence[Path]) -> Iterator[Subject]:
-    """All of them, read one after the other."""
+    """Yield all models, each read when requested."""
     for read in catalogue(folders).values():
         yield read()
 

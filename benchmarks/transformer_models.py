@@ -1,10 +1,10 @@
-"""Transformers as torch exports them, with seeded random weights, for `benchmarks.models`.
+"""Transformers exported by torch, with seeded random weights, for `benchmarks.models`.
 
     python -m benchmarks.transformer_models FOLDER [--only bert,t5] [--exporter dynamo] [--open]
     python -m benchmarks.models FOLDER --models bert,gpt2_decode
 
-Configurations are those of the published models, with fewer layers: layers are alike, and a file
-of two exports in seconds. Needs the extra `benchmarks`; nothing is downloaded.
+Configurations are those of the published models with fewer layers, since layers are alike and two
+layers export in seconds. Requires the extra `benchmarks`; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Inputs = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Exportable:
-    """A module whose `forward` takes the inputs in order, and the inputs by name."""
+    """A module whose `forward` takes tensors in order, with input tensors by name."""
 
     module: nn.Module
     inputs: Inputs
@@ -38,7 +38,7 @@ class Exportable:
 
     @property
     def open_axes(self) -> dict[str, dict[int, str]]:
-        """The sizes that `--open` leaves open: the batch, and how many tokens or samples."""
+        """Return the sizes that `--open` leaves open: batch, and number of tokens or samples."""
         return {
             name: {0: "batch", **({1: f"length_{t.shape[1]}"} if t.ndim == 2 else {})}
             for name, t in self.inputs.items()
@@ -46,27 +46,27 @@ class Exportable:
 
 
 class Results(nn.Module):
-    """A model of the library that takes tensors by name and gives tensors in a tuple."""
+    """A wrapper of a library model: takes tensors by position, and returns a tuple of tensors."""
 
     def __init__(self, model: nn.Module, names: tuple[str, ...], **options: Any) -> None:
         super().__init__()
         self.model, self.names, self.options = model, names, options
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """The tensors among the model's results, in its order."""
+        """Return the tensors among the model's results, in order."""
         given = dict(zip(self.names, tensors, strict=True))
         return _tensors(self.model(**given, **self.options, return_dict=False))
 
 
 class Cached(nn.Module):
-    """A decoder that reads the keys and values of earlier tokens, and gives them with its own."""
+    """A decoder that reads the keys and values of earlier tokens, and appends the new token's."""
 
     def __init__(self, model: nn.Module, n_layers: int) -> None:
         super().__init__()
         self.model, self.n_layers = model, n_layers
 
     def forward(self, token: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
-        """The logits of the next token, then keys and values by layer."""
+        """Return the logits of the next token, then keys and values by layer."""
         cache = hf.DynamicCache()
         for layer in range(self.n_layers):
             cache.update(past[2 * layer], past[2 * layer + 1], layer)
@@ -84,7 +84,7 @@ class Cached(nn.Module):
 
 
 MODELS: dict[str, Callable[[], Exportable]] = {}
-"""Every model by the name of its file."""
+"""All models, by the names of their files."""
 
 
 def model(make: Callable[[], Exportable]) -> Callable[[], Exportable]:
@@ -104,13 +104,13 @@ def bert() -> Exportable:
 
 @model
 def gpt2_prefill() -> Exportable:
-    """GPT-2 small, 64 tokens and their logits."""
+    """GPT-2 small, prefill of 64 tokens."""
     return _prefill(hf.GPT2LMHeadModel(hf.GPT2Config(n_layer=N_LAYERS)), 50257, 64)
 
 
 @model
 def gpt2_decode() -> Exportable:
-    """GPT-2 small, one token behind 128."""
+    """GPT-2 small, decoding of one token after 128 cached tokens."""
     config = hf.GPT2Config(n_layer=N_LAYERS)
     return _decoding(hf.GPT2LMHeadModel(config), 50257, heads=12, head_size=64)
 
@@ -130,13 +130,13 @@ def _llama() -> nn.Module:
 
 @model
 def llama_prefill() -> Exportable:
-    """A Llama of 1,024 channels with grouped queries, 128 tokens."""
+    """A Llama with 1,024 channels and grouped queries, prefill of 128 tokens."""
     return _prefill(_llama(), 32000, 128)
 
 
 @model
 def llama_decode() -> Exportable:
-    """The same Llama, one token behind 128."""
+    """The Llama of `llama_prefill`, decoding of one token after 128 cached tokens."""
     return _decoding(_llama(), 32000, heads=4, head_size=64)
 
 
@@ -155,19 +155,19 @@ def _qwen() -> nn.Module:
 
 @model
 def qwen_prefill() -> Exportable:
-    """Qwen2 0.5B with a smaller vocabulary, 128 tokens."""
+    """Qwen2 0.5B with a smaller vocabulary, prefill of 128 tokens."""
     return _prefill(_qwen(), 32000, 128)
 
 
 @model
 def qwen_decode() -> Exportable:
-    """The same Qwen2, one token behind 128."""
+    """The Qwen2 of `qwen_prefill`, decoding of one token after 128 cached tokens."""
     return _decoding(_qwen(), 32000, heads=2, head_size=64)
 
 
 @model
 def t5() -> Exportable:
-    """T5 small, 64 tokens in and 16 out."""
+    """T5 small, 64 input tokens and 16 output tokens."""
     config = hf.T5Config(num_layers=N_LAYERS, use_cache=False)
     made = Results(hf.T5ForConditionalGeneration(config), ("input_ids", "decoder_input_ids"))
     tokens = {"input_ids": _tokens(32128, 64), "decoder_input_ids": _tokens(32128, 16)}
@@ -176,34 +176,34 @@ def t5() -> Exportable:
 
 @model
 def vit() -> Exportable:
-    """ViT base, patches of 16."""
+    """ViT base with patches of 16 x 16."""
     config = hf.ViTConfig(num_hidden_layers=N_LAYERS)
     return _of_image(hf.ViTForImageClassification(config), 224)
 
 
 @model
 def swin() -> Exportable:
-    """Swin tiny, all four stages with two layers."""
+    """Swin tiny with two layers in each of the four stages."""
     config = hf.SwinConfig(depths=[2, 2, 2, 2])
     return _of_image(hf.SwinForImageClassification(config), 224)
 
 
 @model
 def convnext() -> Exportable:
-    """ConvNeXt tiny, fewer layers in the third stage."""
+    """ConvNeXt tiny with fewer layers in the third stage."""
     config = hf.ConvNextConfig(depths=[1, 1, 3, 1])
     return _of_image(hf.ConvNextForImageClassification(config), 224)
 
 
 @model
 def segformer() -> Exportable:
-    """Segformer B0, 256 x 256."""
+    """Segformer B0 for images of 256 x 256."""
     return _of_image(hf.SegformerForSemanticSegmentation(hf.SegformerConfig()), 256)
 
 
 @model
 def efficientnet() -> Exportable:
-    """EfficientNet B0, whose last pool has a window far larger than its image."""
+    """EfficientNet B0, whose last pool has a window much larger than the pooled image."""
     config = hf.EfficientNetConfig(
         image_size=224, width_coefficient=1.0, depth_coefficient=1.0, hidden_dim=1280
     )
@@ -212,7 +212,7 @@ def efficientnet() -> Exportable:
 
 @model
 def whisper_encoder() -> Exportable:
-    """The encoder of Whisper tiny, thirty seconds."""
+    """The encoder of Whisper tiny, for thirty seconds of audio."""
     config = hf.WhisperConfig(encoder_layers=N_LAYERS, d_model=384, encoder_attention_heads=6)
     config.encoder_ffn_dim = 1536
     made = Results(hf.WhisperModel(config).encoder, ("input_features",))
@@ -221,7 +221,7 @@ def whisper_encoder() -> Exportable:
 
 @model
 def wav2vec2() -> Exportable:
-    """Wav2vec 2.0 base, one second."""
+    """Wav2vec 2.0 base, for one second of audio."""
     config = hf.Wav2Vec2Config(num_hidden_layers=N_LAYERS)
     made = Results(hf.Wav2Vec2ForCTC(config), ("input_values",))
     return Exportable(made, {"input_values": torch.randn(1, 16000)})
@@ -229,7 +229,7 @@ def wav2vec2() -> Exportable:
 
 @model
 def clip() -> Exportable:
-    """CLIP with patches of 32: an image and two texts."""
+    """CLIP with patches of 32 x 32, for an image and two texts."""
     config = hf.CLIPConfig(
         text_config={"num_hidden_layers": N_LAYERS, "eos_token_id": 49407},
         vision_config={"num_hidden_layers": N_LAYERS},
@@ -243,14 +243,14 @@ def clip() -> Exportable:
 
 @model
 def mamba() -> Exportable:
-    """Mamba of 768 channels, 32 tokens, whose scan the exporter writes out."""
+    """Mamba with 768 channels, 32 tokens; the exporter unrolls the scan."""
     config = hf.MambaConfig(num_hidden_layers=N_LAYERS, vocab_size=32000, use_cache=False)
     made = Results(hf.MambaForCausalLM(config), ("input_ids",))
     return Exportable(made, {"input_ids": _tokens(32000, 32)})
 
 
 def export(made: Exportable, path: Path, exporter: str = "", is_open: bool = False) -> None:
-    """Write the model, and its inputs beside it as `.npz`; "" takes the model's own exporter."""
+    """Write a model and an `.npz` file of its inputs; "" selects the model's default exporter."""
     names = list(made.inputs)
     axes = made.open_axes if is_open else None
     with warnings.catch_warnings(), torch.no_grad():
@@ -270,12 +270,12 @@ def export(made: Exportable, path: Path, exporter: str = "", is_open: bool = Fal
 
 
 def main() -> int:
-    """Export the models that are asked for; 1 when the exporter refuses one."""
+    """Export the requested models; return exit code 1 if an export fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="names, with commas")
+    parser.add_argument("--only", default="", help="names, separated by commas")
     parser.add_argument("--exporter", default="", choices=["", "torchscript", "dynamo"])
-    parser.add_argument("--open", action="store_true", help="batch and lengths stay open")
+    parser.add_argument("--open", action="store_true", help="leave batch and lengths open")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     wanted = [n for n in options.only.split(",") if n] or list(MODELS)
@@ -286,7 +286,7 @@ def main() -> int:
             path = options.folder / f"{name}.onnx"
             export(MODELS[name](), path, options.exporter, options.open)
             print(f"{name}: written", flush=True)
-        except Exception as e:  # exporters raise whatever they meet
+        except Exception as e:  # exporters may raise any exception
             refused += 1
             print(f"{name}: {type(e).__name__}: {str(e).strip().splitlines()[:1]}", flush=True)
     return 1 if refused else 0

@@ -1,4 +1,4 @@
-"""Recurrent models as exporters write TensorFlow's while loops: a Loop that counts for itself."""
+"""Recurrent models as exported from TensorFlow's while loops: Loops with explicit counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDLESS = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Layer:
-    """A recurrent layer of Keras: its size, and whether masked steps keep the state."""
+    """A recurrent layer of Keras: its size, and whether masked steps preserve the state."""
 
     units: int
     is_masked: bool = False
@@ -25,7 +25,7 @@ class Layer:
 
 
 class WhileModel:
-    """A model that grows by layers, each of them a Loop whose body tests its own counters."""
+    """A model builder that adds layers; each layer is a Loop whose body tests explicit counters."""
 
     def __init__(self, seed: int = 1) -> None:
         self.chance = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ class WhileModel:
         self._n = 0
 
     def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """One more node; its result."""
+        """Add a node; return the name of its result."""
         return self._add(self.nodes, op, inputs, attributes)
 
     def _add(
@@ -52,22 +52,22 @@ class WhileModel:
         return name
 
     def constant(self, values: object) -> str:
-        """A tensor that is given."""
+        """Add a constant with the given elements; return its name."""
         name = f"c{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
     def weight(self, *shape: int) -> str:
-        """Normal numbers that keep the size of what they are multiplied with."""
+        """Add a weight of normal numbers, scaled to preserve the variance of activations."""
         scale = 1 / math.sqrt(shape[0])
         return self.constant((self.chance.standard_normal(shape) * scale).astype(np.float32))
 
     def ints(self, *values: int) -> str:
-        """A list of sizes or axes."""
+        """Add a constant list of sizes or axes; return its name."""
         return self.constant(np.array(values, np.int64))
 
     def lstm(self, x: str, width: int, layer: Layer, mask: str = "") -> str:
-        """An LSTM over `x` [batch, steps, width], as tf2onnx writes it: [batch, steps, units]."""
+        """Add tf2onnx's LSTM over `x` [batch, steps, width]; return [batch, steps, units]."""
         order = self.add("Transpose", x, perm=[1, 0, 2])
         seen = self.add("Transpose", mask, perm=[1, 0]) if layer.is_masked else ""
         if layer.is_backward:
@@ -92,7 +92,7 @@ class WhileModel:
         return self.add("Transpose", made, perm=[1, 0, 2])
 
     def _reversed(self, x: str) -> str:
-        """ReverseV2 along the steps."""
+        """Add TensorFlow's ReverseV2 along the steps."""
         sizes = self.add("Shape", x)
         steps = self.add("Slice", sizes, self.ints(0), self.ints(1))
         batch = self.add("Slice", sizes, self.ints(1), self.ints(2))
@@ -136,7 +136,7 @@ class WhileModel:
         return helper.make_graph(nodes, f"while_{self._n}", inputs, outputs)
 
     def model(self, inputs: Sequence[onnx.ValueInfoProto], results: Sequence[str]) -> bytes:
-        """The file, whose results are f32 of open shapes."""
+        """Return the bytes of the ONNX file; results are f32 with open shapes."""
         outputs = [helper.make_tensor_value_info(r, TensorProto.FLOAT, None) for r in results]
         g = helper.make_graph(self.nodes, "while", list(inputs), outputs, self.weights)
         opsets = [helper.make_opsetid("", OPSET)]
@@ -150,10 +150,10 @@ def diacritizer(
     shape: tuple[int | str, int | str] = (1, 90),
     is_masked: bool = True,
 ) -> bytes:
-    """Letters to marks: an embedding, two bidirectional LSTM layers, three dense heads.
+    """Return a model from letters to diacritics: embedding, two bidirectional LSTMs, three heads.
 
-    In the sizes of Nakdimon (Gershuni and Pinter 2021, arXiv:2105.05209), whose masked letters
-    keep the state. Input `x`: letters as i32 [batch, steps]; 0 is masked.
+    Sizes are those of Nakdimon (Gershuni and Pinter 2021, arXiv:2105.05209), in which masked
+    letters preserve the state. Input `x`: letters as i32 [batch, steps]; 0 is masked.
     """
     m = WhileModel()
     letters = helper.make_tensor_value_info("x", TensorProto.INT32, shape)

@@ -1,4 +1,4 @@
-"""A drawing of ten thousand nodes in places that are given, put into a page in place of a model."""
+"""A drawing of many nodes at fixed positions, which replaces a model's drawing in a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route
 
 
 def show_wide(page: Page, n_columns: int, n_rows: int) -> None:
-    """Have the page draw such a grid, whatever model it compiles."""
+    """Make the page draw a grid of nodes instead of the compiled model."""
     made = wide_drawing(n_columns, n_rows)
     page.route("**/union*", _answers(made["union"]))
     page.route("**/stages/*/delta", _answers(made["graph"]))
@@ -17,7 +17,7 @@ def show_wide(page: Page, n_columns: int, n_rows: int) -> None:
 
 
 def wide_drawing(n_columns: int, n_rows: int) -> dict[str, Any]:
-    """A grid of nodes, each read by two of the row below: payloads and the places of the nodes."""
+    """Return payloads and positions of a grid of nodes, each read by two nodes of the next row."""
     w, h, dx, dy = 120, 40, 150, 90
     names = [f"v{i}" for i in range(n_columns * n_rows)]
     links = [
@@ -83,7 +83,7 @@ def _answers(payload: Any) -> Any:
 
 
 def _fake_layout(route: Route, layout: Any) -> None:
-    """Places that are known, in place of the layout engine."""
+    """Replace the layout engine by fixed positions."""
     script = (
         f"const layout = {json.dumps(layout)};"
         + """

@@ -1,6 +1,6 @@
-"""Models with wide branching, made here: random wiring, cells found by search, Inception.
+"""Generated models with wide branching: random wiring, cells from architecture search, Inception.
 
-Nodes are listed as an exporter lists them: block by block, branch by branch, operator by operator.
+Nodes are in the order of an exporter: block by block, branch by branch, operator by operator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.made import Maker
 
 Edges = dict[int, set[int]]
-"""For each node of a wiring those it reads; all of them have smaller numbers."""
+"""For each node of a wiring, the nodes that it reads, which have smaller numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Map:
 
 
 class Net:
-    """A convolutional net that grows operator by operator; every size is known."""
+    """A builder of convolutional networks with known sizes, operator by operator."""
 
     def __init__(self, seed: int, size: int = 224) -> None:
         self.maker = Maker(seed)
@@ -42,7 +42,7 @@ class Net:
         groups: int = 1,
         dilation: int = 1,
     ) -> Map:
-        """A convolution whose result is as large as its operand, or smaller by the stride."""
+        """Add a convolution with padding that preserves the image size, except for the stride."""
         m = self.maker
         pads = [dilation * (k - 1) // 2 for k in kernel]
         name = m.add(
@@ -58,48 +58,48 @@ class Net:
         return Map(name, channels, -(-x.size // stride))
 
     def relu(self, x: Map) -> Map:
-        """What is positive."""
+        """Add a relu."""
         return Map(self.maker.add("Relu", x.name), x.channels, x.size)
 
     def conv_relu(
         self, x: Map, channels: int, kernel: tuple[int, int] = (1, 1), stride: int = 1
     ) -> Map:
-        """A convolution of which the positive part stays."""
+        """Add a convolution and a relu."""
         return self.relu(self.conv(x, channels, kernel, stride))
 
     def separable(
         self, x: Map, channels: int, kernel: int = 3, stride: int = 1, dilation: int = 1
     ) -> Map:
-        """Each channel by itself, then all channels at each place."""
+        """Add a separable convolution: depthwise, then pointwise."""
         deep = self.conv(x, x.channels, (kernel, kernel), stride, x.channels, dilation)
         return self.conv(deep, channels)
 
     def add(self, *xs: Map) -> Map:
-        """The sum, one operand after the other."""
+        """Add the sum of maps as a chain of binary additions."""
         total = xs[0]
         for x in xs[1:]:
             total = Map(self.maker.add("Add", total.name, x.name), x.channels, x.size)
         return total
 
     def scaled(self, x: Map) -> Map:
-        """The map times a number that was learned."""
+        """Add the product of a map and a learned scalar."""
         factor = self.maker.constant(np.float32(self.maker.chance.uniform(0.2, 0.8)))
         return Map(self.maker.add("Mul", x.name, factor), x.channels, x.size)
 
     def concat(self, *xs: Map) -> Map:
-        """The channels of all, behind each other."""
+        """Add a concatenation of maps along the channels."""
         name = self.maker.add("Concat", *(x.name for x in xs), axis=1)
         return Map(name, sum(x.channels for x in xs), xs[0].size)
 
     def pool(self, x: Map, kind: str, stride: int = 1) -> Map:
-        """Windows of 3x3: their largest element (`MaxPool`) or their mean (`AveragePool`)."""
+        """Add a 3x3 pool of a kind: `MaxPool` or `AveragePool`."""
         name = self.maker.add(
             kind, x.name, kernel_shape=[3, 3], strides=[stride, stride], pads=[1, 1, 1, 1]
         )
         return Map(name, x.channels, -(-x.size // stride))
 
     def model(self, name: str, x: Map, n_classes: int = 1000) -> bytes:
-        """The file, with a classifier behind the last map."""
+        """Return the bytes of the ONNX file, with a classifier after the last map."""
         m = self.maker
         mean = m.add("Flatten", m.add("GlobalAveragePool", x.name))
         y = m.add(
@@ -117,7 +117,7 @@ def _bias(m: Maker, n: int) -> str:
 
 
 def watts_strogatz(n: int, seed: int, k: int = 4, p: float = 0.75) -> Edges:
-    """A ring in which each node knows `k` neighbours, with edges led elsewhere by chance `p`."""
+    """Return a ring with `k` neighbours per node, whose edges are rewired with probability `p`."""
     chance = Random(seed)
     pairs = {frozenset((i, (i + j) % n)) for i in range(n) for j in range(1, k // 2 + 1)}
     for pair in sorted(pairs, key=sorted):
@@ -130,7 +130,7 @@ def watts_strogatz(n: int, seed: int, k: int = 4, p: float = 0.75) -> Edges:
 
 
 def erdos_renyi(n: int, seed: int, p: float = 0.2) -> Edges:
-    """Each pair of nodes is joined by chance `p`."""
+    """Return a graph with an edge between each pair of nodes with probability `p`."""
     chance = Random(seed)
     return _directed(
         n, {frozenset((i, j)) for j in range(n) for i in range(j) if chance.random() < p}
@@ -138,7 +138,7 @@ def erdos_renyi(n: int, seed: int, p: float = 0.2) -> Edges:
 
 
 def barabasi_albert(n: int, seed: int, m: int = 5) -> Edges:
-    """Each new node is joined to `m` of those that are there, sooner to those that have many."""
+    """Return a graph by preferential attachment of each new node to `m` existing nodes."""
     chance = Random(seed)
     ends = list(range(m))
     pairs: set[frozenset[int]] = set()
@@ -158,9 +158,9 @@ def _directed(n: int, pairs: set[frozenset[int]]) -> Edges:
 def random_wired(
     wiring: Callable[[int, int], Edges], seed: int, n: int = 32, channels: int = 78
 ) -> bytes:
-    """The small regime of RandWire (Xie et al. 2019, arXiv:1904.01569): three random stages.
+    """Return RandWire in the small regime (Xie et al. 2019, arXiv:1904.01569): three random stages.
 
-    A node sums what it reads, weighted, and gives the positive part to a separable convolution.
+    A node computes the weighted sum of its operands, a relu, and a separable convolution.
     """
     net = Net(seed)
     x = net.conv_relu(net.start, channels // 2, (3, 3), 2)
@@ -185,7 +185,7 @@ def _random_stage(net: Net, x: Map, wiring: Edges, channels: int) -> Map:
 # Cells
 
 Op = Callable[[Net, Map, int, int], Map]
-"""An operation of a cell on a map, with the channels it gives and its stride."""
+"""Function that adds an operation of a cell, for a map, output channels, and a stride."""
 
 
 def _sep(kernel: int) -> Op:
@@ -228,13 +228,13 @@ OPS: Mapping[str, Op] = {
 }
 
 Block = tuple[str, int, str, int]
-"""An operation and the number of the state it reads, twice: their sum is a new state. States 0 and
-1 are the results of the cell before the last and of the last one."""
+"""Two operations, each with the number of the state that it reads; their sum is a new state. States
+0 and 1 are the results of the cell before the last and of the last cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Blocks in order, and which states are joined to the result."""
+    """Blocks in order, and the states that are concatenated to the result."""
 
     blocks: tuple[Block, ...]
     joined: tuple[int, ...]
@@ -286,7 +286,7 @@ AMOEBANET = (
         (3, 4, 6),
     ),
 )
-"""In the manner of AmoebaNet-A. Source: Real et al. 2019, arXiv:1802.01548."""
+"""Cells similar to AmoebaNet-A. Source: Real et al. 2019, arXiv:1802.01548."""
 
 DARTS = (
     Cell(
@@ -308,11 +308,11 @@ DARTS = (
         (2, 3, 4, 5),
     ),
 )
-"""DARTS, second version. Source: Liu et al. 2019, arXiv:1806.09055."""
+"""Cells of DARTS, second version. Source: Liu et al. 2019, arXiv:1806.09055."""
 
 
 def cells(pair: Sequence[Cell], seed: int, n_cells: int = 3, channels: int = 44) -> bytes:
-    """Three stages of normal cells with reduction cells between them."""
+    """Return a network of three stages of normal cells, separated by reduction cells."""
     normal, reduction = pair
     net = Net(seed)
     stem = net.conv(net.start, channels, (3, 3), 2)
@@ -345,7 +345,7 @@ def _cell(net: Net, cell: Cell, before: Map, last: Map, channels: int, stride: i
 
 
 def random_cells(seed: int) -> bytes:
-    """Cells whose blocks are drawn by chance, as a search by architecture meets them."""
+    """Return a network with random cells, as an architecture search generates."""
     chance = Random(seed)
 
     def cell() -> Cell:
@@ -363,7 +363,7 @@ def random_cells(seed: int) -> bytes:
 
 
 def inception(seed: int = 1) -> bytes:
-    """Inception-v3 with padding everywhere. Source: Szegedy et al. 2016, arXiv:1512.00567."""
+    """Return Inception-v3, padding all layers. Source: Szegedy et al. 2016, arXiv:1512.00567."""
     net = Net(seed, 299)
     x = net.conv_relu(net.start, 32, (3, 3), 2)
     x = net.conv_relu(net.conv_relu(x, 32, (3, 3)), 64, (3, 3))
@@ -417,7 +417,7 @@ def _inception_e(net: Net, x: Map) -> Map:
 
 
 def _shrunk(net: Net, x: Map, first: Sequence[int], second: Sequence[int]) -> Map:
-    """Branches of convolutions whose last one has stride 2, and a pool."""
+    """Add a reduction: branches whose last convolution has stride 2, and a pool."""
 
     def branch(widths: Sequence[int]) -> Map:
         y = x
@@ -439,4 +439,4 @@ WIDE: Mapping[str, Callable[[], bytes]] = {
     **{f"random_cells_{s}": lambda s=s: random_cells(s) for s in (1, 2, 3)},
     "inception": inception,
 }
-"""The models by name."""
+"""All models by name."""

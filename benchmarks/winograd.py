@@ -1,10 +1,11 @@
-"""Convolutions in tiles against the direct sum: effective speed of one kernel, and its error.
+"""Winograd convolutions compared with direct convolutions: effective speed, and error.
 
     python -m benchmarks.winograd [--size 64@56 ...] [--seconds 1]
 
-A size is channels@side: that many channels in and out of a 3x3 convolution with a border of one,
-between two others like it, so that layouts are those of a network. Effective speed counts the
-products of the direct sum. Errors are the largest ones against f64, relative to the scale.
+A size is channels@side: the input and output channels of a 3x3 convolution with padding of 1, and
+the side of the image. The convolution is between two similar convolutions, so layouts are those of
+a network. Effective speed counts the operations of the direct sum. Errors are maximum errors
+against f64, relative to the scale.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ N_LAYERS = 4
 
 
 def network(channels: int, side: int, algorithm: str) -> Graph:
-    """Convolutions with relu behind each other; all but the first and the last by an algorithm."""
+    """Return a chain of convolutions with relu; all except first and last use `algorithm`."""
     t, chance = f"f32[1,{channels},{side},{side}]", np.random.default_rng(0)
     lines = [f"graph chain(x: {t}) {{"]
     names = [f"w{i}" for i in range(N_LAYERS)]
@@ -50,19 +51,19 @@ def network(channels: int, side: int, algorithm: str) -> Graph:
 
 
 def seconds_of(program: compiler.Program, inputs: dict[str, Any]) -> float:
-    """The time of the kernels between the first and the last convolution."""
+    """Return the time of the kernels between the first and the last convolution, in seconds."""
     profile = program.profile(inputs, repeat=3)
     inner = {f"c{i}" for i in range(1, N_LAYERS - 1)}
     return sum(profile[k.name] for k in program.kernels if inner & set(k.origins))
 
 
 def error(made: Any, exact: Any) -> float:
-    """The largest error relative to the scale."""
+    """Return the largest error relative to the scale."""
     return float(np.abs(made - exact).max() / np.abs(exact).max())
 
 
 def measure(size: str, seconds: float) -> None:
-    """Print one line: effective GF/s and error of each algorithm."""
+    """Measure one size; print the effective GF/s and the error of each algorithm."""
     channels, side = map(int, size.split("@"))
     x = np.random.default_rng(1).standard_normal((1, channels, side, side)).astype("f")
     graphs = {a: network(channels, side, a) for a in ALGORITHMS}
@@ -82,7 +83,7 @@ def measure(size: str, seconds: float) -> None:
 
 
 def main() -> None:
-    """Measure."""
+    """Measure all sizes, and print a line for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", nargs="*", default=SIZES)
     parser.add_argument("--seconds", type=float, default=1.0)

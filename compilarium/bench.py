@@ -104,11 +104,11 @@ def measure(
     pin: bool = True,
     schedules: str | None = None,
 ) -> Result:
-    """Compile a model and time it interleaved with its peers, on the same inputs.
+    """Compile a model, and time it interleaved with other runtimes (peers) on the same inputs.
 
     Inputs come from `NAME=FILE.npy` texts; other inputs are random, with these `shapes`. The code
-    is specialised for the shapes of these inputs. With `buckets`, it is the code of a program that
-    also serves other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers
+    is specialised for the shapes of all inputs. With `buckets`, the timed code belongs to a program
+    that also runs other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers
     that cannot be used.
     """
     graph = compiler.load(model)
@@ -186,7 +186,7 @@ def command(
     seed: int,
     pin: bool,
 ) -> None:
-    """Time MODEL and other runtimes in interleaved rounds: minima, medians, ratios, intervals."""
+    """Time MODEL interleaved with other runtimes: minima, medians, ratios, and intervals."""
     peers = [p.strip() for p in against.split(",") if p.strip()]
     if len(set(peers)) != len(peers):
         raise CompileError("E-OPTION-VALUE", f"--against names a peer twice: {against}")

@@ -43,7 +43,7 @@ from compiler.trace import Decision
 @without_option()
 @click.option("--until", default="any", show_default=True,
               type=click.Choice(["any", *KINDS]), help="Kind of failure to find.")  # fmt: skip
-@click.option("--program", is_flag=True, help="Compare the results of the compiled program too.")
+@click.option("--program", is_flag=True, help="Also compare the results of the compiled program.")
 @click.option("--slow", is_flag=True, help="Find rewrites that make the program slower.")
 @click.option("--ratio", default=1.1, show_default=True, type=click.FloatRange(min=1),
               help="Minimum slowdown, relative to the time without rewrites.")  # fmt: skip
@@ -62,7 +62,7 @@ from compiler.trace import Decision
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
               help="Folder for files that reproduce the failure.")  # fmt: skip
 @click.option("--replay", type=click.Path(path_type=Path), metavar="DIR",
-              help="Rerun a folder written with -o: exit code 1 if it still fails.")  # fmt: skip
+              help="Rerun a saved failure; the exit code is 1 if it persists.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -132,7 +132,7 @@ def _specialised(graph: Graph, shapes: tuple[tuple[str, tuple[int, ...]], ...], 
 
 
 def _replayed(folder: Path) -> int:
-    """Rerun a folder and return the exit code: 1 if it still fails, else 0."""
+    """Rerun the failure saved in a folder; return exit code 1 if the failure persists, else 0."""
     repro = read_repro(folder)
     outcome = repro.run()
     fails = (outcome.kind, outcome.way) == (repro.kind, repro.way)
@@ -204,13 +204,13 @@ def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
 
 def _culprits(a: Answer) -> Iterator[str]:
     if a.decisions:
-        yield f"a minimal set of rewrites that causes the failure has {len(a.decisions)}:"
+        yield f"number of rewrites in a minimal set that causes the failure: {len(a.decisions)}"
     for d in a.decisions:
         alone = " (wrong by itself)" if d.rule in a.wrong_alone else ""
         yield f"  {d.rule} at {d.at} in {d.pass_name}{alone}"
     if not a.decisions:
         names = ", ".join(a.passes)
-        yield f"no rewrite causes it, but {names}" if names else "it fails without any pass"
+        yield f"no rewrite causes the failure, but {names}" if names else "no pass causes it"
     if a.last is not None:
         yield (
             f"in pipeline order, the failure begins with rewrite {a.n_before_last + 1}: "

@@ -50,11 +50,11 @@ from compiler.passes.pipeline.precision import precision_mode
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @tolerance_option()
 @click.option("--peers", default=None, metavar="PEER,...",
-              help="Runtimes for comparison; default: the installed ones.")  # fmt: skip
+              help="Runtimes for comparison; default: onnxruntime.")  # fmt: skip
 @click.option("--every-rewrite", is_flag=True,
               help="Check all rewrites, without a time limit.")  # fmt: skip
 @click.option("--by-node", is_flag=True,
-              help="Compare values by name, and report the first wrong one.")  # fmt: skip
+              help="Compare values by name, and report the first wrong value.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -98,7 +98,7 @@ def command(
 
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
-    """Return the runs of the requested peers, or by default of onnxruntime, if installed."""
+    """Return functions that run the requested peers; the default is onnxruntime, if installed."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}
@@ -106,7 +106,7 @@ def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
 
 
 def _willing(name: str, model: bytes | Path) -> Run:
-    """Return the run of a default peer; if the peer rejects the model, the run reports it."""
+    """Return a function that runs a peer, or that raises the peer's rejection of the model."""
     try:
         return partial(first_run, load_peer(name, model))
     except CompileError as refusal:

@@ -92,12 +92,12 @@ def command(
     seconds: float,
     output: Path | None,
 ) -> None:
-    """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
+    """Compile MODEL; print a summary of passes, kernels and memory, or the program at one level."""
     if output is not None and kind is None:
-        raise CompileError("E-OPTION-VALUE", "-o needs a level to write", hint="add --emit")
+        raise CompileError("E-OPTION-VALUE", "-o needs an output level", hint="add --emit")
     if fused and kind != "onnx":
         raise CompileError(
-            "E-OPTION-VALUE", "--fused applies to models only", hint="add --emit onnx"
+            "E-OPTION-VALUE", "--fused applies to ONNX output only", hint="add --emit onnx"
         )
     gate = all_but(without) if without else None
     with progress(f"compiling {model.name}") as tell:
@@ -164,7 +164,7 @@ def _show(console: Console, program: Program, name: str) -> None:
     stages = ", ".join(f"{s.name} {seconds_text(s.seconds)}" for s in program.stages)
     if program.is_open:
         console.print(
-            f"{name}: machine code is generated at the first run, for its inputs. {stages}"
+            f"{name}: the first run generates machine code for the shapes of its inputs. {stages}"
         )
         return
     fallbacks = [k for k in program.kernels if not k.native]

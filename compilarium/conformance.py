@@ -29,7 +29,7 @@ MOST_FALLBACKS_SHOWN = 20
 @click.option("--suite", "suites", multiple=True, type=click.Choice(SUITES),
               help="A suite of onnx.backend.test; repeatable; default: all.")  # fmt: skip
 @click.option("--filter", "pattern", default="", metavar="TEXT",
-              help="Only cases whose name contains TEXT; * and ? make it a pattern.")  # fmt: skip
+              help="Only cases with TEXT in their names; * and ? are wildcards.")  # fmt: skip
 @click.option("--jobs", default=os.cpu_count() or 1, show_default="processors",
               type=click.IntRange(min=1), help="Number of concurrent child processes.")  # fmt: skip
 @click.option("--seconds", default=SECONDS_PER_CASE, show_default=True,
@@ -129,7 +129,7 @@ def _show(console: Console, outcomes: Sequence[Outcome]) -> None:
     bad = [(o.suite, o.name, o.kind, o.code, o.why) for o in outcomes if not o.is_right]
     if bad:
         console.print(table(["suite", "case", "outcome", "code", "why"], bad, "Failures"))
-    console.print("passed: nothing is wrong, nothing crashed" if _ok(outcomes) else "FAILED")
+    console.print("passed: no wrong outputs, no crashes" if _ok(outcomes) else "FAILED")
 
 
 def _show_fallbacks(console: Console, outcomes: Sequence[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""`doctor`: features of this machine, missing parts, and how to install them."""
+"""`doctor`: check this machine's features, and name missing components with remedies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ State = Literal["ok", "missing", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; the compiler works only if all `needed` checks are ok."""
+    """The result of one check; the compiler requires that all `needed` checks are ok."""
 
     topic: str
     state: State
@@ -270,7 +270,7 @@ def _browser() -> Iterator[Finding]:
         yield Finding(
             "browser",
             "missing",
-            "no Chromium: needed for the browser tests only",
+            "no Chromium, which only the browser tests need",
             "apt-get install chromium, or playwright install chromium",
         )
 

@@ -1,4 +1,4 @@
-"""The group of commands: imports a command on use, and reports each error once."""
+"""The group of commands: imports a command's module on use, and reports each error once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """A group that imports the module of a command on use, which keeps `--help` fast."""
+    """A group that imports a command's module on use, so that `--help` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the table."""
@@ -45,7 +45,7 @@ class Commands(click.Group):
         return importlib.import_module(f"compilarium.{COMMANDS[cmd_name]}").command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; report an error of the user once, with exit code 1."""
+        """Run the command; report a `CompileError` once, with exit code 1."""
         try:
             return super().invoke(ctx)
         except CompileError as e:
@@ -67,7 +67,7 @@ def commands() -> None:
 
 def main() -> None:
     """Run `compilarium` or `python -m compiler`."""
-    # Names in models may use any script; characters that a terminal cannot print are replaced.
+    # Names in models may contain any characters; a terminal may be unable to print some of them.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""`inspect`: a model's composition and its execution preview, without compiling it."""
+"""`inspect`: show a model's composition and its execution preview, without compilation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _show(console: Console, graph: Graph, facts: Facts, running: Running, least:
         ("bytes moved", figure(facts.bytes_moved)),
         ("peak memory of activations", figure(facts.peak_bytes)),
         ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
-        ("lower bound of a run here, separate launches", least),
+        ("lower bound of a run on this machine, separate launches", least),
     ]
     console.print(table(["fact", ">"], rows))
     show_running(console, running)

@@ -79,7 +79,7 @@ def bucket_option() -> Decorator:
         "buckets",
         multiple=True,
         type=BUCKET,
-        help="Specialised code for these values of an open size; others use the general program.",
+        help="Specialise code for these values of an open size; other values use general code.",
     )
 
 
@@ -138,12 +138,12 @@ def tolerance_option() -> Decorator:
 
 
 class ScheduleFile(click.ParamType):
-    """An option that names a file with schedules of kernels; its value is the text."""
+    """An option that names a file with kernel schedules; the option's value is the file's text."""
 
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text of the file, of at most the size limit."""
+        """Return the file's text, up to one character more than the size limit."""
         from compiler.schedule.language.sections import MOST_CHARACTERS
 
         try:
@@ -160,7 +160,7 @@ def schedule_option() -> Decorator:
         "schedules",
         type=ScheduleFile(),
         default=None,
-        help="Schedule moves for kernels, replacing the policies'; format: --emit schedules.",
+        help="Kernel schedules that replace the policies' schedules; format: --emit schedules.",
     )
 
 
@@ -206,7 +206,7 @@ def memory_limit_option() -> Decorator:
         "memory_limit_bytes",
         type=Bytes(),
         default=None,
-        help="Largest arena, as in 8MB: kernels are recomputed to stay within it.",
+        help="Maximum arena size, as in 8MB; kernels are recomputed to stay within the limit.",
     )
 
 
@@ -240,7 +240,7 @@ def tuned_option() -> Decorator:
             "--database",
             type=click.Path(path_type=Path, dir_okay=False),
             default=None,
-            help="Database of tuned schedules, instead of the one in the user's cache.",
+            help="Database of tuned schedules, instead of the database in the user's cache.",
         )(command)
         return click.option("--tuned/--no-tuned", default=True, help="Use tuned schedules.")(
             command
@@ -284,7 +284,7 @@ def random_weights_option() -> Decorator:
         type=int,
         default=None,
         metavar="SEED",
-        help="Replace constant-valued weights by random ones.",
+        help="Replace weights whose elements are all equal by random weights.",
     )
 
 
@@ -293,7 +293,7 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
     found: Shapes = {}
     for name, shape in pairs:
         if name in found:
-            raise CompileError("E-OPTION-VALUE", f"--shape gives {name!r} twice")
+            raise CompileError("E-OPTION-VALUE", f"--shape names the input {name!r} twice")
         found[name] = shape
     return found
 
@@ -301,8 +301,8 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     """Return the model to read: the path, or the bytes of the file with random weights.
 
-    If the file does not exist, the path may name a sample, which gets the weights that the page
-    uses. Errors: those of reading the file.
+    If the file does not exist, the path may name a sample, whose default weights are those of the
+    page. Errors: those of reading the file.
     """
     if not path.exists():
         path, weights_seed = _sample(path, weights_seed)
@@ -311,7 +311,7 @@ def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     from compiler.frontend import load
     from compiler.frontend.random_weights import random_weights
 
-    load(path)  # This reports errors in the file before it is modified.
+    load(path)  # Errors in the file must be reported before weights are replaced.
     return random_weights(path, weights_seed)
 
 

@@ -24,7 +24,7 @@ _JSON = "compilarium.json"
 
 
 def reporting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--json` to a command, which queries it by `wants_json`."""
+    """Add the option `--json` to a command, which queries the option by `wants_json`."""
     return click.option(
         "--json",
         is_flag=True,
@@ -68,7 +68,7 @@ def report(data: Any, show: Callable[[Console], None]) -> None:
 
 
 def console() -> Console:
-    """Return a console on the standard output; it has 160 columns if that is not a terminal."""
+    """Return a console on the standard output, with 160 columns if that is not a terminal."""
     made = Console(highlight=False, emoji=False, markup=False)
     return (
         made if made.is_terminal else Console(highlight=False, emoji=False, markup=False, width=160)
@@ -117,7 +117,7 @@ def write_output(path: Path, data: str | bytes) -> None:
 
 
 def _replace(path: Path, raw: bytes) -> None:
-    """Write a temporary file, then rename it over the original, with the same permissions."""
+    """Write a temporary file with the original's permissions, and rename it to the original."""
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     made = path.with_name(f".{os.getpid()}.new")

@@ -64,7 +64,7 @@ LONGEST_TABLE = 60
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
               help="Prefetch distance in tasks: 0 on demand, 1 double-buffered.")  # fmt: skip
 @click.option("--contention/--no-contention", default=True, show_default=True,
-              help="Whether transfers on one link wait for each other.")  # fmt: skip
+              help="Limit the concurrent transfers on a link.")  # fmt: skip
 @click.option("--time-limit", "time_limit_s", default=5.0, show_default=True,
               type=Seconds(min=0),
               help="Time limit in seconds for schedulers that search.")  # fmt: skip
@@ -89,8 +89,8 @@ def command(
 ) -> None:
     """Place MODEL on the devices of a platform, and simulate a run.
 
-    Each kernel of the optimised graph is a task. Its time on a device follows from its operations
-    and bytes; links transfer values between memories.
+    Each kernel of the optimised graph is a task. The time of a task on a device follows from the
+    task's operations and bytes. Links transfer values between memories.
     """
     platform = named_platform(devices, known())
     with progress(f"reading {model.name}"):
@@ -177,7 +177,7 @@ def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:
         )
         for h in hidden
     ]
-    return table(["operands come", ">a run", *(f">peak in {m}" for m in limited)], rows)
+    return table(["operands arrive", ">run time", *(f">peak in {m}" for m in limited)], rows)
 
 
 def _show(

@@ -23,7 +23,7 @@ from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
 
 CHECKING = 3.0
-"""Upper bound of the time to check and write a plan, in multiples of the time to read it."""
+"""Upper bound of the time to check and write a plan, in multiples of the time to read a problem."""
 
 
 @click.command()
@@ -38,9 +38,8 @@ CHECKING = 3.0
 )
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
-              help="Time limit in seconds for the command: searches, and orders after the first, "
-              "end early enough to check and write the plan. Compiling searches, once per "
-              "machine, is not counted.")  # fmt: skip
+              help="Time limit in seconds for the command, including checking and writing the "
+              "plan, but excluding the compilation of searches, once per machine.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the plan.")
 @reporting
 def command(
@@ -55,8 +54,8 @@ def command(
 
     A buffer of `size` bytes is live in the steps lower..upper (upper excluded). Optional columns
     are alignment, pinned (a fixed offset) and shares (a name: all buffers with this name get the
-    same offset). The solution adds the column `offset`. With a capacity, any plan within it is
-    accepted.
+    same offset). The solution adds the column `offset`. With a capacity, any plan within the
+    capacity is accepted.
     """
     chosen = find_planner(planner)
     spent_s = process_time()
@@ -78,10 +77,10 @@ def command(
             f"the plan needs {plan.peak_bytes} bytes, the capacity is {capacity}",
             notes=[
                 f"no plan needs less than {found.lower_bound_bytes} bytes",
-                f"the best plan is by {found.planner}, stopped after {seconds:.1f} s: "
+                f"the planner {found.planner} found the best plan; stopped after {seconds:.1f} s: "
                 f"{found.stopped}",
             ],
-            hint="" if found.stopped != "infeasible" else "give a larger capacity",
+            hint="" if found.stopped != "infeasible" else "increase the capacity",
         )
     if output is not None:
         write_output(output, write_csv(plan))
@@ -106,7 +105,7 @@ def command(
 
 @contextmanager
 def _without_collections() -> Generator[None]:
-    """Suspend garbage collection: repeated scans of a million live buffers would double the
+    """Suspend garbage collection, whose repeated scans of a million buffers would double the
     time."""
     was_on = gc.isenabled()
     gc.disable()

@@ -31,10 +31,10 @@ WORDS: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Running:
-    """A model's execution preview on this machine; `problem` is the reason if there is none.
+    """A model's execution preview on this machine, or the `problem` that prevents a preview.
 
-    `assumed` has the shapes assumed for inputs with open sizes. `parameters` has the elements
-    assumed for inputs for whose values code is specialised. `sizes` describes the handling of open
+    `assumed` has the assumed shapes of inputs with open sizes. `parameters` has the assumed
+    elements of inputs for whose values code is specialised. `sizes` describes the handling of open
     sizes.
     """
 
@@ -66,7 +66,7 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Describe whether one program serves all sizes, or why each set of shapes needs its own."""
+    """Describe whether one program serves all sizes, or why each set of shapes needs a program."""
     if possible_parameters(graph):
         return "one program per set of shapes: some inputs are parameters of the code"
     try:
@@ -77,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return possible elements of the inputs for whose values code is specialised."""
+    """Return assumed elements of the inputs for whose values code is specialised."""
     possible = possible_parameters(graph)
     if not possible:
         return {}
@@ -140,17 +140,16 @@ def show_running(console: Console, r: Running) -> None:
 def _lines(r: Running) -> Iterator[str]:
     if r.assumed:
         shapes = ", ".join(f"{k}={'x'.join(map(str, v))}" for k, v in r.assumed.items())
-        told = "Tried" if r.problem else "Told"
-        yield f"{told} for {shapes}, because the model leaves dimensions open."
+        yield f"Assumed shapes: {shapes}, because the model leaves dimensions open."
     if r.problem:
-        yield f"No execution preview: {r.problem}. Give fitting shapes with --shape."
+        yield f"No execution preview: {r.problem}. Specify shapes with --shape."
     if r.preview is not None:
         yield " ".join(_summary(r.preview))
     if r.sizes:
         yield f"Open dimensions: {r.sizes}."
     if r.parameters:
         values = ", ".join(f"{k}={v.tolist()}" for k, v in r.parameters.items())
-        yield f"Parameters: code is specialised for their elements at a run; shown for {values}."
+        yield f"Parameters: a run specialises code for their elements; shown for {values}."
 
 
 def _summary(o: Preview) -> Iterator[str]:
@@ -159,7 +158,7 @@ def _summary(o: Preview) -> Iterator[str]:
     yield f"{native} of generated code{inside}, {fallbacks}."
     if o.fallbacks:
         crossings = count_text(o.n_crossings, "time")
-        yield f"A run crosses {crossings} between generated code and fallbacks."
+        yield f"A run changes {crossings} between generated code and fallbacks."
     if o.flops:
         yield f"{100 * o.native_flops / o.flops:.4g} % of {o.flops:,} operations are native."
     if o.n_uncounted:

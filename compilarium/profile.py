@@ -58,11 +58,11 @@ def show_profile(console: Console, profile: Profile) -> None:
         console.print(f"The other {len(slowest) - SHOWN} kernels take {seconds_text(rest)}.")
     least = sum(p.seconds for p in profile.predicted.values())
     console.print(
-        f"All kernels {seconds_text(profile.seconds)}, each timed on its own; lower bound by the "
+        f"All kernels: {seconds_text(profile.seconds)}, timed separately; lower bound by the "
         f"roofline of this machine: {seconds_text(least)}."
     )
     if not all(p.is_measured for p in profile.predicted.values()):
-        console.print("Machine speeds are estimates: compilarium doctor --measure measures them.")
+        console.print("Machine speeds are estimates; measure: compilarium doctor --measure.")
 
 
 def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, str]:

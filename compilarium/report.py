@@ -1,4 +1,4 @@
-"""`report`: a model's complete analysis in one HTML file."""
+"""`report`: write a model's complete analysis to one HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compilarium report`: creates a report of a model with the jobs and answers of the page."""
+"""`compilarium report`: creates a report of a model from the page's jobs and responses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_report(
     """Compile a model and return its report.
 
     `find` lists the additional jobs (`Finding.of`); `view` is the fragment of the initial view.
-    If there is no such file, the name means a sample.
+    If the file `model` does not exist, `model` names a sample.
     Errors: those of compiling the model and of each additional job; E-OPTION-VALUE.
     """
     findings = [Finding.of(each) for each in find]
@@ -68,7 +68,7 @@ def make_report(
 
 
 def _sent(app: Flask, model: Path) -> dict[str, str]:
-    """Name the model in a request. Errors: E-MODEL-FILE."""
+    """Return the model's reference in a request: a sample or an upload. Errors: E-MODEL-FILE."""
     if not model.exists() and str(model) in samples():
         return {"sample": str(model)}
     try:

@@ -1,4 +1,4 @@
-"""`run`: compile a model and run it once on given or random inputs."""
+"""`run`: compile a model, and run it once on inputs from files or random inputs."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ from compiler.targets.memory import machine_bytes
 @tier_option()
 @time_limit_option()
 @click.option("--memory-limit", "n_bytes", type=Bytes(), default=None,
-              help="Memory limit of compiling and of the run, as in 1GB.")  # fmt: skip
+              help="Memory limit of the compilation and of the run, as in 1GB.")  # fmt: skip
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
-              help="Time each kernel in RUNS runs, next to its lower bound.")  # fmt: skip
+              help="Time each kernel in RUNS runs, and report its lower bound.")  # fmt: skip
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE",
-              help="Write passes and kernels as Chrome trace events, for Perfetto; "
-                   "times kernels in 20 runs by default (see --profile).")  # fmt: skip
+              help="Write passes and kernels as Chrome trace events, for Perfetto. "
+                   "Kernels are timed in 20 runs, or as --profile specifies.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
               help="Write each output to this folder as NAME.npy.")  # fmt: skip
 @reporting

@@ -1,4 +1,4 @@
-"""The type of options that are times in seconds."""
+"""The type of command-line options that are times in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`serve`: the web playground."""
+"""`serve`: start the web playground."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for uploads and results; default: the user's own.",
+    help="Folder for uploads and results; default: the user's data folder.",
 )
 def command(host: str, port: int, data_folder: Path | None) -> None:
     """Serve the web playground until interrupted."""

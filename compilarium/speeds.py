@@ -24,7 +24,7 @@ def measured(tell: Progress) -> tuple[Machine, Path | None]:
 def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
     """Print the speeds, and the file that contains them."""
     console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
-    console.print(f"Kept in {file}." if file else "Not kept: no cache directory is writable.")
+    console.print(f"Saved in {file}." if file else "Not saved: no cache directory is writable.")
 
 
 def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:

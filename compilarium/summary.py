@@ -71,7 +71,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
 
 
 def making_json(program: Program) -> dict[str, Any]:
-    """Return times and reasons of code generation: for open sizes, and at runs."""
+    """Return times and reasons of code generation: for open sizes, and at run time."""
     return {
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),
@@ -96,7 +96,7 @@ def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The composition of a model, and the cost of one run with one kernel per node, unoptimised.
+    """The composition of a model, and the cost of one unoptimised run with one kernel per node.
 
     `macs`, `flops`, `peak_bytes` and `intensity` are None for open dimensions. `peak_bytes` is the
     size of a planned arena for the activations; `intensity` is operations per byte of traffic.
@@ -150,7 +150,7 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
 def least_seconds(graph: Graph, machine: Machine) -> float | None:
     """Return a lower bound of the time of a run, one kernel per node; None for open dimensions.
 
-    The bytes of a node are read from the smallest cache that can hold all of them.
+    The bytes of a node are read from the smallest cache that is large enough.
     """
     costs = _costs(graph)
     if costs is None:
@@ -168,7 +168,7 @@ def _is_contraction(node: Node) -> bool:
 
 
 def _peak_bytes(graph: Graph) -> int:
-    """Return the bytes of an arena for all activations of a graph with one kernel per node."""
+    """Return the size of an arena for all activations of a graph with one kernel per node."""
     sources = {n.output: view_source(n, graph) for n in graph.nodes}
     inputs = {v.name for v in graph.inputs}
     views = {v: s for v, s in sources.items() if s is not None and s not in inputs}

@@ -50,7 +50,7 @@ class Duration(click.ParamType):
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Seed of the search.")  # fmt: skip
 @click.option("--database", type=click.Path(path_type=Path, dir_okay=False),
-              help="Database for results, instead of the one in the user's cache.")  # fmt: skip
+              help="Database for results, instead of the user's cache.")  # fmt: skip
 @shape_option()
 @pipeline_options()
 @random_weights_option()
@@ -66,7 +66,7 @@ def command(
     precision: str,
     weights_seed: int | None,
 ) -> None:
-    """Find faster schedules for the kernels of MODEL by measurement; later compilations use them.
+    """Find faster schedules for MODEL's kernels by measurement, for use in later compilations.
 
     Ctrl-C keeps the results so far, and a later run continues from these results.
     """
@@ -90,10 +90,10 @@ def _show(console: Console, done: TuningReport) -> None:
                ">failed", "stopped", ""]  # fmt: skip
     console.print(table(columns, map(_row, done.kernels)))
     if done.interrupted:
-        console.print("Interrupted: the results so far are kept.")
+        console.print("Interrupted: the results so far are saved.")
     console.print(
         f"{count_text(done.n_kept, 'kernel')} of {len(done.kernels)} examined "
-        f"{'has' if done.n_kept == 1 else 'have'} a faster schedule, kept in {done.database}."
+        f"{'has' if done.n_kept == 1 else 'have'} a faster schedule, saved in {done.database}."
     )
     console.print(
         f"One run of the model: {seconds_text(done.untuned_seconds)} untuned, "

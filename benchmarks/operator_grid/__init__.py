@@ -1,1 +1,1 @@
-"""Each operator alone over odd but legal parameters, beside another runtime."""
+"""Single operators with unusual legal parameters, compared with another runtime."""

@@ -1,11 +1,12 @@
-"""Each operator alone over odd but legal parameters, beside another runtime.
+"""Single operators with unusual legal parameters, compared with another runtime.
 
     python -m benchmarks.operator_grid [--only OP] [--against onnxruntime] [--seconds 0.5]
 
-One node a model, one thread, both warm, in turns in one process on one processor. Times are minima;
-a ratio is the peer's time over ours, with an interval of 95 % over the rounds. What is slower than
-half the peer's speed comes first; the exit code is 1 while there is any. Cases that the peer runs
-in less than 50 us measure calls, not operators: they are marked and do not count.
+Each model has one node. Both runtimes use one thread, and run interleaved in one process on one
+processor after a warm-up. Times are minima. A ratio is the peer's time over ours, with a 95 %
+confidence interval over the rounds. Cases with less than half of the peer's speed come first; the
+exit code is 1 if such cases exist. Cases that the peer runs in less than 50 us measure calls, not
+operators: they are marked and do not count.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ SLOW = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one case takes. Units: seconds; `ratio` is the peer's time over ours."""
+    """The times of one case. Units: seconds; `ratio` is the peer's time over ours."""
 
     case: str
     ours: float
@@ -45,7 +46,7 @@ class Row:
 
     @property
     def counts(self) -> bool:
-        """Whether the operator is measured, and not its call."""
+        """Return whether the time is that of the operator, rather than of its call."""
         return self.peer >= LEAST_S
 
 
@@ -72,7 +73,7 @@ def main() -> int:
 
 
 def measured(case: Case, against: str, seconds: float) -> Row:
-    """One case in both runtimes. Errors: CompileError where one refuses the model."""
+    """Measure one case in both runtimes. Errors: CompileError if either rejects the model."""
     model, inputs = case.model(), case.inputs()
     peer = load_peer(against, model)
     expected = first_run(peer, inputs)
@@ -86,7 +87,7 @@ def measured(case: Case, against: str, seconds: float) -> Row:
 
 
 def _difference(made: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
-    """The largest difference, relative to the largest magnitude of each output."""
+    """Return the largest difference, relative to the largest magnitude of each output."""
     worst = 0.0
     for name, value in expected.items():
         ours, theirs = (np.asarray(v, np.float64) for v in (made[name], value))
@@ -124,9 +125,11 @@ def _line(r: Row) -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--only", action="append", default=[], help="an operator; repeatable")
+    parser.add_argument(
+        "--only", action="append", default=[], help="operator to measure; repeatable"
+    )
     parser.add_argument("--against", default="onnxruntime")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each case")
+    parser.add_argument("--seconds", type=float, default=0.5, help="seconds per case")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""One case of the grid: an operator of ONNX with its parameters, as a small model."""
+"""One case of the grid: an ONNX operator with its parameters, as a model of one node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """An operator and its operands: a shape is an input, an array a constant, None left out."""
+    """An operator and its operands: inputs as shapes, constants as arrays, None if omitted."""
 
     op: str
     name: str
@@ -26,10 +26,10 @@ class Case:
     dtype: Any = np.float32
     n_outputs: int = 1
     is_open: bool = False
-    """Whether the sizes of the inputs are names in the model."""
+    """Whether the model leaves the sizes of its inputs open."""
 
     def model(self) -> bytes:
-        """The model of this one node."""
+        """Return the bytes of a model with this node only."""
         inputs: list[onnx.ValueInfoProto] = []
         constants: list[onnx.TensorProto] = []
         names: list[str] = []
@@ -51,7 +51,7 @@ class Case:
         return inferred.SerializeToString()
 
     def inputs(self) -> dict[str, Array]:
-        """Seeded arrays for the inputs."""
+        """Return seeded random arrays for the inputs."""
         chance = np.random.default_rng(0)
         return {
             f"x{i}": _random(o, self.dtype, chance)

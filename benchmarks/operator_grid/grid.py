@@ -1,4 +1,4 @@
-"""The grid: odd but legal windows, strides, dilations, groups, axes, types, ranks and layouts."""
+"""The cases of the grid: unusual windows, strides, dilations, groups, axes, types and ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.operator import Array
 
 
 def cases() -> Iterator[Case]:
-    """All cases, operator by operator."""
+    """Yield all cases, operator by operator."""
     yield from _pools()
     yield from _convolutions()
     yield from _transposed_convolutions()
@@ -38,7 +38,7 @@ def _pools() -> Iterator[Case]:
         ):  # fmt: skip
             pads = [min(d * (k - 1) // 2, k - 1)] * 4
             attrs = {"kernel_shape": [k, k], "strides": [s, s], "pads": pads}
-            # The peer takes seconds for large windows other than those of maxima.
+            # For large windows of other operators than MaxPool, the peer takes seconds.
             if op == "MaxPool" or (d == 1 and k <= 13):
                 spread = {"dilations": [d, d]} if d > 1 else {}
                 yield Case(op, f"{k}x{k} s{s} d{d}", [image], attrs | spread)

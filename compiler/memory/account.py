@@ -32,7 +32,7 @@ def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """Return for each step the end of the highest occupied byte range, with the gaps below it."""
+    """Return, for each step, the end of the highest occupied byte range, which includes gaps."""
     used = [0] * _n_steps(buffers)
     for b in buffers:
         if b.size:
@@ -41,13 +41,13 @@ def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def fullest_step(buffers: Sequence[Buffer]) -> int:
-    """Return the first step with the most live bytes; 0 without buffers."""
+    """Return the first step with the most live bytes; 0 if there are no buffers."""
     live = live_by_step(buffers)
     return live.index(max(live)) if live else 0
 
 
 def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
-    """Return all handovers: for each buffer, the last previous owners of its bytes.
+    """Return the handovers to each buffer from the most recent owners of the buffer's bytes.
 
     Buffers that are alive together must not overlap (see `check_plan`).
     """

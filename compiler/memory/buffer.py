@@ -18,14 +18,14 @@ from functools import cached_property
 from compiler.dataclass import dataclass
 
 ALIGNMENT_BYTES = 64
-"""The size of a cache line, and of the widest vector register."""
+"""Size in bytes of a cache line, and of the widest vector register."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
-    `values` names its contents: the value itself, its views, parts written into it, and results
+    `values` names the contents: a value, its views, the parts written into this value, and results
     computed in place. `starts` has the offsets of these values in the buffer, () if all are 0.
     `alignment_bytes` applies if it exceeds the plan's alignment. `pinned` is a required offset, -1
     for any. Buffers with the same name in `shares` have the same offset: they share one place,
@@ -47,7 +47,7 @@ class Buffer:
 
     @property
     def limit(self) -> int:
-        """Return the first byte after the buffer."""
+        """Return the offset of the first byte after the buffer."""
         return self.offset + self.size
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ def live_bytes(blocks: Iterable[Block]) -> int:
 
 
 def aligned_bytes(blocks: Sequence[Block]) -> int:
-    """Return the maximum, over all steps, of the bytes of live blocks stacked with alignment.
+    """Return the maximum, over all steps, of the height of a stack of the aligned live blocks.
 
     Each block except the topmost is padded to the smallest alignment. Since the topmost block is
     unknown, the block with the most padding is assumed.
@@ -150,7 +150,7 @@ def aligned_bytes(blocks: Sequence[Block]) -> int:
 class Plan:
     """Buffers with their offsets in one arena. Units: bytes.
 
-    `planner` names the planner, if known; equal plans may come from different planners.
+    `planner` names the planner, if known; comparisons of plans ignore this name.
     """
 
     buffers: tuple[Buffer, ...]
@@ -164,7 +164,7 @@ class Plan:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """Return a lower bound of all plans: the most live bytes at one step, aligned."""
+        """Return a lower bound of all peaks: the most live bytes at one step, with alignment."""
         return aligned_bytes(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property

@@ -99,7 +99,7 @@ Held = tuple[int, int, int, int, str]
 
 
 def _held(buffers: Sequence[Buffer]) -> list[Held]:
-    """Return the memory of each buffer; shared places count once, first start to last end."""
+    """Return the occupied memory; a shared place counts once, from first start to last end."""
     shared: dict[str, Held] = {}
     held: list[Held] = []
     for b in buffers:
@@ -118,9 +118,9 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 
 
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Sweep over the steps with live buffers ordered by offset: only neighbours can overlap.
+    """Yield overlaps by a sweep over the steps: in the order of offsets, only neighbours overlap.
 
-    Overlapping buffers are not inserted into the order, so that it stays consistent.
+    Overlapping buffers are not inserted, so the order stays consistent.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -148,9 +148,9 @@ def check_steps(
     """Follow the launches: check that each read finds the bytes that were written for its value.
 
     `places` has each value and scratch buffer in the arena; a view without a place has the place of
-    its source. Cuts of a value, and parts of a joined value, must be at their offsets inside it,
-    and parts must fill it. Overwriting an operand of the same launch needs a declaration
-    (`Step.may_overwrite`) and equal bytes.
+    its source. Each cut, and each part of a joined value, must be at its offset inside the
+    containing value. Parts must fill the joined value. A launch may overwrite its operand only if
+    `Step.may_overwrite` declares this, and only with a result at the same offset and size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
@@ -197,7 +197,7 @@ def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
 def _beside(
     name: str, start: int, size: int, whole: str, places: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield a fault if bytes of a value are at the wrong offset, or outside the value."""
+    """Yield a fault if a cut or part is at the wrong offset, or outside the containing value."""
     if name not in places or whole not in places:
         return
     offset, limit = places[whole][0], places[whole][1]
@@ -224,7 +224,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield writes of a step that overlap each other, or an operand that it must not overwrite."""
+    """Yield a step's writes that overlap each other, or operands that must not be overwritten."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:

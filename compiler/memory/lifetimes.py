@@ -1,4 +1,4 @@
-"""Lifetimes of values: from the order of launches, views, and results computed in place."""
+"""Lifetimes of values, derived from the order of launches, views, and in-place results."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from compiler.memory.views import NO_VIEWS, Views
 class Step:
     """One launch: the values that it reads and writes, by name.
 
-    `scratch` names memory needed only during the launch, with its bytes. `may_overwrite` lists, for
-    a written value, the operands that it may overwrite: the last read of each element precedes the
-    store to the same address.
+    `scratch` maps each temporary buffer of the launch to its size in bytes. `may_overwrite` lists,
+    for a written value, the operands that this value may overwrite: the last read of each element
+    precedes the store to the same address.
     """
 
     reads: tuple[str, ...] = ()
@@ -55,8 +55,8 @@ def join_lifetimes(
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
     arrays, constants) get no buffer. A value is computed in place of an operand of the same size
     that has no later readers. The memory of a joined value is live from the first write of a part.
-    `until` maps each step that runs concurrently with others to the last step that may start before
-    it ends.
+    `until` maps each step that runs concurrently with later steps to the last step that may start
+    before the end of the mapped step.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -85,7 +85,7 @@ def join_lifetimes(
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """The steps that use each piece of memory, by its owner, and the writer of each value."""
+    """The steps that use each buffer, by the owner's name, and the step that writes each value."""
 
     users: Mapping[str, set[int]]
     writers: Mapping[str, int]
@@ -118,7 +118,7 @@ class _Uses:
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """Return the step before which all users of a value's memory have ended."""
+        """Return the first step that starts after the end of all users of a value's memory."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:
@@ -188,5 +188,5 @@ def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Vie
 
 
 def is_read_besides(operand: str, safe: Sequence[str], step: Step, views: Views) -> bool:
-    """Return whether a step also reads an operand's bytes through a value that it must preserve."""
+    """Return whether a step also reads an operand's bytes through a value not listed in `safe`."""
     return views.meets(operand, (r for r in step.reads if r not in safe))

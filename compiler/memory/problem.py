@@ -131,7 +131,7 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
 
 
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
-    """Sweep over the steps with live blocks ordered by offset: only neighbours can overlap.
+    """Yield overlapping pins by a sweep over the steps: in offset order, only neighbours overlap.
 
     The order never contains overlaps, since the caller stops at the first fault.
     """

@@ -27,7 +27,7 @@ class Views:
     """The values that use the memory of another value; launches write all other values.
 
     `shown` has the source of each view, `cut` the byte range of each cut. `joined` has the parts of
-    each joined value with their offsets in it; they fill it without gaps.
+    each joined value, with their offsets; the parts fill the joined value without gaps.
 
     >>> views = Views(shown={"v": "b"}, joined={"w": (Span("a", 0, 64), Span("v", 64, 32))})
     >>> views.home("b"), views.roots("w")
@@ -51,7 +51,7 @@ class Views:
         return value
 
     def roots(self, value: str) -> tuple[str, ...]:
-        """Return the distinct launch-written values whose bytes this value shows."""
+        """Return the distinct values, written by launches, that contain this value's bytes."""
         if value not in self._roots:
             self._roots[value] = tuple(dict.fromkeys(self._found_roots(value)))
         return self._roots[value]
@@ -67,7 +67,7 @@ class Views:
             yield value
 
     def meets(self, value: str, others: Iterable[str]) -> bool:
-        """Return whether any of `others` shares bytes of a launch-written value with this value."""
+        """Return whether any of `others` has a root in common with this value (see `roots`)."""
         roots = set(self.roots(value))
         return any(not roots.isdisjoint(self.roots(other)) for other in others)
 

@@ -27,8 +27,8 @@ MOST_CHILDREN = 16
 def lookahead(problem: Problem, limit_s: float) -> Placement:
     """HEFT with one step of lookahead.
 
-    For each device of a task, its readers are tried too, each on the device where it ends first.
-    The selected device is the one for which the last reader ends first.
+    For each candidate device of a task, each reader of its results is placed tentatively on the
+    device where the reader ends first. The selected device minimises the end of the last reader.
     """
     ranks = problem.upward_ranks
 
@@ -88,8 +88,9 @@ def peft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish, including the remaining path (PEFT).
 
     An optimistic cost table gives, for each task and device, the shortest remaining path if each
-    later task ran on its best device without waiting. Tasks are ordered by their means in the
-    table. Each task is placed on the device with the least sum of its end and the remaining path.
+    later task ran on its best device without waiting. Tasks are ordered by their row means in the
+    table. Each task is placed on the device with the least sum of the task's end and the remaining
+    path.
     """
     p = problem
     table = [list(row) for row in p.tail]
@@ -130,8 +131,9 @@ def iterated(problem: Problem, limit_s: float) -> Placement:
 
     HEFT computes the first schedule. In each further schedule, the rank of a task is its longest
     path to the end on the devices of the previous schedule. A task is placed on the device with the
-    least sum of its end and the remaining path. For the remaining path, readers are on their best
-    devices, and later tasks on their previous devices. The result is the shortest schedule.
+    least sum of the task's end and the remaining path. The remaining path assumes the best devices
+    for readers, and the previous devices for later tasks. The result is the shortest of all
+    schedules.
     """
     return repeated(by_rank(problem, problem.upward_ranks), _again)
 

@@ -25,7 +25,7 @@ SMALL = 60
 """Largest number of tasks for which the portfolio includes the search for the optimum."""
 
 Measure = Callable[[Problem, Placement], float]
-"""A function that returns the cost of a placement in seconds; infinite if it cannot run."""
+"""A function that returns the cost of a placement in seconds; infinite if infeasible."""
 
 
 @scheduler(

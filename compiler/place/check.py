@@ -32,8 +32,8 @@ class Fault:
 
 
 SAME = 1e-9
-"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the total work. A
-schedule with a wrongly late end thus gains no tolerance."""
+"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the sum of all task
+and transfer times. A schedule with a wrongly late end thus gains no tolerance."""
 
 
 def check_schedule(
@@ -90,7 +90,7 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """For each datum and memory: the earliest arrival by transfers whose source has it."""
+        """For each datum and memory: the earliest arrival by a transfer from a valid source."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +114,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Update the earliest arrival for a transfer; return whether it became earlier."""
+        """Update the earliest arrival by a transfer; return whether the arrival became earlier."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -162,7 +162,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time from which a datum is available in a memory (to a device)."""
+        """Return the time from which a datum is available in a memory, or to a device if given."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -204,7 +204,7 @@ class _Checker:
             yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Yield faults of memory capacities, by a sweep over the lifetimes of values."""
+        """Yield exceeded memory capacities, found by a sweep over the lifetimes of values."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
@@ -224,7 +224,7 @@ class _Checker:
                 )
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        """Yield the interval in which a datum occupies a memory; none if it only passes through."""
+        """Yield the interval in which a datum occupies a memory; none for a datum in transit."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]

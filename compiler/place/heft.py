@@ -34,12 +34,12 @@ tasks fork {
     """,
 )
 def heft(problem: Problem, limit_s: float) -> Placement:
-    """Earliest finish, tasks with the longest remaining path first (HEFT).
+    """Heterogeneous earliest finish time: tasks with the longest remaining path first (HEFT).
 
     The rank of a task is its longest path to the end, with times averaged over all devices. In the
     order of decreasing rank, each task is placed on the device where it ends first, possibly in a
     gap between other tasks. Then scheduling is repeated several times with ranks from the chosen
-    devices. The result is the shortest schedule, which is never longer than the first.
+    devices. The result is the shortest of all these schedules.
     """
 
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
@@ -67,7 +67,7 @@ ROUNDS = 4
 
 
 Again = Callable[[Timeline, Sequence[float]], Timeline]
-"""A function that computes a schedule from the previous schedule and the ranks on its devices."""
+"""A function that computes a schedule from the previous schedule and the ranks of its tasks."""
 
 
 def repeated(first: Timeline, again: Again) -> Placement:
@@ -94,7 +94,7 @@ def ranks_of(line: Timeline) -> list[float]:
 
 
 def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
-    """Return tasks by descending rank; ties, which zero times cause, in topological order."""
+    """Return tasks by descending rank, ties in topological order; zero times cause ties."""
     waits = [len(edges) for edges in problem.before]
     queue = [(-ranks[t], t) for t in range(problem.n) if not waits[t]]
     heapq.heapify(queue)
@@ -122,9 +122,9 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
 def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
-    All tasks on the longest path of the graph are placed on the device with the least total time
-    for them. Other tasks are placed on the device where they end first, in the order of the longest
-    path through each.
+    All tasks on the longest path of the graph are placed on the device that minimises their total
+    time. Each other task is placed on the device where it ends first, in the order of the length of
+    the longest path through the task, longest first.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]

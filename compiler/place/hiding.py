@@ -23,7 +23,7 @@ WAYS: Mapping[int | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A run of the same tasks, devices and orders with another prefetch distance.
+    """A simulated run of a schedule's tasks, on the same devices, with another prefetch distance.
 
     `ahead` is the prefetch distance in tasks (None for unlimited). `makespan_seconds` is None if a
     memory is too small. `peak_bytes` has the peak of each memory, including transfers in flight.

@@ -10,7 +10,8 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000_000
-"""Integer capacity of the total of all tasks on their slowest devices: the resolution of cuts."""
+"""Integer that represents the total time of all tasks on their slowest devices: the resolution of
+the cut's integer capacities."""
 
 
 @scheduler(
@@ -27,9 +28,9 @@ def min_cut(problem: Problem, limit_s: float) -> Placement:
     """The least total time of tasks and transfers, by a minimum cut.
 
     Two devices are the two sides of a cut. The capacity of the cut is the time of the tasks on
-    their sides plus the time of transfers across, each value once. Alpha-expansion adds further
-    devices. The method ignores parallelism, so two equal cores are no better than one: it is for
-    devices that differ. Each device runs its tasks in the order of HEFT.
+    their sides plus the time of transfers across the cut, each value once. Alpha-expansion adds
+    further devices. The method ignores parallelism and thus gains nothing from a second equal core:
+    it is for devices of different kinds. Each device runs its tasks in the order of HEFT.
     """
     device = partition(problem)
     order = ranked(problem, problem.upward_ranks)

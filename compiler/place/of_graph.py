@@ -13,10 +13,10 @@ from compiler.place.tasks import Datum, Task, TaskGraph
 
 
 def tasks_of(graph: Graph) -> TaskGraph:
-    """Return the tasks of a graph in its order, with the costs that its operators declare.
+    """Return the tasks of a graph in node order, with the costs that the operators declare.
 
     Views are not tasks: their readers read the underlying value. All constants that only one task
-    reads are one datum, like packed weights. Open sizes count as 0 bytes.
+    reads form a single datum, like packed weights. Values of open sizes count as 0 bytes.
     """
     source = view_sources(graph)
     users: dict[str, int] = {}

@@ -34,9 +34,9 @@ MOST_TASKS = 400
     """,
 )
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
-    """The shortest schedule, or the best found within the time limit with a lower bound.
+    """The shortest schedule, or the best schedule found within the time limit and a lower bound.
 
-    Each task has an optional interval for each device that can run it, of which exactly one is
+    Each task has an optional interval for each possible device, and exactly one interval is
     chosen. Intervals of a device do not overlap, and a reader starts after its operands arrive. For
     some dozens of tasks the solver finds the optimum in seconds.
     """
@@ -94,7 +94,7 @@ class _Model:
         self.model.minimize(self.last)
 
     def _ticks(self, seconds: float) -> int:
-        # A time beyond the horizon becomes the horizon plus one tick, which means never.
+        # A time beyond the horizon becomes the horizon plus one tick, which stands for infinity.
         return math.floor(min(seconds / self.tick, TICKS + 1))
 
     def _tasks(self) -> None:

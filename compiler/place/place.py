@@ -38,9 +38,9 @@ def place(
     """Assign tasks to devices, and simulate the run.
 
     If a memory is too small for the decision, operands are prefetched later. If that does not
-    suffice, the blocked task moves to another device, and `notes` says so. `time_limit_s` bounds
-    the first decision of a scheduler that searches; all further decisions together take at most as
-    long.
+    suffice, the blocked task moves to another device, and `notes` reports this. `time_limit_s`
+    limits the first decision of a scheduler that searches; all further decisions together have the
+    same limit.
     Units: seconds. Errors: E-OPTION-VALUE for an unknown scheduler, or a refusal of a scheduler.
     """
     if scheduler not in SCHEDULERS:
@@ -91,7 +91,7 @@ LESS_AHEAD = (8, 3, 1)
 
 
 def within_room(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
-    """Simulate with the requested prefetch distance, or else the largest that memory permits."""
+    """Simulate with the requested prefetch distance, or the largest that memory permits."""
     asked = conduct.ahead
     on_demand = simulate(problem, placement, replace(conduct, ahead=0))
     for ahead in (asked, *(a for a in LESS_AHEAD if asked is None or a < asked)):

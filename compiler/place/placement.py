@@ -33,8 +33,8 @@ class Slot:
 class Placement:
     """A slot for each task, in the order of the tasks.
 
-    `bound_seconds` is a lower bound of all schedules that the scheduler proved, or 0. Equality of
-    placements ignores the bound and the notes.
+    `bound_seconds` is the scheduler's proven lower bound of the makespan of all schedules, or 0.
+    Equality of placements ignores the bound and the notes.
     """
 
     slots: tuple[Slot, ...]
@@ -43,7 +43,7 @@ class Placement:
 
     @property
     def orders(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tasks of each device in the order that they run."""
+        """Return the tasks of each device in the order of execution."""
         found: dict[str, list[str]] = {}
         numbered = sorted(enumerate(self.slots), key=lambda x: (x[1].start, x[1].end, x[0]))
         for _, s in numbered:

@@ -1,4 +1,4 @@
-"""Platforms of placements: devices, their memories, and links between memories.
+"""Platforms: devices, their memories, and links between memories.
 
 A `Platform` is data: `platform_text.py` reads and prints it, and `platforms/` contains built-in
 platforms.
@@ -20,9 +20,9 @@ from compiler.passes.engine.cost import Roofline
 class Memory:
     """A memory; `nbytes` is its capacity, None for unlimited.
 
-    With `keeps_weights` constants stay in the memory between runs; otherwise each run transfers
-    them from the home memory. `handover_seconds` is the delay until another device of the same
-    memory sees a value.
+    With `keeps_weights`, constants stay in the memory between runs; otherwise each run transfers
+    the constants from the home memory. `handover_seconds` is the delay before another device of the
+    same memory can read a new value.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A step of a route: a link, and the memory to which it leads."""
+    """A step of a route: a link, and the memory at the end of the link."""
 
     link: Link
     source: str
@@ -85,8 +85,8 @@ ROUTED_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Platform:
-    """Devices, memories and links. The `home` memory contains inputs and constants, and finally the
-    results."""
+    """Devices, memories and links. The `home` memory contains the inputs and constants before a
+    run, and the results after it."""
 
     name: str
     words: str

@@ -1,6 +1,7 @@
-"""Scheduling problems: tasks, devices, times by device, and costs of transfers.
+"""Scheduling problems: tasks, devices, times by device, and transfer times.
 
-Links count as idle, as for list schedulers in the literature; `simulate.py` models contention.
+Transfer times assume idle links, as for list schedulers in the literature; `simulate.py` models
+contention.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Problem:
 
     @property
     def devices(self) -> range:
-        """Return the devices by number."""
+        """Return the numbers of all devices."""
         return range(len(self.platform.devices))
 
     @cached_property
@@ -81,7 +82,7 @@ class Problem:
 
     @cached_property
     def head(self) -> tuple[tuple[float, ...], ...]:
-        """Return for each task and device the earliest arrival of operands from the home memory."""
+        """Return, by task and device, the earliest arrival of operands from the home memory."""
         return tuple(
             tuple(self._head(t, d) for d in self.platform.devices) for t in self.graph.tasks
         )
@@ -98,7 +99,7 @@ class Problem:
 
     @cached_property
     def tail(self) -> tuple[tuple[float, ...], ...]:
-        """Return for each task and device the time to transfer the results to the home memory."""
+        """Return, by task and device, the time to transfer the results to the home memory."""
         home, between = self.platform.home, self.platform.seconds_between
         return tuple(
             tuple(
@@ -114,7 +115,7 @@ class Problem:
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return for each pair of devices the latency of the first byte and seconds per byte."""
+        """Return, for each pair of devices, the latency of the first byte and seconds per byte."""
         devices, routes = self.platform.devices, self.platform.routes
 
         def way(a: Device, b: Device) -> tuple[float, float]:
@@ -190,7 +191,7 @@ class Problem:
 
 
 def seconds_on(t: Task, d: Device) -> float:
-    """Return the time of a task on a device that has its operators."""
+    """Return the time of a task on a device that supports its operators."""
     known = t.seconds.get(d.name)
     return d.seconds(t.cost) if known is None else known
 

@@ -37,7 +37,7 @@ def run_queues(problem: Problem, urgency: Urgency) -> Placement:
     waits = [len(edges) for edges in p.before]
     queues: list[list[tuple[float, int, int]]] = [[] for _ in p.devices]
     queued = [0.0] * len(p.devices)
-    """The work in the queue of each device, in seconds."""
+    """The total time of the tasks in each device's queue, in seconds."""
     free = [0.0] * len(p.devices)
     events: list[tuple[float, int]] = [(0.0, -1)]
     came = 0
@@ -99,8 +99,8 @@ def _row(name: str, words: str, urgency: Urgency, placed: str) -> Scheduler:
 
 
 _WAYS = """
-Each device has a queue. A task whose operands are computed joins the queue where it would end
-first, after the work in that queue. An idle device starts the next task of its queue."""
+Each device has a queue. A task whose operands are computed joins the queue of the device where it
+would end first, after all tasks of that queue. An idle device starts the next task of its queue."""
 
 READY = (
     _row(
@@ -111,7 +111,7 @@ READY = (
     ),
     _row(
         "ready_bytes",
-        f"Ready queues, the task that frees most memory first.\n{_WAYS}",
+        f"Ready queues, the task that frees the most memory first.\n{_WAYS}",
         _made_bytes,
         "core0: a 0.0..1.0, d 1.0..4.0, e 4.0..8.0, c 8.0..9.0\ncore1: b 0.0..2.0",
     ),

@@ -19,7 +19,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A transfer of a datum over one link, with times in seconds; a route has one for each link."""
+    """A transfer of a datum over one link; a route has a transfer for each link. Units: seconds."""
 
     datum: str
     link: str
@@ -31,11 +31,12 @@ class Move:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Each task and transfer with its times.
+    """The start and end times of each task and transfer.
 
     `peak_bytes` has the peak of each memory. `ahead` is the prefetch distance of operands in tasks
-    (None for unlimited). `bound_seconds` is a known lower bound of all schedules of the same tasks.
-    `held_bytes` has the occupancy of each memory over time, as pairs of seconds and bytes.
+    (None for unlimited). `bound_seconds` is a lower bound of the makespan of all schedules of the
+    same tasks. `held_bytes` has the occupancy of each memory over time, as pairs of seconds and
+    bytes.
     """
 
     platform: str
@@ -171,7 +172,7 @@ SAME = 1e-9
 
 
 def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
-    """Return the activities of the critical path: only shortening these shortens the run.
+    """Return the activities of the critical path: shortening any other gains no time.
 
     The path is traced back from the last activity. Candidates for the predecessor of an activity
     are the previous activity on its device or link, and the producers and transfers of its
@@ -194,8 +195,8 @@ def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
         seen.add(id(at))
         before = cause(at) if at.start > slack else None
         if before is not None and before.end < at.start - slack:
-            # A prefetch that began with the task before its reader has the predecessors of that
-            # task.
+            # A prefetch that started together with the task before its reader has the same
+            # predecessors as that task.
             beside = (x for x in related.to(at) if abs(x.start - at.start) <= slack and x is not at)
             together = next((x for x in beside if isinstance(x, Slot)), None)
             before = cause(together) if together is not None else before

@@ -15,7 +15,8 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 Decide = Callable[[Problem, float], Placement]
-"""A function from a problem to a placement; only searches use its time limit in seconds."""
+"""A function from a problem to a placement. Only searches use the second parameter, the time limit
+in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Scheduler:
     """A scheduler; `decide` runs it. The example has tasks, the name of a platform, and the
     resulting placement.
 
-    `is_quick` means that it is fast for graphs of any size.
+    `is_quick` states that the scheduler is fast for graphs of any size.
     """
 
     name: str
@@ -52,7 +53,8 @@ def scheduler(
 ) -> Callable[[Decide], Scheduler]:
     """Declare a function `(problem, limit_s) -> Placement` as the scheduler named after it.
 
-    `source` is the publication of the algorithm; `name` is for schedulers generated from a table.
+    `source` is the publication of the algorithm. `name` replaces the function's name for schedulers
+    generated from a table.
     """
 
     def declare(fn: Decide) -> Scheduler:

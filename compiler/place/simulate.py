@@ -23,12 +23,12 @@ from compiler.place.uses import uses_of
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """The conditions of a run.
+    """The prefetch distance and the link model of a simulated run.
 
-    `ahead` is the prefetch distance of operands in tasks. 0 transfers on demand, when the device is
-    idle. 1 is double buffering, while the previous task runs. None transfers operands as soon as
-    they exist. With `contention` a link has as many concurrent transfers as channels, without it
-    any number.
+    `ahead` is the prefetch distance of operands in tasks. 0: transfers on demand, when the device
+    is idle. 1: double buffering, so transfers overlap the previous task. None: transfers as soon as
+    operands exist. With `contention`, a link carries one transfer per channel at a time; without
+    contention, any number.
     """
 
     ahead: int | None = None
@@ -50,7 +50,7 @@ def simulate(problem: Problem, placement: Placement, conduct: Conduct | None = N
 
 @dataclass(slots=True)
 class _Transfer:
-    """A transfer of a datum to a memory, hop by hop; its first reader should start at `urgency`."""
+    """A transfer of a datum, hop by hop; `urgency` is the planned start of its first reader."""
 
     datum: str
     to: str
@@ -122,7 +122,7 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """For each datum and device (or memory, for all its devices): the time of arrival."""
+        """Arrival times by datum and device, or by datum and memory for all its devices."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []
@@ -189,7 +189,7 @@ class _Run:
             store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
-        """Return the exception for the blocked task: the first whose memory is limited."""
+        """Return the exception for the blocked task: the first blocked task in limited memory."""
         limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
         assert limited, "a task in an unlimited memory cannot be blocked"
         first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)

@@ -14,7 +14,7 @@ NO_COST = Cost()
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value: its bytes and its role.
+    """A value, with its size in bytes and its role.
 
     A datum that no task computes is initially in the home memory. A weight is a constant. A result
     must finally be in the home memory.
@@ -31,7 +31,7 @@ class Task:
     """One kernel on one device.
 
     `reads` and `makes` are the names of operands and results. `seconds` has measured or otherwise
-    known times by device. For other devices the roofline model gives the time from `cost`.
+    known times by device. For other devices, the roofline model estimates the time from `cost`.
     """
 
     name: str

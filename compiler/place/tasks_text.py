@@ -8,7 +8,7 @@
       return y
     }
 
-Each line has one task: its results, its name, its operands, then the known facts.
+Each line describes one task: its results, its name, its operands, then costs, times and origins.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class _Reader:
         self.word(")")
         for r in reads:
             if r in makes:
-                self.fail(f"{name!r} reads {r!r}, which it makes")
+                self.fail(f"{name!r} reads its own result {r!r}")
             self.known(r)
         operators = self.operators()
         counts, seconds = self.facts()

@@ -1,4 +1,4 @@
-"""Partial schedules of list schedulers: possible and actual times of tasks."""
+"""Partial schedules of list schedulers: possible and assigned times of tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Timeline:
         """For each device: its busy intervals in order."""
 
     def ready(self, t: int, d: int) -> float:
-        """Return the earliest time at which all operands of a task can be at a device."""
+        """Return the earliest arrival of all operands of a task at a device."""
         p = self.problem
         arrivals = [self.end[u] + p.delay(b, self.device[u], d) for u, b in p.before[t]]
         return max([p.head[t][d], *arrivals])
@@ -43,7 +43,7 @@ class Timeline:
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """Return the earliest end of a task on a device, including the transfer of results home."""
+        """Return the earliest arrival, in the home memory, of a task's results from a device."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:

@@ -1,4 +1,4 @@
-"""Graphs with transfers: nodes in the order of their starts in a schedule."""
+"""Graphs with explicit transfers: nodes in the order of their starts in a schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.place.tasks import TaskGraph
 
 
 def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> Graph:
-    """Insert a `transfer` node for each move of a value, and redirect readers to its result.
+    """Insert a `transfer` node for each move of a value, and redirect readers to the node's result.
 
     `tasks` are the tasks of the graph, `s` is their schedule. Transfers of weights, and of values
     other than tensors, have no node. The graph's results stay the same.

@@ -1,4 +1,4 @@
-"""Memory uses of a placement: the uses of each datum in each memory, and required transfers."""
+"""The uses of each datum in each memory under a placement, and the required transfers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from compiler.place.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Transit:
-    """A required transfer of a datum to another memory; its first reader should start at `urgency`,
-    in seconds."""
+    """A required transfer of a datum to another memory. `urgency` is the planned start of its first
+    reader, in seconds."""
 
     datum: str
     source: str
@@ -68,5 +68,5 @@ def uses_of(problem: Problem, placement: Placement) -> Uses:
     given = [(home, d.name) for d in graph.data if d.name not in made_at and counts[home, d.name]]
     for memory, datum in (*given, *kept):
         if graph.datum[datum].is_weight and platform.memory_of[memory].keeps_weights:
-            counts[memory, datum] += 1  # The datum is kept for the next run.
+            counts[memory, datum] += 1  # The datum stays in memory for the next run.
     return Uses(counts, (*given, *kept), transits)

@@ -1,6 +1,6 @@
-"""The run time: arena, constants, launches, fallbacks, profile.
+"""The runtime: arena, constants, launches, fallbacks, profile.
 
 `build` builds executables: `works/` selects implementations of nodes and generates their code,
-`executable` runs the code, with a `frame` per run. `open/` does the same for sizes known at run
-time only. `program` wraps both kinds of executables for users.
+`executable` runs the code, with a `frame` per run. `open/` contains the counterparts for sizes
+known at run time only. `program` is the user's interface to both kinds of executables.
 """

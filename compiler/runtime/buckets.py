@@ -1,9 +1,9 @@
 """Specialised code for frequent sizes, and its selection at run time.
 
-A bucket holds code for chosen sizes, and runs with exactly these sizes use it. If the program
-computes each row independently, the inputs of a run with fewer rows are padded to the smallest
-sufficient bucket, and its results are truncated. Otherwise padding could change results, and other
-sizes use the program for all sizes.
+A bucket is a program specialised for chosen sizes; runs with exactly these sizes use it. If the
+program computes each row independently, the inputs of a run with fewer rows are padded to the
+smallest sufficient bucket, and the bucket's results are truncated. Otherwise padding could change
+results, and runs with other sizes use the program for all sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes; `smallest` has the smallest sizes that are padded to it.
+    """A program for chosen sizes; `smallest` has the smallest sizes padded to these sizes.
 
     Units: operations and bytes of one run; seconds of compilation.
     """
@@ -54,7 +54,7 @@ class Bucket:
 
     @property
     def waste(self) -> float:
-        """Return the wasted fraction of the work for the smallest sizes that use this bucket."""
+        """Return the fraction of padding in a run with the smallest sizes that use this bucket."""
         kept = 1.0
         for name, n in self.sizes.items():
             kept *= self.smallest[name] / n if n else 1.0
@@ -66,13 +66,13 @@ class Bucket:
         text += f"{self.nbytes:,} bytes per run"
         if self.waste:
             least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
-            text += f"; serves sizes from {least} by padding, which wastes {self.waste:.0%} there"
+            text += f"; serves sizes from {least} by padding, which wastes up to {self.waste:.0%}"
         return text
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """All buckets of a program, by their sizes; `padded` are the sizes that may be padded.
+    """All buckets of a program, ordered by size; `padded` are the symbols that may be padded.
 
     `graph` is the graph of the model, with the types of inputs and results.
     """
@@ -82,7 +82,7 @@ class Buckets:
     padded: frozenset[str]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the results of the best fitting bucket; None if none fits."""
+        """Return the results of the smallest sufficient bucket; None if no bucket suffices."""
         sizes = sizes_of_inputs(self.graph, inputs)
         found = self.choose(sizes)
         if found is None:
@@ -98,7 +98,7 @@ class Buckets:
         }
 
     def choose(self, sizes: Sizes) -> Bucket | None:
-        """Return the smallest bucket for a run of these sizes."""
+        """Return the smallest sufficient bucket for these sizes; None if no bucket suffices."""
         fitting = [b for b in self.buckets if self._holds(b, sizes)]
         return min(fitting, key=lambda b: tuple(b.sizes.values()), default=None)
 
@@ -127,7 +127,7 @@ def _cut(value: Any, t: Type, larger: Sizes, sizes: Sizes) -> Any:
 
 
 def _rows_of(t: Type) -> str:
-    """Return the symbol that is a type's first dimension; "" for none."""
+    """Return the symbol that is a type's first dimension; "" for other types."""
     if not isinstance(t, TensorType) or not t.shape:
         return ""
     return affine.axis_symbol(t.shape[0]) or ""
@@ -184,6 +184,6 @@ def make_buckets(
 
 
 def _smallest(n: int, sizes: Sequence[int]) -> int:
-    """Return the smallest number of rows that uses a bucket of n rows."""
+    """Return the smallest number of rows that is padded to n, given all bucket sizes."""
     below = [m for m in sizes if m < n]
     return max(below) + 1 if below else min(n, 1)

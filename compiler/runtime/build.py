@@ -56,21 +56,21 @@ if TYPE_CHECKING:
     from compiler.runtime.works.memory_limit import Limited
 
 Stage = Callable[[str], AbstractContextManager[None]]
-"""Function that times a named step of the compilation until its block ends."""
+"""Function that returns a context manager, which times a named step of the compilation."""
 
 
 MOST_TEXT = 800_000
-"""Maximum length of one function in LLVM IR, in characters: LLVM's time grows superlinearly, and
-LLVM cannot be interrupted. Kernels of real models have less than a tenth of this length."""
+"""Maximum length of one function's LLVM IR, in characters: LLVM's compile time grows superlinearly,
+and LLVM cannot be interrupted. Kernels of real models have less than a tenth of this length."""
 
 TEXT_PER_SECOND = 400_000
-"""LLVM's speed, in characters of one function per second."""
+"""Estimated speed of LLVM: characters of IR compiled per second."""
 
 
 def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
-    """Select, arrange, generate and compile all code that runs the graph.
+    """Select implementations, plan memory, and generate and compile the code of a graph.
 
-    For targets other than the host, there is text but no executable.
+    For targets other than the host, the result has text but no executable.
     """
     target = options.target
     with stage("loops"):
@@ -162,17 +162,17 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
 def _beside(
     found: Sequence[Section], names: Sequence[str], options: CodeOptions
 ) -> tuple[str, ...]:
-    """Describe concurrent launches; if branches were requested, also their absence."""
+    """Describe concurrent launches; if branches were requested, also report that none exist."""
     if not found and options.spread == "branches":
         return ("no branches run in parallel: a single thread is as fast",)
     return tuple(s.words(names) for s in found)
 
 
 def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Selector) -> Limited:
-    """Return the graph within the memory limit; existing schedules are reused."""
+    """Return a graph within the memory limit; kernels keep their existing schedules."""
     limit_bytes = options.memory_limit_bytes
     assert limit_bytes is not None
-    # Few programs have a limit: this and all of `memory/remat` are imported on use.
+    # Few programs have a limit, so this module and `memory/remat` are imported on use.
     from compiler.runtime.works.memory_limit import within_limit
 
     def select(again: Graph) -> list[Work]:
@@ -184,7 +184,7 @@ def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Se
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
-    """Return a section, the launch of all its chains, and the function that it launches."""
+    """Return a section, the launch of all its chains, and the launched function."""
     work = int(section.in_turn)
     if options.spread == "branches":
         numbers = range(section.first, section.end)
@@ -217,14 +217,14 @@ def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bod
         try:
             verify(closed.graph)
         except CompileError:
-            continue  # it fails at run time, if it is ever reached
+            continue  # the region fails at run time, if it is ever executed
         found[key] = build_program(closed.graph, options, stage), closed.captured
     return found
 
 
 @dataclass(frozen=True)
 class Written:
-    """Works with the text of each distinct kernel; `objects` is None for other machines."""
+    """Implementations, and the text of distinct kernels; `objects` is None for other machines."""
 
     works: list[Work]
     made: Functions
@@ -233,7 +233,7 @@ class Written:
 
 
 def written_functions(works: list[Work], options: CodeOptions) -> Written:
-    """Generate LLVM text for each distinct kernel; inexpressible kernels become fallbacks."""
+    """Generate LLVM IR for each distinct kernel; kernels that LLVM cannot express fall back."""
     made = functions(works)
     written, refused = _written(works, made, options)
     if not refused:
@@ -261,7 +261,7 @@ def _written(
             continue
         if len(text.text) > MOST_TEXT:
             refused[id(kernel)] = (
-                f"its code has {len(text.text):,} characters; the limit for LLVM is {MOST_TEXT:,}"
+                f"its LLVM IR has {len(text.text):,} characters; the limit is {MOST_TEXT:,}"
             )
             continue
         check_seconds(len(text.text) / TEXT_PER_SECOND, f"machine code for {symbol}")
@@ -289,7 +289,7 @@ def _launches(
 
 @dataclass(frozen=True)
 class Code:
-    """All functions of a program: kernels, nodes with regions that call them, entry points."""
+    """All functions of a program: kernels, functions of nodes with regions, and entry points."""
 
     written: Written
     callers: Sequence[FunctionText]
@@ -306,8 +306,8 @@ class Code:
     ) -> Code:
         """Build the code with one entry point per native segment, numbered in order.
 
-        `instead` maps a launch's number to a launch that replaces it and the following launches, up
-        to an end.
+        `instead` maps the number of a launch to a replacement and an end: the replacement is
+        launched instead of all launches from that number to before the end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []
@@ -323,7 +323,7 @@ class Code:
         return module_of([*self.written.texts, *self.callers], self.entries, target)
 
     def library(self, stage: Stage, pool: ConstantPool) -> tuple[Library, Array]:
-        """Return the machine code and the weights, which are packed while LLVM runs."""
+        """Return the machine code and the weights; weights are packed while LLVM compiles."""
         assert self.written.objects is not None, "machine code exists for this machine only"
         self._close(self.written.objects)
         with stage("pack weights"):
@@ -350,7 +350,7 @@ def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) ->
 
 
 def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
-    """Return the positions of works in each segment: adjacent native works, or one fallback."""
+    """Return the positions of nodes in each segment: adjacent native nodes, or one fallback."""
     groups: list[tuple[int, ...]] = []
     for number, work in enumerate(works):
         is_native = not isinstance(work, FallbackWork)

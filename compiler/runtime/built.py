@@ -33,8 +33,8 @@ class Built:
     """A graph and its compiled form; `functions` has the distinct kernels by symbol.
 
     `is_compiled` is False for open shapes: then only the graph exists. `beside` describes
-    concurrent kernels, and `sections` has their launches. `order` is the event of ordering
-    launches, with the graph before and after, `order_effect` its effect on memory, and `limited`
+    concurrent kernels, and `sections` has their launches. `order` is the trace event of ordering
+    launches, with the graph before and after, and `order_effect` the effect on memory. `limited` is
     the event of recomputing kernels for a memory limit. A run uses `threads` threads.
     """
 

@@ -50,7 +50,7 @@ def difference(name: str, made: Any, expected: Any) -> Difference:
     if isinstance(expected, list | tuple):
         return _of_sequences(name, made, expected)
     if expected is None or made is None:
-        return _verdict(name, made is expected, "one is absent")
+        return _verdict(name, made is expected, "only one of the two values is present")
     if isinstance(expected, dict):
         return _verdict(name, made == expected, "maps differ")
     a, b = np.asarray(made), np.asarray(expected)

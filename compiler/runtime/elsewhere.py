@@ -21,10 +21,10 @@ SYMBOL = "kernel"
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kernel at each level for one target; maps give the source line of each line, -1 for none.
+    """A kernel at each level for one target, with maps between the lines of adjacent levels.
 
-    `llvm_lines` maps each line of LLVM text to a line of Loop IR, `asm_lines` each line of assembly
-    to a line of LLVM text. Both are empty if unknown.
+    `llvm_lines` maps each line of LLVM IR to a line of Loop IR, `asm_lines` each line of assembly
+    to a line of LLVM IR; -1 means no line. A map is empty if unknown.
     """
 
     schedule: str

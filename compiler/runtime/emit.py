@@ -1,4 +1,4 @@
-"""A program as text at each of its levels."""
+"""A program as text at each level: graph, loops, LLVM IR, assembly, and others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from compiler.schedule.language.sections import section
 KINDS = tuple(LEVELS)
 
 OF_GRAPHS = ("graph", "onnx")
-"""Kinds of output that exist before sizes are known and code is generated."""
+"""Kinds of output that need neither known sizes nor generated code."""
 
 
 def emit(built: Built, kind: str) -> str | bytes:
-    """Return the program at one level; `object` is a relocatable file.
+    """Return the program at one level; `object` is a relocatable object file.
 
-    An object includes its thread pool, unless its threads come from OpenMP. `kind` is one of KINDS
-    except `onnx`, which is built from another graph.
+    An object file includes the thread pool unless the threads come from OpenMP. `kind` is one of
+    KINDS except `onnx`, which is built from another graph.
     """
     match kind:
         case "graph":

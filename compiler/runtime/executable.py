@@ -43,7 +43,7 @@ from compiler.targets.memory import machine_bytes
 
 @dataclass(frozen=True, slots=True)
 class NativeSegment:
-    """Launches of one native call. `kernels` are positions in the list of kernels."""
+    """Adjacent launches in one native call. `kernels` are positions in the program's kernels."""
 
     entry: Entry
     kernels: tuple[int, ...]
@@ -51,7 +51,7 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """A node that the reference runs, with compiled bodies of its regions, if any."""
+    """A node that the reference runs, with compiled bodies of its regions if available."""
 
     node: Node
     kernels: tuple[int, ...]
@@ -60,13 +60,13 @@ class FallbackSegment:
 
 @dataclass(frozen=True, slots=True)
 class CompiledBody:
-    """A region that generated code runs step by step; `captured` are its extra inputs."""
+    """A region whose nodes run as compiled code; `captured` are its inputs from outer scopes."""
 
     executable: Executable
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the results for these inputs; None if the inputs do not fit the code."""
+        """Return the results for these inputs; None if the inputs do not have the code's types."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -113,7 +113,7 @@ class Executable:
 
     @cached_property
     def direct(self) -> DirectCall | None:
-        """Return the direct call from inputs to results, if one native call does everything."""
+        """Return the direct call from inputs to results, if one native call computes everything."""
         if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
             return None
         if self.frame.needed_bytes > machine_bytes():
@@ -148,7 +148,7 @@ class Executable:
         return CopiedOutput(spec, lambda inputs, made: made[source])
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the results by name, in graph order, as new arrays; inputs must fit the graph."""
+        """Return the results by name, in graph order, as new arrays; inputs have checked types."""
         made = None if self.direct is None else self.direct(inputs)
         return self._run(inputs) if made is None else made
 
@@ -213,7 +213,7 @@ class Executable:
     # Fallbacks
 
     def value(self, run: Run, name: str) -> Any:
-        """Return a value in logical order; it may be a view of memory that later launches reuse."""
+        """Return a value in logical order, possibly a view of memory that later launches reuse."""
         constant = self.graph.constants.get(name)
         if constant is not None:
             return constant.array()
@@ -221,7 +221,7 @@ class Executable:
         if place is None:
             return self._kept(run, name)
         t = self.graph.types[name]
-        assert isinstance(t, TensorType), f"{name} is {t} and has a place"
+        assert isinstance(t, TensorType), f"{name} has memory, but the type {t}"
         if place.space == "arena":
             return to_logical(physical_view(run.space.arena, place.offset, t), t)
         held = run.inputs if place.space == "input" else run.outputs
@@ -268,12 +268,12 @@ class Executable:
             np.copyto(run.outputs[place.offset].reshape(array.shape), array)
 
     def _is_result_only(self, name: str) -> bool:
-        """Return whether a value is one result and has no other readers."""
+        """Return whether a value is exactly one result of the program and has no other readers."""
         return name in self._once and not self.graph.users.get(name)
 
 
 def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | None:
-    """Return the function that runs a control-flow node's regions, by compiled code if possible."""
+    """Return the function that runs a control-flow node's regions; None if no code is compiled."""
     if not segment.bodies:
         return None
     otherwise = by_reference(segment.node, outer)
@@ -287,14 +287,14 @@ def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | Non
 
 
 def _shaped(value: Any, t: Type) -> Any:
-    """Return an array with the shape of a type: a view's memory may have another shape."""
+    """Return an array reshaped to a type: the value may be a view of memory of another shape."""
     if isinstance(t, TensorType) and in_memory(t) and isinstance(value, np.ndarray):
         return value.reshape(t.static_shape)
     return value
 
 
 def own(value: Any) -> Any:
-    """Return a copy of a value that shares no arrays with others; lists are copied too."""
+    """Return a copy of a value that shares no arrays with other values; lists are copied too."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     if isinstance(value, list):
@@ -315,7 +315,7 @@ def _check_made(value: Value, array: Array) -> None:
 
 
 def _direct_outputs(graph: Graph, arrangement: Arrangement) -> tuple[OutputSpec | None, ...]:
-    """Return the results that launches write to new arrays; None for results that are copied."""
+    """Return the output specifications; None for results that are copied at the end of a run."""
     copied = {position for position, _ in arrangement.copied}
     found: list[OutputSpec | None] = []
     for position, result in enumerate(graph.results):

@@ -19,17 +19,17 @@ from compiler.limits import check_bytes
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 
 Entry = Callable[[int, int, int, int], None]
-"""Native code of one segment: addresses of arena, constants, inputs and outputs."""
+"""Native function of one segment. Parameters: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size keep numpy's alignment: aligning takes 0.3 us, about as much as 500
-unaligned stores cost extra."""
+"""Results below this size in bytes keep numpy's alignment: aligning takes 0.3 us, which is the
+additional cost of about 500 unaligned stores."""
 
 LARGE_BYTES = 1 << 20
-"""Size from which memory is recycled, or checked for availability before allocation."""
+"""Size in bytes from which memory is recycled, or checked for availability before allocation."""
 
 MAX_KNOWN_SHAPES = 64
-"""Largest number of input shape sets that are remembered as checked."""
+"""Maximum number of cached sets of input shapes."""
 
 _POINTER_AT, _HEADER_BYTES = ctypes.c_void_p.from_address, object.__basicsize__
 
@@ -43,7 +43,7 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """Choose the fastest function for an array's address: CPython's first field, if it has it."""
+    """Choose the fastest function for an array's address: the object's first field, if readable."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):
@@ -58,13 +58,13 @@ address_of: Callable[[Array], int] = _pick_address()
 
 
 def in_memory(t: Type | None) -> bool:
-    """Return whether values of a type have a known size in bytes, as the arena requires."""
+    """Return whether values of a type have a known size in bytes, so that they fit the arena."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """The requirements of a call for one input; `dtype` is None for values other than arrays."""
+    """The required type and shape of one input; `dtype` is None for values other than arrays."""
 
     name: str
     dtype: np.dtype[Any] | None
@@ -92,14 +92,14 @@ class InputSpec:
 
 
 class KnownShapes:
-    """A cache of input shapes that passed the checks, which are then skipped."""
+    """A cache of input shapes that passed the checks; runs with cached shapes skip the checks."""
 
     def __init__(self, inputs: Sequence[Value]) -> None:
         self._wanted = [(v.name, _plain_dtype(v.type)) for v in inputs]
         self._known: set[tuple[tuple[int, ...], ...]] = set()
 
     def note(self, inputs: Mapping[str, Any]) -> None:
-        """Remember checked inputs, up to a limit of different shapes."""
+        """Add the shapes of checked inputs to the cache, up to a limit."""
         shapes = self._shapes(inputs)
         if shapes is not None and len(self._known) < MAX_KNOWN_SHAPES:
             self._known.add(shapes)
@@ -210,7 +210,7 @@ class Run:
 
 
 class Frame:
-    """Creates the state of a run; the caller provides results without a specification."""
+    """Creates the state of a run, with arrays for results that have a specification."""
 
     def __init__(
         self,
@@ -253,11 +253,11 @@ class CopiedOutput:
 
     spec: OutputSpec
     of: Callable[[Mapping[str, Any], Mapping[str, Any]], Array]
-    """Finds the source among the inputs and the written results."""
+    """Returns the source, given the inputs and the written results."""
 
 
 class DirectCall:
-    """A program of one native call, for inputs in exactly the required form.
+    """A program of one native call, for arrays of exactly the required types and shapes.
 
     All lookups are prepared, since lookups, checks and allocations between the caller and the
     machine code cost more time than a small model.

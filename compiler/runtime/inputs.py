@@ -22,11 +22,11 @@ ASSUMED_LENGTH = 16
 
 
 def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
-    """Return shapes for tensor inputs with open dimensions that are not `given`.
+    """Return assumed shapes for the tensor inputs with open dimensions, except `given` shapes.
 
     Batches have one example; images have 3 channels and 224 x 224 pixels (if only the height is
     fixed, the width is four times the height); other open dimensions are 16. A named dimension has
-    one size throughout.
+    the same size in all inputs.
     Errors: those of `specialize` for given shapes.
     """
     shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
@@ -61,9 +61,9 @@ def _assumed(axis: int, dims: Sequence[Dim]) -> int:
 def random_inputs(
     graph: Graph, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, Any]:
-    """Draw a random input for each name: normal floats, small integers, booleans, short strings.
+    """Draw random inputs by name: normal floats, small integers, booleans, short strings.
 
-    Open dimensions that `shapes` does not determine are those of `assumed_shapes`.
+    Open dimensions that `shapes` does not determine have the sizes of `assumed_shapes`.
     """
     chosen = {**assumed_shapes(graph, shapes), **{k: tuple(v) for k, v in (shapes or {}).items()}}
     chance = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def inputs_of(
     shapes: Mapping[str, Sequence[int]] | None,
     given: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the given inputs, and random inputs (see `random_inputs`) for the others."""
+    """Return the given inputs, and random inputs (see `random_inputs`) for all other names."""
     known = {k: np.shape(a) for k, a in (given or {}).items()}
     return {**random_inputs(graph, seed, {**known, **(shapes or {})}), **(given or {})}
 
@@ -85,7 +85,7 @@ def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.
     if isinstance(t, SequenceType):
         return [_random(v, t.element, None, chance) for _ in range(2)]
     if not isinstance(t, TensorType):
-        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: give a value for this input")
+        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: specify a value for this input")
     if shape is None:
         shape = tuple(d if isinstance(d, int) else ASSUMED_LENGTH for d in t.shape or ())
     return random_array(t.dtype, shape, chance)
@@ -94,7 +94,7 @@ def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.
 def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
     """Draw an array of elements that most models accept.
 
-    Errors: E-RUN-MEMORY for more elements than this machine can hold.
+    Errors: E-RUN-MEMORY for an array that exceeds this machine's memory.
     """
     needed = math.prod(shape) * max(dtype.nbytes, 8)
     refused = CompileError("E-RUN-MEMORY", f"creating an input needs {needed:,} bytes")

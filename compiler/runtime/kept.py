@@ -1,4 +1,4 @@
-"""The disk cache of programs: it stores all data that a run needs, for other processes.
+"""The disk cache of programs: other processes can run a cached program without compiling it.
 
 A cached program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
 weights. Other facts about a program are not cached: on request, the deterministic compilation is
@@ -36,14 +36,15 @@ FORMAT = 1
 """The version of the cache format."""
 
 LIMIT_BYTES = 2 << 30
-"""Largest size of all cached programs; the least recently used are removed first."""
+"""Maximum total size of the cache in bytes; the least recently used programs are evicted first."""
 
 TRIM_EVERY = 64
 """Number of programs written between two checks of the cache's size; each process also checks at
 its first program."""
 
 PROGRAM_LIMIT_BYTES = 512 << 20
-"""Maximum size of a cached program's weights: writing more would take longer than it saves."""
+"""Maximum size in bytes of a cached program's weights: writing more would take longer than the
+cache saves."""
 
 LEAST_PRIORITY = 19
 """The lowest priority of a Linux thread."""
@@ -51,7 +52,7 @@ LEAST_PRIORITY = 19
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A program of one native call: all sizes known, no fallbacks.
+    """The cacheable part of a program of one native call: all sizes known, no fallbacks.
 
     Units: bytes. `symbol` is the entry point in `objects`, object files for this machine.
     """
@@ -65,7 +66,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache: it runs immediately; requests other than runs recompile it."""
+    """A program from the cache, which runs immediately; other requests than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -78,7 +79,7 @@ class KeptProgram:
 
     @property
     def whole(self) -> Program:
-        """Return the program with all its facts, recompiled if necessary."""
+        """Return the complete program, recompiled if necessary."""
         with self._lock:
             if self._whole is None:
                 self._whole = self._again()
@@ -95,12 +96,12 @@ class KeptProgram:
     __call__ = run
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Return True immediately: the best code is loaded and cached."""
+        """Return True immediately: a cached program already has its best code."""
         return True
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Report the class `Program`, so that users can treat it as a program."""
+        """Report the class `Program`, so that `isinstance` accepts a cached program."""
         from compiler.runtime.program import Program
 
         return Program
@@ -167,9 +168,9 @@ class ProgramStore:
             return None
 
     def put_beside(self, key: str, image: Image) -> Thread | None:
-        """Write a program in a background thread; return it, or None if no thread could start.
+        """Write a program in a background thread; return the thread, or None if none could start.
 
-        The process waits for the thread before it ends, as does `get` of the same program.
+        The process waits for the thread before exit; so does `get` of the same program.
         """
         place = (self.directory, key)
 
@@ -223,7 +224,7 @@ class ProgramStore:
             return
 
     def trim(self) -> None:
-        """Remove the least recently used programs above the limit."""
+        """Evict the least recently used programs until the cache is within the limit."""
         if self.directory is None:
             return
         kept = sorted(_sizes(self.directory), reverse=True)

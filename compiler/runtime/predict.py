@@ -2,9 +2,9 @@
 
 The memory touched since the last use of an operand (the stack distance of Mattson et al. 1970)
 determines its memory level: the smallest cache of at least that size. Programs are assumed to run
-repeatedly, so weights come from the level in which the last run left them. Each operand counts
-once, however often a kernel reads it. The difference between a measured time and the bound is the
-loss of the schedule.
+repeatedly, so weights come from the level in which the previous run left them. Each operand counts
+once, regardless of the number of reads. The measured time minus the bound is the loss of the
+schedule.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def predictions(
 ) -> dict[str, Prediction]:
     """Predict each kernel of generated code by name, including nested kernels.
 
-    The time of a kernel that contains others is their sum. `overhead_seconds` is the cost of a
-    launch.
+    The time of a kernel that contains other kernels is the sum of their times. `overhead_seconds`
+    is the cost of a launch.
     """
     memory = _Memory(graph, arena_bytes, machine)
     launched = [k for k in kernels if not k.inside]
@@ -69,7 +69,7 @@ def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Predictio
 
 
 def _unit(k: KernelInfo) -> Unit:
-    """Return the unit that computes most of a kernel: dot products of small types, if any."""
+    """Return the unit that computes most of a kernel: the dot product unit for small types."""
     if k.loops is None:
         return "f32"
     loops = [s for s in walk_statements(k.loops.body) if isinstance(s, Loop)]
@@ -84,7 +84,7 @@ def _unit(k: KernelInfo) -> Unit:
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
-    """Return the traffic of a kernel with a known total only, in the cache that fits it."""
+    """Return the traffic of a kernel with unknown operands, in the smallest sufficient cache."""
     nbytes = k.bytes_read + k.bytes_written
     return {machine.level_of(nbytes): nbytes}
 
@@ -107,7 +107,7 @@ class _Memory:
         if not all(v in self.types and in_memory(self.types[v]) for v in values):
             return _alone(k, self.machine)
         reads, writes = self._trips(k.reads), self._trips(k.writes)
-        # Results reuse memory of the arena that held other values.
+        # Results overwrite arena memory of earlier values.
         writes = {v: min(d, max(self.arena_bytes, self._nbytes(v))) for v, d in writes.items()}
         found: dict[Level, float] = defaultdict(float)
         for trips, counted in ((reads, k.bytes_read), (writes, k.bytes_written)):

@@ -29,7 +29,7 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
-"""The fate of a model's node: generated code, a view of the same memory, no work at run time
+"""The fate of a model's node: generated code, a view of the same memory, nothing at run time
 (constant or unused), or the reference."""
 
 FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
@@ -37,7 +37,7 @@ FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 
 @dataclass(frozen=True)
 class Preview:
-    """The works of a graph in execution order. Nothing is compiled and no weight is packed.
+    """The selected implementations of a graph in execution order, without compiled code.
 
     Failures of code generation (a loop nest that LLVM cannot express) are not visible here.
     `kernels` equal the kernels of a program, except that they have no functions.
@@ -48,7 +48,7 @@ class Preview:
 
     @property
     def fallbacks(self) -> list[FallbackWork]:
-        """Return the works that the reference will run, in order."""
+        """Return the nodes that the reference will run, in order."""
         return [w for w in self.works if isinstance(w, FallbackWork) and not w.is_view]
 
     @property
@@ -101,8 +101,8 @@ def _is_counted(node: Node) -> bool:
 def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     """Count the fates of nodes, by operator of the imported model.
 
-    A node's work is found by its origins and, if several works have these origins, by its operator.
-    The reference also runs all nodes inside a node that it runs.
+    A node's implementation is found by the node's origins and, if several implementations have
+    these origins, by the operator. The reference also runs all nodes inside a node that it runs.
     """
     by_origin: dict[str, list[Work]] = {}
     for work in _with_inner(preview.works):

@@ -16,12 +16,12 @@ from compiler.runtime.frame import Run
 
 
 class Profile(dict[str, float]):
-    """Seconds by launch name, in order: the minimum of all runs.
+    """Seconds by launch name, in order: the minimum over all runs.
 
     `medians` has the medians by name, `intervals` their 95 % confidence intervals, `runs` the
-    seconds of each run, kernel by kernel. Each figure includes about 1 us for the separate call of
-    the kernel. `predicted` has each generated kernel's lower bound on this machine, including that
-    call.
+    seconds of each run, kernel by kernel. Each time includes about 1 us for the separate call of
+    the kernel. `predicted` has each generated kernel's lower bound on this machine, including the
+    separate call.
     """
 
     predicted: Mapping[str, Prediction]
@@ -43,7 +43,7 @@ class Profile(dict[str, float]):
 def median_interval(times: Sequence[float]) -> tuple[float, float]:
     """Return the distribution-free 95 % interval of the median, from order statistics.
 
-    For few times, the interval is their entire range.
+    For few measurements, the interval is the range from the minimum to the maximum.
     """
     ordered, n = sorted(times), len(times)
     reach = 1.96 * n**0.5 / 2
@@ -69,7 +69,7 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
 def launchers(
     library: Library, launches: Mapping[int, Launch]
 ) -> dict[int, Callable[[Run, int], None]]:
-    """Return a callable for each native launch that runs its kernel."""
+    """Return, for each native launch, a function that runs the launch's kernel."""
     return {
         number: _launcher(
             library.function(launch.symbol, len(launch.args) + len(launch.sizes)), launch

@@ -47,7 +47,7 @@ evicted."""
 
 
 MAX_PARAMETER_SETS = 64
-"""Number of parameter sets after which a program takes its parameters as data."""
+"""Number of parameter sets after which generated code reads parameters at run time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """The result of specialisation, and the elements of inputs for which it is valid."""
+    """Specialised code, and the elements of inputs for which the code is valid."""
 
     built: Built
     parameters: Mapping[str, Array]
@@ -91,14 +91,14 @@ class Program:
         """Decisions about open sizes and threads, with reasons."""
         self._built = built
         self._compiled = built
-        """The compiled form before any run."""
+        """The code compiled before the first run."""
         self._opened = opened
         self._buckets = buckets
         self._specialise = specialise
         self._portable = portable
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
-        """Inputs for whose elements the code is specialised; known after the specialisation."""
+        """Inputs whose elements are constants of the code; known after the specialisation."""
         self._n_parameter_sets = 0
         self._lock = Lock()
         self._improving: Thread | None = None
@@ -111,7 +111,7 @@ class Program:
     # Tiers
 
     def improve(self, make: Callable[[], Built]) -> None:
-        """Compile better code for the same graph in the background, and use it when it is ready."""
+        """Compile better code for the same graph in the background, and replace the code then."""
 
         def work() -> None:
             try:
@@ -124,9 +124,9 @@ class Program:
         self._improving.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until compilation of better code ends and the program is in the disk cache.
+        """Wait until better code is compiled and the program is in the disk cache.
 
-        Return False if the timeout passes before the compilation ends.
+        Return False if the timeout expires before the compilation ends.
         """
         for thread in (self._improving, self.keeping):
             if thread is not None:
@@ -135,21 +135,22 @@ class Program:
 
     @property
     def is_improving(self) -> bool:
-        """Return whether better code is being compiled that will replace the current code."""
+        """Return whether better code, which will replace the current code, is being compiled."""
         return self._improving is not None and self._improving.is_alive()
 
     # Inspection
 
     @property
     def graph(self) -> Graph:
-        """Return the graph after all passes, which the kernels compute."""
+        """Return the graph after all passes: the kernels compute this graph."""
         return self._built.graph
 
     @property
     def portable(self) -> Graph:
-        """Return the graph for other runtimes, after all passes that do not serve our code only.
+        """Return the graph for other runtimes, after all passes except those for our code only.
 
-        It contains recurrent layers and loops as single nodes. Each access runs the passes again.
+        Recurrent layers and loops are single nodes in this graph. Each access runs the passes
+        again.
         """
         return self.graph if self._portable is None else self._portable()
 
@@ -197,10 +198,10 @@ class Program:
 
     @property
     def predictions(self) -> dict[str, Prediction]:
-        """Return by name the lower bounds of generated kernels' times, run one after another.
+        """Return, by name, lower bounds of the times of generated kernels that run sequentially.
 
-        They use this machine's speeds if `doctor --measure` measured them and the code is for it,
-        else estimates from the target's features.
+        The bounds use this machine's speeds if `doctor --measure` measured them and the code is for
+        this machine. Otherwise speeds are estimated from the target's features.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)
@@ -220,15 +221,15 @@ class Program:
 
     @property
     def order(self) -> Event | None:
-        """Return the event of ordering the launches; its text has the peaks before and after.
+        """Return the trace event of ordering the launches, with the peaks before and after as text.
 
-        None for a program whose sizes are known at run time only.
+        Return None for a program whose sizes are known at run time only.
         """
         return self._built.order
 
     @property
     def order_effect(self) -> OrderEffect | None:
-        """Return live bytes by launch and arenas, before and after ordering the launches.
+        """Return the live bytes by launch and the arena's size, before and after ordering launches.
 
         Return None in the same cases as `order`.
         """
@@ -236,7 +237,7 @@ class Program:
 
     @property
     def limited(self) -> Event | None:
-        """Return the event of recomputing kernels for a memory limit, with bytes saved and time."""
+        """Return the trace event of recomputing kernels: the bytes saved and the extra time."""
         return self._built.limited
 
     @property
@@ -256,11 +257,11 @@ class Program:
 
     @property
     def serves_all_sizes(self) -> bool:
-        """Return whether the same code serves all sizes."""
+        """Return whether the same code runs all sizes."""
         return self._opened is not None
 
     def emit(self, kind: str) -> str | bytes:
-        """Return the program at one level, as text (`object` and `onnx`: bytes).
+        """Return the program at one level, as text or (for `object` and `onnx`) as bytes.
 
         `onnx` is the model of the `portable` graph, with fusions expanded to their operators.
         Errors: E-OPTION-VALUE for an unknown kind, E-SHAPE-OPEN for open shapes before a run,
@@ -283,7 +284,7 @@ class Program:
     # Running
 
     def _shortest(self) -> DirectCall | None:
-        """Return the direct call of a program whose sizes are all known."""
+        """Return the direct call of a program of known sizes, if possible."""
         executable = self.fixed.executable if self.fixed is not None else None
         return None if executable is None else executable.direct
 
@@ -328,7 +329,7 @@ class Program:
             try:
                 return self._opened.run_within(inputs)
             except NotDetermined:
-                pass  # continue with code specialised for these sizes
+                pass  # the run continues with code specialised for these sizes
         built = self._for(inputs)
         if built.executable is None:
             raise self._other_machine()
@@ -364,7 +365,7 @@ class Program:
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Return by name each kernel's minimum of seconds in `repeat` runs; medians are included.
+        """Return, by name, each kernel's minimum time over `repeat` runs; includes medians.
 
         Errors: those of `run`; E-OPTION-VALUE for a repeat below 1.
         """
@@ -420,7 +421,7 @@ class Program:
         self._parameters += tuple(name for name in known if name not in self._parameters)
         self._n_parameter_sets += bool(known)
         seconds = perf_counter() - start
-        if too_many or made.built is not self._compiled:  # otherwise all parameters were data
+        if too_many or made.built is not self._compiled:  # otherwise no parameter is a constant
             because = _because(self.source, shapes, known, too_many)
             self.specializations.append(Specialization(shapes, seconds, because, known))
         return made.built, too_many
@@ -441,7 +442,7 @@ def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_
     if values:
         words.append("the computation depends on these elements")
     if too_many:
-        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, parameters are taken as data")
+        words.append(f"after {MAX_PARAMETER_SETS} sets of parameters, the code reads them as data")
     return "; ".join(words)
 
 

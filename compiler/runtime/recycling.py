@@ -16,14 +16,14 @@ import numpy as np
 from compiler.ir.constant import Array
 
 LEAST_BYTES = 1 << 20
-"""The smallest size of reused blocks; the C library's allocator reuses smaller blocks."""
+"""The smallest size in bytes of reused blocks; the C allocator reuses smaller blocks itself."""
 
 MOST_BYTES = 256 << 20
 """Maximum number of bytes retained for reuse."""
 
 
 class Recycled:
-    """Blocks of memory, retained for reuse when the last array in them is freed."""
+    """A cache of memory blocks: freeing the last array in a block retains the block for reuse."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.kept: list[Array] = []

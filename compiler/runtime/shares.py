@@ -1,8 +1,8 @@
 """Attribution of a kernel's time to the ONNX nodes that it implements.
 
-A fused kernel cannot be timed in parts: its operators share loops. A model of an ordinary core
-divides the time: it counts each node's operations, and the bytes of the kernel's operands and
-results that the node reads or writes. Values between the nodes are free, since they stay in
+The operators of a fused kernel cannot be timed separately, since they share loops. A model of an
+ordinary core divides the time: it counts each node's operations, and the bytes of the kernel's
+operands and results that the node reads or writes. Intermediate values are free, since they stay in
 registers or in the L1 cache.
 """
 
@@ -20,7 +20,7 @@ def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]
     """Return each ONNX node's share of a kernel's time, with sum 1; empty without origins.
 
     `node` is the node of the kernel in the compiled `graph`. If one node implements several ONNX
-    nodes, its time is divided among these by their operations in the `imported` graph.
+    nodes, its time is divided among them in proportion to their operations in the `imported` graph.
     """
     found: dict[str, float] = defaultdict(float)
     own = _operations(imported, node.origins)
@@ -44,7 +44,7 @@ def _parts(node: Node, graph: Graph) -> Iterator[tuple[Node, float]]:
     waiting = {v.name for v in body.inputs}
     results = {r.value for r in body.results}
     for inner in body.nodes:
-        read = waiting.intersection(inner.reads)  # counted once: later readers find it in the cache
+        read = waiting.intersection(inner.reads)  # later readers hit the cache
         waiting -= read
         border = _nbytes(read, body.types) + _nbytes(
             results.intersection(inner.outputs), body.types

@@ -11,7 +11,7 @@ from compiler.runtime.recycling import LEAST_BYTES, Recycled
 from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
-"""The alignment of large memory blocks, which lets the system use large pages."""
+"""The alignment in bytes of large memory blocks, with which the system can use huge pages."""
 
 LINE_BYTES = 64
 
@@ -19,7 +19,7 @@ _RECYCLED = Recycled()
 
 
 def aligned_bytes(nbytes: int) -> Array:
-    """Allocate uninitialised bytes, aligned to a cache line or, if large, to a large page.
+    """Allocate uninitialised bytes, aligned to a cache line or, if large, to a huge page.
 
     Errors: E-RUN-MEMORY if the memory is not available.
     """
@@ -41,7 +41,7 @@ def aligned_bytes(nbytes: int) -> Array:
 
 
 def aligned_array(t: TensorType) -> Array:
-    """Allocate an uninitialised array of a static type in plain layout, at a cache line."""
+    """Allocate an uninitialised array of a static type in plain layout, aligned to a cache line."""
     shape = t.static_shape
     return aligned_bytes(t.n_elements * t.dtype.nbytes).view(t.dtype.numpy).reshape(shape)
 

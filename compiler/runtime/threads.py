@@ -9,11 +9,11 @@ from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
-"""Maximum number of threads: more are a mistake, since each waiting thread occupies a processor."""
+"""Maximum number of threads. Waiting threads occupy processors, so a larger number is a mistake."""
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:
-    """Return options of code generation, and notes about threads, if any.
+    """Return options of code generation, and notes about missing threads or too many threads.
 
     Errors: E-OPTION-VALUE for an invalid number of threads.
     """
@@ -22,7 +22,7 @@ def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, 
         return CodeOptions(target, threads), ()
     forking = _forking(target)
     if forking is None:
-        why = f"runs on one thread, not {threads}: there is no OpenMP runtime on this machine"
+        why = f"runs on one thread, not {threads}: this machine has no OpenMP runtime"
         return CodeOptions(target), (f"{why} ({openmp.HOW_TO_GET})",)
     n = host().n_cores
     more = f"{threads} threads share {n} processor{'' if n == 1 else 's'}"

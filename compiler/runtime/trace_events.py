@@ -1,7 +1,7 @@
-"""A compilation and a run as Chrome trace events, which Perfetto and chrome://tracing can open.
+"""A compilation or a run as Chrome trace events, which Perfetto and chrome://tracing can open.
 
-Source: "Trace Event Format" of the Catapult project: complete events ("X") with microseconds, in
-processes and threads that metadata events ("M") name.
+Source: "Trace Event Format" of the Catapult project. Complete events ("X") have times in
+microseconds; metadata events ("M") name processes and threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span of `seconds`, with details to show.
+    """A time span of `seconds`, with a name and displayed details.
 
     `inside` has nested spans, one after another from the start of the outer span.
     """
@@ -28,7 +28,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A sequence of spans; `starts` has their starts in seconds unless they are contiguous."""
+    """A sequence of spans; `starts` has their starts in seconds, None for contiguous spans."""
 
     process: str
     name: str
@@ -116,7 +116,7 @@ def compile_tracks(
     passes: Sequence[Span],
     passes_in: str = "passes",
 ) -> list[Track]:
-    """Return tracks of a compilation's phases, and its passes from their phase's start.
+    """Return tracks of a compilation's phases, and of its passes from the start of their phase.
 
     A phase may be entered repeatedly; the passes are drawn inside its first occurrence.
     """
@@ -130,9 +130,9 @@ def compile_tracks(
 
 
 def run_tracks(kernels: Sequence[KernelTime], threads: int) -> list[Track]:
-    """Return tracks of one run: each kernel's median, and its lower bound on the machine.
+    """Return tracks of one run: each kernel's median time, and its lower bound on the machine.
 
-    Kernels are measured one after another, including those that run concurrently.
+    Times are measured sequentially, also for kernels that run concurrently in the program.
     """
     starts = _one_behind_another([Span(k.name, k.seconds) for k in kernels])
     on = "1 thread" if threads == 1 else f"each on up to {threads} threads"

@@ -1,4 +1,4 @@
-"""Runs within limits, which are estimated before they start and can stop between launches."""
+"""Runs within limits: the time is estimated before a run, and a run can stop between launches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.targets.target import Target
 
 
 def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results; launch each kernel separately. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
+    """Run kernel by kernel; return the results. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
     check_launches(built.kernels, built.graph, built.plan.peak_bytes, built.target, built.threads)
     launch = stoppable(executable, built.kernels, built.library, built.launches)
     return executable.timed(inputs, launch, sum(not k.inside for k in built.kernels))[1]
@@ -31,7 +31,7 @@ def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) 
 def check_launches(
     kernels: Sequence[KernelInfo], graph: Graph, arena_bytes: int, target: Target, threads: int
 ) -> None:
-    """Reject launches that cannot end in time on these threads. Errors: E-LIMIT-SECONDS."""
+    """Reject launches that cannot end before the deadline. Errors: E-LIMIT-SECONDS."""
     if not has_deadline():
         return
     found = predictions(kernels, graph, arena_bytes, machine_of(target), 0.0)
@@ -48,7 +48,7 @@ def stoppable(
     library: Library,
     launches: Mapping[int, Launch],
 ) -> Callable[[int, Run, int], None]:
-    """Return a function that launches kernels by number and can stop endless kernels.
+    """Return a function that launches kernels by number and can stop kernels that never end.
 
     Native code cannot be interrupted, and a loop of unknown trip count may never end.
     """

@@ -1,7 +1,7 @@
-"""The order of lowest peak found in little time, region by region; never worse than given.
+"""The task order of lowest peak found in little time; never worse than the listed order.
 
-Regions are independent: a region is reordered only if its peak exceeds the unavoidable peak of the
-other regions. All remaining regions keep their order.
+Independent regions are ordered one by one: a region is reordered only if its peak exceeds the
+unavoidable peak of the other regions. All remaining regions keep their order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXACT_STEPS = 1_000_000
 """Step limit if the lowest peak is requested regardless of time."""
 
 WIDTH = 8
-"""Number of sets of each size that the beam search keeps."""
+"""Beam width: the number of down-sets of each size that the beam search retains."""
 
 QUICK = {"depth_first": depth_first, "post_order": post_order, "list": list_order}
 """Methods tried first in each region, by name."""
@@ -41,11 +41,11 @@ WINDOW = 24
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order of tasks by number. Units: bytes.
+    """An order of task numbers, with its memory requirement. Units: bytes.
 
-    `live_bytes` has the live bytes of each task in this order, `given_live_bytes` in the listed
-    order. `is_lowest` states that no order has a lower peak. `found_by` names the methods that
-    changed regions, starting with the region of the highest peak.
+    `live_bytes` has the live bytes during each task of this order, `given_live_bytes` those during
+    each task of the listed order. `is_lowest` states that no order has a lower peak. `found_by`
+    names the methods that changed regions, starting with the region of the highest peak.
     """
 
     order: tuple[int, ...]
@@ -90,10 +90,10 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 
 @order_method("dp", example=(TWO_CHAINS, 1024 + 64))
 def dp(tasks: Tasks) -> list[int]:
-    """The lowest peak of all orders, by dynamic programming over sets of finished tasks.
+    """Find the lowest peak of all orders by dynamic programming over sets of finished tasks.
 
-    The tasks are first divided into regions. A region with too many sets gets the best order of the
-    other methods, improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
+    The tasks are first divided into regions. For a region with too many sets, the best order of the
+    other methods is improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
     scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]
@@ -101,9 +101,9 @@ def dp(tasks: Tasks) -> list[int]:
 
 @order_method("best", example=(TWO_CHAINS, 1024 + 64))
 def best(tasks: Tasks) -> list[int]:
-    """The lowest peak found in little time by the other methods; the given order on a tie.
+    """Find a low peak in little time by the other methods; keep the listed order on a tie.
 
-    Only regions that determine the peak are reordered. Among orders of equal peak, the order in
+    Only regions that determine the peak are reordered. Among new orders of equal peak, the order in
     which reads follow writes soonest is chosen.
     """
     return _best(tasks, _quick_steps(tasks))[0]
@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """Return the best order within a step limit, whether its peak is minimal, and its methods."""
+    """Return the best order within a step limit, whether its peak is minimal, and the methods."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:

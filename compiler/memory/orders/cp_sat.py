@@ -13,9 +13,9 @@ MOST_TASKS = 40
 
 @order_method("cp_sat", example=(TWO_CHAINS, 1024 + 64))
 def cp_sat(tasks: Tasks) -> list[int]:
-    """Order and offsets chosen together by a constraint solver, for up to 40 tasks.
+    """Choose order and offsets together by a constraint solver, for up to 40 tasks.
 
-    This method minimises the arena, not the live bytes; larger graphs get the order of `best`.
+    This method minimises the arena, not the live bytes. For more tasks, it returns `best`'s order.
     Source: OLLA (Steiner et al. 2022, arXiv:2210.12924), with non-overlapping rectangles instead of
     its integer program.
     """

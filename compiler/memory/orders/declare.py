@@ -1,4 +1,4 @@
-"""The declaration of order methods: name, words, and an executed example."""
+"""The declaration of order methods: name, description, and an executed example."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OrderMethod:
     @property
     def words(self) -> str:
         """Return the description, which is the docstring of the function."""
-        assert self.find.__doc__, f"order method {self.name} has no words"
+        assert self.find.__doc__, f"order method {self.name} has no docstring"
         return inspect.cleandoc(self.find.__doc__)
 
 

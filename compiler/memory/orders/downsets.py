@@ -1,9 +1,9 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
-The live bytes after a set of tasks do not depend on their order. So an order is a path through sets
-of finished tasks (down-sets), and its peak is the highest step on the path. The search visits sets
-in the order of the lowest peak that leads to them; the first complete set gives the lowest peak of
-all.
+The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
+through sets of finished tasks (down-sets), and its peak is the highest step on the path. The search
+visits sets by ascending lowest peak of the paths to them. The first set that contains all tasks
+gives the lowest peak of all orders.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 512
-"""Largest number of tasks for this search: more tasks have too many sets of too large size."""
+"""Largest number of tasks for this search: for more tasks, down-sets are too many and too large."""
 
 Effects = dict[int, tuple[int, int]]
-"""Maps each ready task to its need above the live bytes, and to its change of the live bytes."""
+"""Maps each ready task to its need (bytes in addition to the live bytes), and to its change of the
+live bytes."""
 
 
 @dataclass(slots=True)
 class State:
-    """A set of finished tasks, with the lowest peak that led to it.
+    """A set of finished tasks, with the lowest peak of the paths to this set.
 
     `ready` has the tasks that may follow; the most recently enabled task is last.
     """
@@ -56,9 +57,9 @@ class State:
 class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a lower bound of all peaks. A task that stays within it and frees at least as many
-    bytes as it allocates runs immediately, since delaying it gains nothing. `n_steps` counts the
-    examined steps.
+    `floor` is a lower bound of all peaks. A task that stays within this bound and frees at least as
+    many bytes as it allocates runs immediately, since delaying the task gains nothing. `n_steps`
+    counts the examined steps.
     """
 
     tasks: Tasks
@@ -86,19 +87,19 @@ class DownSets:
         ]
 
     def first(self) -> State:
-        """Return the initial state, after running the tasks that can only reduce the peak."""
+        """Return the initial state, after running the ready tasks that cannot raise the peak."""
         ready = {t: self._effect(t, 0) for t, b in reversed([*enumerate(self._before)]) if not b}
         held = self.tasks.held_bytes
         return self._settled(State(0, 0, held, held, ready))
 
     def following(self, state: State, below: int) -> Iterator[State]:
-        """Yield the states one task further whose peak stays below a bound."""
+        """Yield the states after one more task during which the live bytes are below a bound."""
         for t in reversed(state.ready):
             if state.live + state.ready[t][0] < below:
                 yield self._settled(self._after(state, t))
 
     def _effect(self, t: int, done: int) -> tuple[int, int]:
-        """Return a task's need above the live bytes, and its change of the live bytes."""
+        """Return a task's need (bytes in addition to the live bytes), and change of live bytes."""
         self.n_steps += 1
         tasks, left, freed = self.tasks, ~(done | 1 << t), 0
         dying: list[int] = []
@@ -117,7 +118,7 @@ class DownSets:
         return State(done, state.n_done + 1, state.live + change, peak, ready, state, (t,))
 
     def _run(self, t: int, done: int, ready: Effects) -> None:
-        """Update the ready tasks and their effects after a task."""
+        """Update the ready tasks and their effects after a task has run."""
         del ready[t]
         for u in self._sharing[t]:
             if u in ready:
@@ -129,8 +130,7 @@ class DownSets:
     def _settled(self, state: State) -> State:
         """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
 
-        Delaying such a task never improves an order: all steps before it have at least as many live
-        bytes.
+        Delaying such a task never improves an order: the delay reduces the live bytes of no step.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]
@@ -153,9 +153,9 @@ class DownSets:
 
 @dataclass(frozen=True, slots=True)
 class Lowest:
-    """The result of a search: an order with a peak below the bound or None, and its completeness.
+    """The result of a search: an order with a peak below the bound, or None if none was found.
 
-    If the search is complete, the order is optimal, or no order is below the bound.
+    If the search is complete, the order is optimal, or no order has a peak below the bound.
     """
 
     order: list[int] | None

@@ -26,13 +26,13 @@ them."""
 
 @order_method("given", example=(TWO_CHAINS, 1024 + 512 + 64))
 def given(tasks: Tasks) -> list[int]:
-    """The tasks as listed, which is the order of the model's nodes."""
+    """Keep the listed order of tasks, which is the order of the model's nodes."""
     return list(range(len(tasks)))
 
 
 @order_method("breadth_first", example=(TWO_CHAINS, 1024 + 512 + 64))
 def breadth_first(tasks: Tasks) -> list[int]:
-    """The task that has been ready longest first: the plain topological order.
+    """First in, first out: the task that has been ready longest runs next (topological order).
 
     Source: Kahn 1962, "Topological sorting of large networks".
     """
@@ -51,9 +51,9 @@ def breadth_first(tasks: Tasks) -> list[int]:
 
 @order_method("depth_first", example=(TWO_CHAINS, 1024 + 64))
 def depth_first(tasks: Tasks) -> list[int]:
-    """The most recently enabled task first, so each branch runs to its end before the next.
+    """Last in, first out: the most recently enabled task runs next, so branches run one by one.
 
-    A task's results are read while they are still in the caches.
+    Results are read while they are still in the caches.
     """
     missing = [len(b) for b in tasks.before]
     ready = [t for t in reversed(range(len(tasks))) if not missing[t]]
@@ -70,11 +70,11 @@ def depth_first(tasks: Tasks) -> list[int]:
 
 @order_method("post_order", example=(TWO_CHAINS, 1024 + 64))
 def post_order(tasks: Tasks) -> list[int]:
-    """Backwards from the last tasks: all tasks of one operand before those of the next operand.
+    """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
 
-    The operand whose temporary need most exceeds the bytes of its result comes first, which is the
-    best post-order if each value is read once. Source: Liu 1986, "On the storage requirement in the
-    out-of-core multifrontal method for sparse factorization".
+    Operands are ordered by their temporary need minus the bytes of their result, largest first.
+    This is the best post-order if each value is read once. Source: Liu 1986, "On the storage
+    requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
     done = [False] * len(tasks)
@@ -96,7 +96,10 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return each task's temporary bytes above its results, as if each value had one reader."""
+    """Return, for each task, the peak of its ancestors and itself minus the bytes of its results.
+
+    The peak is exact if each value has one reader.
+    """
     above: list[int] = []
     for t, before in enumerate(tasks.before):
         held = peak = 0
@@ -111,7 +114,7 @@ def _needs_above(tasks: Tasks) -> list[int]:
 
 @order_method("list", example=(TWO_CHAINS, 1024 + 128 + 64))
 def list_order(tasks: Tasks) -> list[int]:
-    """The ready task with the largest net release of bytes first.
+    """List scheduling: the ready task with the largest net release of bytes runs next.
 
     Ties follow the listed order. Source: the list scheduler of XLA.
     """
@@ -129,7 +132,7 @@ def list_order(tasks: Tasks) -> list[int]:
     while ready:
         _, t = heapq.heappop(ready)
         if done[t]:
-            continue  # an outdated estimate of its released bytes
+            continue  # an outdated entry: the task's released bytes have changed since
         done[t] = True
         order.append(t)
         for v in tasks.reads[t]:

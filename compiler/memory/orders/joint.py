@@ -26,8 +26,8 @@ seconds."""
 class Joint:
     """An order of tasks, with an offset for each value. Units: bytes.
 
-    `offsets` has the offsets by value, `scratch` the offsets of temporaries by task. No order and
-    offsets need less than `bound_bytes`.
+    `offsets` has the offsets by value, `scratch` the offsets of temporaries by task. No combination
+    of order and offsets needs less than `bound_bytes`.
     """
 
     order: tuple[int, ...]

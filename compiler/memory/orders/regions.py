@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """Return the order in which tasks that only free memory run as early as possible."""
+    """Return the order with each task that only frees memory moved as early as possible."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
@@ -38,7 +38,10 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 
 
 def freeing(tasks: Tasks) -> list[bool]:
-    """Return the tasks that need no memory, nor do their successors: mostly writers of results."""
+    """Return, for each task, whether neither the task nor its successors allocate memory.
+
+    Most such tasks store results of the program.
+    """
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
         needs = tasks.writes[t] or tasks.scratch[t]
@@ -58,8 +61,8 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Changes, by position, of two numbers: of earlier tasks without successors so far, and of later
-    # tasks without predecessors from here on.
+    # Changes of two counts at each position: of earlier tasks with later successors only, and of
+    # later tasks with earlier predecessors only.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:
@@ -81,10 +84,10 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: each task's need, with values that must be live then.
+    """Return a lower bound of all peaks: the largest need of a task plus values certainly live.
 
-    A value is live during each task that depends on its writer and precedes one of its readers. The
-    running time is proportional to tasks times values.
+    A value is certainly live during each task that depends on the value's writer and precedes one
+    of its readers. The running time is proportional to tasks times values.
     """
     n = len(tasks)
     ancestors, descendants = [0] * n, [0] * n

@@ -1,6 +1,6 @@
 """The tasks to order, their values, and the memory requirement of an order.
 
-The bytes equal those of `lifetimes` for the same steps: views use their source's memory, and a
+Bytes are counted as in `lifetimes` for the same steps: views use their source's memory, and a
 result may overwrite the memory of a dying operand.
 """
 

@@ -1,7 +1,7 @@
-"""Ahead-of-time compilation of all loops: `python -m compiler.memory.planners.ahead`.
+"""Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Otherwise the first hard problem on a machine would wait for the compilation. The code is cached at
-the place where native.py looks for it.
+Otherwise the first hard problem on a machine would wait for the compilation. The machine code is
+written to the cache that native.py reads.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from compiler.memory.planners.research.joining import apart
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""A number of buffers that halves.py does not place without halving."""
+"""Number of buffers: large enough that halves.py halves the steps."""
 
 
 def make_all() -> None:
     """Call each compiled loop once, with arguments of the usual types."""
-    # These modules take long to import.
+    # These modules are imported here because their import takes long.
     from compiler.memory.planners.exact.inner import run
     from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
     from compiler.memory.planners.exact.sections import sections_of
@@ -42,7 +42,7 @@ def make_all() -> None:
     run(begin(sections, sections.size, total, order), 1)
     stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
     packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
-    assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lowered"
+    assert len([*itertools.islice(packings, 2)]) == 2, "the search must improve the stacked blocks"
     reduction = Reduction(blocks)
     repair = Repair(reduction.blocks, reduction.reduced([0] * len(blocks)), seed=0)
     # At most four plans come from first fit, so the fifth comes from repair.

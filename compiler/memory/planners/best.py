@@ -59,7 +59,7 @@ SEARCHES = (
 """The searches that follow the greedy orders, each with its fraction of the remaining time."""
 
 SEARCHED_THROUGH = 1000
-"""From this number of blocks on, complete search seldom finishes and gets half of its time."""
+"""From this number of blocks on, complete search seldom finishes, so its time share is halved."""
 
 LARGE_ORDERS = {
     greedy_by_halves: 1,
@@ -77,7 +77,7 @@ LARGE_ORDERS = {
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
-    """All greedy orders, then searches, until a plan is optimal, fits the capacity, or time is up.
+    """Try all greedy orders, then searches, until a plan is optimal, fits, or time is up.
 
     The outcome has the winning planner, the reason for stopping, and the proven gap. The default
     planner if time is not short.
@@ -133,7 +133,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """Combine two outcomes: the smaller plan, the larger bound, and the final reason of either."""
+    """Combine two outcomes: the smaller plan, the larger bound, and a definite reason of either."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

@@ -23,7 +23,7 @@ FEWEST_SECONDS = 0.01
     example=FIVE_BUFFERS,
 )
 def cp_sat(problem: Problem, options: Options) -> Outcome:
-    """A constraint solver on the whole problem, started from the best greedy order.
+    """Solve the entire problem with a constraint solver, started from the best greedy order.
 
     The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
     to a few hundred buffers; on tight problems, dedicated searches are faster.
@@ -58,7 +58,7 @@ def _solved(
         model.add(offset + b.size <= peak)
     lives = [model.new_fixed_size_interval_var(b.start, b.end - b.start, "") for b in blocks]
     model.add_no_overlap_2d(lives, boxes)
-    # Redundant constraint: blocks alive together must fit when stacked; it prunes more.
+    # A redundant constraint prunes the search: blocks alive together must fit when stacked.
     model.add_cumulative(lives, [b.size for b in blocks], peak)
     model.minimize(peak)
     solver = cp_model.CpSolver()

@@ -38,7 +38,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the initial plan of searches: the best of four orders; for many blocks, a fast one."""
+    """Return the initial plan of searches: the best of four orders, or a fast order if large."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)
@@ -59,7 +59,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
     example=FOUR_BUFFERS,
 )
 def greedy(problem: Problem, options: Options) -> Outcome:
-    """The best of four orders: by size, by size times lifetime, by lifetime, by start.
+    """Choose the best of four orders: by size, by size times lifetime, by lifetime, by start.
 
     Later orders run only while a gap to the lower bound remains. So this planner is cheap on
     networks, where the first order is nearly always optimal.

@@ -44,7 +44,7 @@ class Lying(NamedTuple):
 
 
 class Half(NamedTuple):
-    """Blocks within the steps [start, end), in their order, and placed blocks there."""
+    """Blocks to place within the steps [start, end), in order, and blocks already placed there."""
 
     start: int
     end: int
@@ -58,12 +58,15 @@ class Half(NamedTuple):
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets of all blocks: pinned ones first, then by halves, each in the given order."""
+    """Place pinned blocks, then the others by halves, each in the given order; return offsets."""
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 
 class Placing:
-    """A problem as arrays, with the offsets so far. Units: bytes; numbers of steps with starts."""
+    """A problem as arrays, with the offsets so far. Units: bytes, steps.
+
+    Only steps at which a block starts are numbered.
+    """
 
     def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
         rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
@@ -131,7 +134,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Return the blocks after closing gaps below `least` bytes between the given steps."""
+    """Return the blocks with gaps smaller than `least` bytes closed between the given steps."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):

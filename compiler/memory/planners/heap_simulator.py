@@ -14,7 +14,7 @@ from compiler.memory.problem import Problem
     example=FOUR_BUFFERS,
 )
 def heap_simulator(problem: Problem, options: Options) -> Outcome:
-    """Best fit in three orders (decreasing size, decreasing lifetime, start): the smallest heap.
+    """Replay best fit in three orders (size, lifetime, start), and choose the smallest heap.
 
     Unlike a run-time allocator, this planner knows the entire program when it places the first
     buffer. Good throughout, and fast on very large programs.

@@ -27,7 +27,7 @@ by the number of attempts."""
     example=FIVE_BUFFERS,
 )
 def hill_climb(problem: Problem, options: Options) -> Outcome:
-    """Swap a buffer at the peak with a neighbour in the best order so far.
+    """Climb by swaps: exchange a buffer at the peak with a neighbour in the best order so far.
 
     Two buffers that are alive together, or both with a third buffer, swap positions, and all
     buffers are placed again. A worse order is sometimes accepted, with decreasing probability.

@@ -36,7 +36,7 @@ def by_area(b: Block) -> tuple[float, ...]:
 
 
 SHORTEST = 200
-"""The shortest class of lifetimes has up to 1/200 of all steps."""
+"""Divisor of the number of steps: the shortest class has lifetimes up to 1/200 of all steps."""
 
 
 def classes_of(blocks: Sequence[Block]) -> list[int]:

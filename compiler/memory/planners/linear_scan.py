@@ -41,7 +41,7 @@ class _Slot:
     """,
 )
 def linear_scan(problem: Problem, options: Options) -> Outcome:
-    """Slots that hold one buffer at a time: each buffer takes the free slot that fits it best.
+    """Assign buffers to slots for one buffer at a time: each gets the best-fitting free slot.
 
     This planner models runtimes that reuse the memory of entire tensors, without splitting or
     joining it. Fast and simple; but a slot has the size of its largest buffer, so small buffers

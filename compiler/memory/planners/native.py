@@ -1,7 +1,7 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
-Importing numba takes most of a second, and first compilations a few seconds more; both wait for the
-first call. Time limits use `now`, which excludes compilation, since it happens once per machine.
+Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
+to the first call. Time limits use `now`, which excludes compilations: they occur once per machine.
 Setting up the environment compiles ahead of time (ahead.py).
 """
 
@@ -33,7 +33,7 @@ class _Making:
 
 
 def now() -> float:
-    """Return a clock in seconds that excludes compilation: time limits use it."""
+    """Return the time in seconds for time limits: the time spent compiling is excluded."""
     return time.monotonic() - _Making.seconds
 
 
@@ -44,7 +44,7 @@ def making_seconds() -> float:
 
 @contextmanager
 def telling(tell: Callable[[str], None]) -> Generator[None]:
-    """Report long compilations to `tell` during the block."""
+    """Report long compilations to `tell` inside a `with` statement."""
     before, _Making.tell = _Making.tell, staticmethod(tell)
     try:
         yield
@@ -89,9 +89,9 @@ class Kept(Generic[P, R]):
         return self._loaded(*args, **kwargs)
 
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function interpreted until that has taken as long as loading machine code.
+        """Interpret the function until its calls have taken `LOADING_SECONDS`, then compile it.
 
-        This suits functions that do little work per call and are usually called only a few times.
+        This suits short functions that are usually called only a few times.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)
@@ -105,7 +105,7 @@ kept = Kept
 
 
 def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P, R]:
-    """Return machine code for such arguments: compiled now, or loaded from the cache."""
+    """Return machine code for arguments of these types: compiled now, or loaded from the cache."""
     njit = jit()
     if njit is None:
         return function

@@ -36,9 +36,9 @@ from compiler.memory.problem import Problem
     """,
 )
 def naive(problem: Problem, options: Options) -> Outcome:
-    """Separate bytes for each buffer, as if all were alive from the beginning to the end.
+    """Give each buffer separate bytes, as if all buffers were alive throughout the program.
 
-    Useful as a baseline only: the peak is the sum of all sizes.
+    This planner is a baseline only: the peak is the sum of all sizes.
     """
     blocks = problem.blocks
     end = max((b.end for b in blocks), default=0)
@@ -65,7 +65,7 @@ def naive(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def first_fit(problem: Problem, options: Options) -> Outcome:
-    """Buffers in the order of their first steps, each in the lowest gap that is large enough.
+    """Place buffers in the order of their first steps, each in the lowest sufficient gap.
 
     This planner models a run-time allocator that searches from the bottom. Good if lifetimes are
     nested like brackets; otherwise, later buffers suffer from fragmentation.
@@ -95,10 +95,10 @@ def first_fit(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def best_fit(problem: Problem, options: Options) -> Outcome:
-    """Buffers in the order of their first steps, each in the smallest gap that is large enough.
+    """Place buffers in the order of their first steps, each in the smallest sufficient gap.
 
-    This planner models most run-time allocators. It keeps large gaps for large buffers, but leaves
-    small fragments.
+    This planner models most run-time allocators. Large gaps remain available for large buffers, but
+    small fragments remain too.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -122,10 +122,10 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_size(problem: Problem, options: Options) -> Outcome:
-    """The largest buffer first, each in the smallest gap between buffers already placed.
+    """Place buffers by decreasing size, each in the smallest gap between placed buffers.
 
-    Large buffers determine the peak, and small buffers fit between them. Hard to beat on networks
-    in which a few tensors are much larger than the rest.
+    Large buffers determine the peak, and small buffers fit between them. Other planners seldom find
+    smaller plans for networks in which a few tensors are much larger than all others.
     """
     order = by(by_size, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -148,7 +148,7 @@ def greedy_by_size(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_area(problem: Problem, options: Options) -> Outcome:
-    """The largest product of bytes and steps first, each in the smallest gap.
+    """Place buffers by decreasing product of bytes and steps, each in the smallest gap.
 
     A compromise between size and lifetime: the largest area of memory and time comes first.
     """
@@ -173,7 +173,7 @@ def greedy_by_area(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
-    """The longest-lived buffer first, ties by size, each in the smallest gap.
+    """Place buffers by decreasing lifetime, ties by size, each in the smallest gap.
 
     Long-lived buffers are adjacent at the bottom; above them, few short-lived buffers are alive at
     any step. The best and fastest order for programs with very many buffers.
@@ -188,7 +188,7 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
-    """Long-lived buffers first, in lifetime classes of factor eight; by size within a class.
+    """Place buffers by lifetime classes of factor eight, longest first; within a class, by size.
 
     Within a class, size decides as in greedy by size, but short-lived buffers do not fragment the
     memory of long-lived buffers. Good and fast for programs with very many buffers.
@@ -202,12 +202,12 @@ def greedy_by_span(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
-    """Buffers alive in the middle of all steps first; then each half of the steps recursively.
+    """Place the buffers alive at the middle step first, then each half of the steps recursively.
 
     A half is placed in the gaps between the buffers placed before. The time per buffer hardly grows
     from a thousand to a million buffers; the plans are nearly as small.
     """
-    # numpy and compiled loops: few programs have so many buffers.
+    # Imported late, because it needs numpy, and few programs have so many buffers.
     from compiler.memory.planners.halves import place_by_halves
 
     offsets = place_by_halves(problem.blocks, by_span(problem.blocks), "best")
@@ -233,10 +233,10 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
-    """The buffers of the step with the most live bytes first, by size; then the next such step.
+    """Place buffers by decreasing live bytes of their fullest step; within a step, by size.
 
-    The steps that determine the peak are packed while memory is empty. Good if few steps are much
-    broader than the rest.
+    The steps that determine the peak are packed while memory is empty. Good if few steps have many
+    more live bytes than all other steps.
     """
     order = by_breadth(problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -261,7 +261,7 @@ def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_conflicts(problem: Problem, options: Options) -> Outcome:
-    """The buffer with the most conflicts first, then by size, each in the lowest gap.
+    """Place buffers by decreasing number of conflicts, ties by size, each in the lowest gap.
 
     Long-lived buffers, which conflict with most others, are placed at the bottom. Good if a few
     small buffers are alive throughout the program.

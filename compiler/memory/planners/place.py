@@ -37,7 +37,7 @@ def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
 
 
 def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
-    """Place blocks using one sorted list of all placed blocks: fast for up to a few thousand."""
+    """Place blocks using one sorted list of placed blocks: fast for up to a few thousand blocks."""
     lying: Lying = []
     offsets = [0] * len(blocks)
     pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]

@@ -1,4 +1,4 @@
-"""The declaration of planners: words, a source and an executed example.
+"""The declaration of planners: a description, a source and an executed example.
 
 A planner places the blocks of a problem (compiler/memory/problem.py), independent of graphs. Its
 outcome includes a proven lower bound and the reason for stopping.
@@ -41,7 +41,7 @@ class Options:
         return now() + self.time_limit_s
 
     def wanted_bytes(self, problem: Problem) -> int:
-        """Return the size of a good enough plan: the capacity, or the lower bound if larger."""
+        """Return the plan size at which a search stops: the capacity, or a larger lower bound."""
         return max(problem.lower_bound_bytes, self.capacity_bytes or 0)
 
 
@@ -100,7 +100,7 @@ class Planner:
 
     @property
     def title(self) -> str:
-        """Return the first line of the words."""
+        """Return the first line of the description."""
         return self.words.split("\n", 1)[0]
 
     def plan(self, problem: Problem, options: Options | None = None) -> Outcome:
@@ -123,7 +123,7 @@ def planner(
 
     def declare(method: Method) -> Planner:
         words = inspect.getdoc(method) or ""
-        assert words, f"{method.__name__} has no words"
+        assert words, f"{method.__name__} has no docstring"
         return Planner(
             method.__name__,
             words,

@@ -31,7 +31,7 @@ MOST_NODES = 20_000
     example=FOUR_BUFFERS,
 )
 def quick(problem: Problem, options: Options) -> Outcome:
-    """The best of four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
+    """Try four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
     The planner of compiled programs: it limits attempts instead of seconds, so compilation is
     deterministic. On networks the orders are nearly always optimal. With many live branches,

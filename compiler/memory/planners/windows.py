@@ -1,6 +1,6 @@
 """The loops of sequential placement for many blocks: compiled if numba is installed.
 
-The steps are divided into windows, on several levels from many short ones to a single one. Each
+The steps are divided into windows, on several levels from many short windows to one window. Each
 window lists its live placed blocks by offset, so a short-lived block is compared with its
 neighbours in time only. On a level, windows are twice as wide as their distance, so a block no
 longer than the distance is contained in one window.
@@ -31,15 +31,15 @@ class Windows:
         table = np.array(rows, np.int64).reshape(-1, 5)
         self.size, start, end, self.mask, self.pinned = table.T.copy()
         steps = np.unique(start)
-        # If two blocks are alive together, one of them starts then; so only steps with starts
-        # count.
+        # Two blocks alive together are both alive at the later of their first steps. So only steps
+        # at which blocks start matter.
         self.start = np.searchsorted(steps, start).astype(np.int64)
         self.end = np.searchsorted(steps, end).astype(np.int64)
         self.widths = np.array(_widths(self.start, self.end, len(steps)), np.int64)
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Return offsets of all blocks: pinned ones first, then the others in the given order."""
+        """Place the pinned blocks first, then the others in the given order; return all offsets."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])

@@ -1,9 +1,9 @@
-"""Least time within a memory limit, and least memory, for small graphs: a search over all orders
-and recomputations.
+"""Optimal rematerialisation for small graphs: least time within a memory limit, or least memory.
 
-The possible next steps of a program depend only on the values in memory and the tasks that have
-run. So a sequence of runs is a path through such states. Dijkstra's algorithm finds the cheapest
-path to the end, or the path of the lowest peak.
+The search covers all orders and all recomputations. The possible next steps of a program depend
+only on the values in memory and the tasks that have run. So a sequence of task runs is a path
+through such states. Dijkstra's algorithm finds the cheapest path to the end, or the path of the
+lowest peak.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ State = tuple[int, int]
 def cheapest(
     tasks: Tasks, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
 ) -> Repeated | None:
-    """Return the cheapest runs within a memory limit; None if not found within the state limit.
+    """Return the cheapest task runs within a memory limit; None if not found in the state limit.
 
     Parameters as in `recompute`, but the order may change too. Source: the pebble game with costs,
     which Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
@@ -41,7 +41,7 @@ def cheapest(
 
 
 def least(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Repeated | None:
-    """Return the cheapest among the runs with the least memory; None beyond the state limit.
+    """Return the cheapest task runs of the lowest peak; None if not found in the state limit.
 
     >>> two = Tasks(((), (0,)), ((), (0,)), ((0,), (1,)), (0, 0), ((), ()), (8, 4))
     >>> least(two, [1.0, 1.0], ()).peak_bytes
@@ -62,7 +62,7 @@ Worse = Callable[[float, int, int], float]
 def _searched(
     tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
 ) -> Repeated | None:
-    """Return the best runs within a memory limit; None if not found within the state limit."""
+    """Return the best task runs within a memory limit; None if not found in the state limit."""
     if len(tasks) > MOST_TASKS:
         return None
     game = _Game(tasks, frozenset(allowed))

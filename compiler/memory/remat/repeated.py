@@ -12,7 +12,7 @@ from compiler.memory.orders.tasks import Tasks
 
 @dataclass(frozen=True)
 class Repeated:
-    """Tasks in the order they run, including repetitions.
+    """Task runs in order, including repetitions of tasks.
 
     `origins` has the number of the original task of each run. `values` has the number of the
     original value of each value, which may be a recomputed copy.
@@ -24,7 +24,7 @@ class Repeated:
 
     @staticmethod
     def of(tasks: Tasks) -> Repeated:
-        """Return each task once, as listed."""
+        """Return one run of each task, in the listed order."""
         return Repeated(tasks, tuple(range(len(tasks))), tuple(range(len(tasks.sizes))))
 
     @staticmethod
@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """Return the task if a reader depends on it other than through its values, else ()."""
+    """Return the task if a reader depends on the task other than through values, else ()."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

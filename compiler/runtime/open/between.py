@@ -1,4 +1,4 @@
-"""Steps between the parts of a program: nodes whose results determine sizes, ready to run."""
+"""Steps between the parts of a program: functions that run nodes whose results determine sizes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from compiler.runtime.open.sizes import sizes_of_value
 from compiler.runtime.works.select import is_handed_out
 
 HostStep = Callable[[dict[str, Any], dict[str, int]], None]
-"""Function that adds a node's results to a run's values, and their sizes to its sizes."""
+"""Function that adds a node's results to the values, and their sizes to the sizes, of a run."""
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """Return the step of a node between parts; `rounds` runs a loop that data terminate.
+    """Return the step of a node between parts; `rounds` runs a loop with a data-dependent end.
 
     A value that the step adds may be a view of other values.
     """
@@ -64,9 +64,10 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 
 
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
-    """Return the filled part of a larger buffer, without a copy if it is contiguous.
+    """Return a step that slices the filled part of a buffer, without a copy if it is contiguous.
 
-    Generated code has computed both operands, so this step is cheaper than a call of the reference.
+    Generated code has computed the buffer and the filled size. So this step is cheaper than a call
+    of the reference.
     """
     if not is_handed_out(node) or any(i in constants for i in node.inputs):
         return None

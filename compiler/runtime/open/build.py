@@ -1,4 +1,4 @@
-"""Compilation of one program for all sizes, or the reason for its absence."""
+"""Compilation of one program for all sizes, or the reason why no such program is built."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from compiler.targets.options import CodeOptions
 
 
 class NotOpen(Exception):
-    """Raised, with the reason, if a program for all sizes would be slower than specialised ones."""
+    """Raised, with the reason, if specialised programs are faster than a program for all sizes."""
 
 
 def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
@@ -105,7 +105,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
 
 
 def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None]:
-    """Return the works of all parts with user schedules. Errors: E-SCHEDULE-*."""
+    """Return the implementations in all parts, with user schedules. Errors: E-SCHEDULE-*."""
     found: list[list[Work] | None] = []
     by_hand, is_one = ByHand(options), len(choice.pieces) == 1
     for number, (piece, works) in enumerate(zip(choice.pieces, choice.works, strict=True)):
@@ -118,10 +118,10 @@ def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """The implementations of nodes with open sizes: works by part, with None for host nodes.
+    """The implementations of nodes with open sizes, as `Work`s by part, with None for host nodes.
 
-    `shapes` are the assumed shapes of the trial; `inferred` are symbols that type rules derive from
-    them.
+    `shapes` are the assumed shapes of a trial. `inferred` are the symbols that type rules derive
+    from these shapes.
     """
 
     pieces: Sequence[Graph | HostNode]
@@ -144,7 +144,7 @@ def _works(graph: Graph, options: CodeOptions) -> list[Work]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """Yield the code of each part's groups of launches; None for nodes that the reference runs."""
+    """Yield, by part, the code of each launch group; None for nodes that the reference runs."""
     n_native = 0
     for step in steps:
         found = []
@@ -169,7 +169,7 @@ LARGEST_SAMPLE = 1 << 14
 
 
 def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
-    """Return sizes for an example plan: those assumed for the inputs, or one size for all symbols.
+    """Return sizes for an example plan: the assumed input sizes, or one size for all symbols.
 
     Sizes that are too small for the model's windows are excluded.
     """

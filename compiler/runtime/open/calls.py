@@ -1,4 +1,4 @@
-"""Calls in code for open sizes, whose offsets, sizes and byte counts are slots of a run's table."""
+"""Kernel calls for open sizes: offsets, sizes and byte counts are read from a table per run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Path = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An offset in an arena: of a value, of a launch's temporary, or after a region's bodies."""
+    """The arena offset of a value, a launch's temporary, or memory after the bodies of a region."""
 
     inside: Path
     kind: str
@@ -46,12 +46,12 @@ class Place:
 
 @dataclass
 class Slots:
-    """The entries of a run's table: the offset of a place, or a number."""
+    """The entries of a run's table: offsets of places, and numbers computed from sizes."""
 
     entries: dict[Place | Expr, int] = field(default_factory=dict)
 
     def of(self, entry: Place | Expr) -> int:
-        """Return the position of an entry, appending it if it is new."""
+        """Return the position of an entry; append the entry if it is new."""
         return self.entries.setdefault(entry, len(self.entries))
 
     def table(self, arrangement: Arrangement, sizes: Mapping[str, int]) -> list[int]:
@@ -64,13 +64,13 @@ class Slots:
 
 
 def kernel_sizes(work: NativeWork) -> tuple[str, ...]:
-    """Return the size arguments of the work's kernel, in order."""
+    """Return the names of the kernel's size arguments, in order."""
     return work.scheduled.kernel.sizes
 
 
 @dataclass
 class OpenCaller:
-    """Creates calls for the works of one part, including those inside regions.
+    """Creates the kernel calls of one part, including calls inside regions.
 
     A value's memory space is the same for all sizes, so any arrangement determines it.
     """
@@ -87,7 +87,7 @@ class OpenCaller:
         arrangement: Arrangement,
         inside: Path = (),
     ) -> Iterator[tuple[int, Launch]]:
-        """Yield the number and the call of each native work; `works` are those for all sizes."""
+        """Yield the number and call of each native node; `works` has the code for all sizes."""
         for number, work in enumerate(works):
             one = _Call(self, number, graph, arrangement, inside)
             if isinstance(work, NativeWork):
@@ -98,7 +98,7 @@ class OpenCaller:
 
 @dataclass(frozen=True)
 class _Call:
-    """The call of one work, which is at a given position."""
+    """Creates the call of one native node at a given position."""
 
     caller: OpenCaller
     number: int

@@ -26,14 +26,14 @@ def part_infos(
     calls: Mapping[int, Launch],
     functions: Functions,
 ) -> Infos:
-    """Return facts about the launches of a part; `graph` and `works` have numbers for all sizes."""
+    """Return facts about the launches of a part; all sizes in `graph` and `works` are numbers."""
     launched = [w for w in _all_sized(works, sizes) if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
     return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
 
 
 def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work]:
-    """Yield the works with numbers for sizes, also inside fusions and bodies."""
+    """Yield the implementations with numbers for sizes, also inside fusions and bodies."""
     for work in works:
         node = with_sizes(work.node, sizes)
         if isinstance(work, RegionWork):
@@ -47,7 +47,7 @@ def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work
 
 
 def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
-    """Return facts about a node between two parts; `rounds` runs a loop that data terminate."""
+    """Return facts about a node between parts; `rounds` runs a loop with a data-dependent end."""
     is_view = is_handed_out(node)
     because = "its data determine sizes that later nodes need"
     if is_view or runs_in_rounds(node):

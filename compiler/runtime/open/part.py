@@ -52,7 +52,7 @@ Table = ctypes.Array[ctypes.c_int64]
 
 @dataclass
 class OpenPart:
-    """Works of one graph; `slots` defines a run's table.
+    """The implementations of one part's nodes; `slots` defines the table of a run.
 
     `first` is the number of the part's first launch among the launches of the program.
     """
@@ -73,23 +73,23 @@ class OpenPart:
 
     @cached_property
     def reads(self) -> tuple[tuple[str, str], ...]:
-        """Return each input with its value in the original graph."""
+        """Return each input's name, with the name of its value in the original graph."""
         return tuple((v.name, outer_name(v.name)) for v in self.graph.inputs)
 
     @cached_property
     def gives(self) -> tuple[tuple[str, str], ...]:
-        """Return each value that other parts read, with the name of its result."""
+        """Return each value that other parts read, with the name of the part's result."""
         return tuple((r.value, r.name) for r in self.graph.results)
 
     @property
     def launched(self) -> list[Launchable]:
-        """Return the works that are launches or fallbacks, in order."""
+        """Return the implementations that are launches or fallbacks, in order."""
         return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
     ) -> dict[int, Launch]:
-        """Return the call of each native work by its number in the program, with slots for offsets.
+        """Return the native calls by launch number in the program, with slots for offsets.
 
         `sample` are arbitrary sizes.
         """
@@ -99,15 +99,15 @@ class OpenPart:
         return {self.first + number: launch for number, launch in found}
 
     def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """Return graph and works with numbers for all sizes, and the arrangement of values."""
+        """Return graph and implementations with numbers for sizes, and the places of values."""
         graph, works = _numbered(self.graph, self.works, sizes)
         return graph, works, arrange(graph, works, self.overwritten)
 
     def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
-        """Arrange the part for given sizes, and check them.
+        """Arrange the part for given sizes, and check the sizes.
 
-        Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that do not fit
-        a node's body, or for a wrong recorded type.
+        Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
+        body does not accept, or for a wrong recorded type.
         """
         graph, works = _numbered(self.graph, self.works, sizes)
         require_consistent(graph)
@@ -193,7 +193,7 @@ def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
             bodies = {k: _body_with_numbers(b, sizes) for k, b in work.bodies.items()}
             return RegionWork(with_sizes(work.node, sizes), bodies)
         case CutWork() | JoinWork():
-            raise AssertionError(f"{node.output}: places of parts depend on open sizes")
+            raise AssertionError(f"{node.output}: offsets of parts depend on open sizes")
 
 
 def _body_with_numbers(body: Body, sizes: Mapping[str, int]) -> Body:

@@ -80,7 +80,7 @@ class Bound:
     def timed_within(
         self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
     ) -> tuple[list[float], dict[str, Any]]:
-        """Return the same as `timed`, under the caller's limits."""
+        """Return the results of `timed`, under the caller's limits."""
         launch = stoppable(self.executable, infos, self.library, self.launches)
         return self.executable.timed(inputs, launch, self.n_launches)
 
@@ -116,12 +116,12 @@ class OpenProgram:
 
     @property
     def plan(self) -> Plan:
-        """Return the concatenated arenas of the last run's parts (before a run, of a sample)."""
+        """Return the concatenated arenas of all parts, for the last run's sizes or sample sizes."""
         return joined_plans([b.plan for b in self.last]) if self.last else self.built.plan
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks with the last run's sizes (before a run, sample sizes)."""
+        """Return launches and fallbacks, with the last run's sizes or sample sizes."""
         bounds = iter(self.last)
         if not self.last:
             return self.built.kernels
@@ -242,13 +242,13 @@ class OpenProgram:
 
     @cached_property
     def _rounds(self) -> Mapping[str, Rounds]:
-        """Return the runners of loops that data terminate, by their first outputs."""
+        """Return the runners of loops with a data-dependent end, by their first outputs."""
         nodes = (s.node for s in self.steps if isinstance(s, HostNode) and runs_in_rounds(s.node))
         return {n.output: Rounds(n, self.graph.constants, self.options) for n in nodes}
 
     @cached_property
     def _fresh(self) -> frozenset[str]:
-        """Return the parts' results that are exactly one program result: their arrays are new."""
+        """Return the parts' results that are exactly one program result and need no copy."""
         made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
         results = [r.value for r in self.graph.results]
         return frozenset(v for v in made if results.count(v) == 1)

@@ -1,8 +1,8 @@
-"""Loops with a condition computed in the body, run in rounds by generated code.
+"""Execution in rounds: loops whose body computes their condition, run by generated code.
 
-A round is one launch with a limited number of steps. Each step writes its slices into preallocated
-memory and increments a count. The returned count and condition state whether the loop has ended or
-another round follows.
+A round is one launch with a limited number of iterations ("steps"). Each step writes its slices
+into preallocated memory and increments a count. The returned count and condition tell the runtime
+whether the loop has ended or another round follows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.runtime.executable import Executable
 from compiler.targets.options import CodeOptions
 
 ROUND_BYTES = 1 << 20
-"""Maximum bytes of the slices of a round, unless `FEWEST` steps need more."""
+"""Maximum bytes of the slices of a round, unless the minimum number of steps needs more."""
 
 FEWEST, MOST = 16, 1024
 """Minimum and maximum number of steps of a round."""
@@ -65,7 +65,7 @@ class Rounds:
         self._made: dict[tuple[object, ...], _Round | str] = {}
 
     def run(self, values: Mapping[str, Any]) -> list[Any] | None:
-        """Return the node's results; None if its body has no code (see `because`)."""
+        """Return the node's results; None if there is no code for the body (see `because`)."""
         arrays = {n: np.asarray(values[n]) for n in dict.fromkeys(self.node.reads)}
         key = tuple((a.dtype, a.shape) for a in arrays.values())
         made = self._made.get(key)

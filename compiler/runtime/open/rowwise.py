@@ -1,7 +1,7 @@
-"""Row independence of a program: a proof that rows may be added to a batch and dropped.
+"""Row independence of a program: a proof that rows can be appended to a batch without effect.
 
-The analysis uses the computations: a size N may occur only as the first axis of values, a result's
-row may read the same row of other values only, and no operation may reduce over rows or depend on
+The analysis uses the computations: a size N may occur only as the first axis of values. A row of a
+result may read only the same row of other values. No operation may reduce over rows or depend on
 their number.
 """
 
@@ -26,7 +26,7 @@ def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:
 
 
 def _rows_first(t: Type, symbol: str) -> bool:
-    """Return whether a size occurs in a type at most as the entire first dimension."""
+    """Return whether a size occurs in a type only as the entire first dimension, or not at all."""
     if not isinstance(t, TensorType) or t.shape is None:
         return False
     rest = t.shape[1:] if t.shape and affine.axis_symbol(t.shape[0]) == symbol else t.shape

@@ -47,7 +47,7 @@ class OpenSelector(Selector):
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         strays = _symbols(graph) - _symbols(self.graph)
         if strays:
-            return f"sizes known only inside the loop or branch: {', '.join(sorted(strays))}"
+            return f"sizes are known only inside the loop or branch: {', '.join(sorted(strays))}"
         return super()._body(graph, captured)
 
     def _unknown(self, name: str, t: TensorType) -> str:
@@ -68,13 +68,13 @@ class OpenSelector(Selector):
         strays = set(scheduled.kernel.sizes) - lowered.sizes.keys()
         if strays:
             return FallbackWork(
-                node, f"loop bounds with unknown sizes: {', '.join(sorted(strays))}"
+                node, f"loop bounds contain unknown sizes: {', '.join(sorted(strays))}"
             )
         return NativeWork(node, lowered, scheduled)
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """Return the same as `view_source`; element counts are compared at run time."""
+    """Return the source as `view_source` does, but leave the element counts to a run-time check."""
     return plain_view(node, graph, is_sized)
 
 
@@ -84,7 +84,7 @@ def is_sized(t: Type | None) -> bool:
 
 
 def _symbols(graph: Graph) -> frozenset[str]:
-    """Return all size symbols of a graph, except those only in regions of its nodes."""
+    """Return all size symbols of a graph, except symbols that occur only in regions of nodes."""
     return open_symbols(
         [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     )

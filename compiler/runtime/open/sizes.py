@@ -1,4 +1,4 @@
-"""The values of a program's symbols: read from inputs and values, or derived by type rules."""
+"""The values of size symbols: read from shapes of inputs and values, or derived by type rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SizePlace = tuple[str, str, int]
 
 
 def size_places(graph: Graph) -> tuple[SizePlace, ...]:
-    """Return the place of each symbol that is an entire dimension in the inputs' types."""
+    """Return the input and axis of each symbol that is an entire dimension in the inputs' types."""
     found: dict[str, SizePlace] = {}
     for v in graph.inputs:
         if isinstance(v.type, TensorType):
@@ -45,7 +45,7 @@ def size_places(graph: Graph) -> tuple[SizePlace, ...]:
 
 
 def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Return the value of each symbol that is an entire dimension of the checked inputs."""
+    """Return the value of each symbol that is an entire dimension, from the checked inputs."""
     return {s: np.shape(inputs[name])[axis] for s, name, axis in size_places(graph)}
 
 
@@ -82,7 +82,7 @@ def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[st
 
 
 def require_consistent(graph: Graph) -> None:
-    """Check that type rules confirm recorded types, now that sizes are numbers.
+    """Check that type rules confirm the recorded types of a graph in which sizes are numbers.
 
     Symbols may have hidden that two sizes must be equal, or that a recorded size is wrong. Errors:
     those of the type rules for inconsistent sizes; NotDetermined for a wrong recorded type.

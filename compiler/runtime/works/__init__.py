@@ -1,1 +1,1 @@
-"""Execution of a graph's nodes: their implementation, their places in memory, and launches."""
+"""Execution of a graph's nodes: implementations ("works"), memory of values, and launches."""

@@ -48,7 +48,7 @@ class Arrangement:
     """The places of a program's values, and the arena's plan.
 
     `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
-    arena offsets of temporaries by launch number and parameter. `regions` has the contents of
+    arena offsets of temporaries by launch number and parameter. `regions` has the memory layout of
     launches that are nodes with regions; the memory of such a launch is a temporary named REGION.
     """
 
@@ -73,9 +73,9 @@ Overwritable = Mapping[str, tuple[str, ...]]
 class Needs:
     """The arena requirements of a program's launches, in order, before planning.
 
-    `steps` has one step per launch with its values in the arena, `late` the values copied at the
-    end. `outside` has the places outside the arena: inputs, and results written to the caller's
-    arrays.
+    `steps` has one step per launch, with the launch's values in the arena. `late` has the values
+    copied at the end. `outside` has the places outside the arena: inputs, and results written to
+    the caller's arrays.
     """
 
     steps: tuple[Step, ...]
@@ -94,7 +94,7 @@ class Needs:
 
 
 def _numbered(step: Step, number: int) -> Step:
-    """Return a step with another number, which is part of its temporaries' names."""
+    """Return a step with temporaries renamed for another step number."""
     scratch = {f"{number}:{name.partition(':')[2]}": n for name, n in step.scratch.items()}
     return replace(step, scratch=scratch)
 
@@ -104,7 +104,7 @@ def needed(
 ) -> Needs:
     """Return the arena requirements of launches.
 
-    `overwritten` caches the overwritable operands of kernels, by identity; new entries are added.
+    `overwritten` is a cache of the overwritable operands of kernels, by identity of the kernel.
     """
     views = views_of(works)
     launches = [w for w in works if not isinstance(w, Unlaunched)]
@@ -141,15 +141,15 @@ def views_of(works: Sequence[Work]) -> Views:
 def arrange(
     graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Arrangement:
-    """Place each value for launches that run as listed, one after another."""
+    """Place each value for launches that run sequentially, in the listed order."""
     return placed(needed(graph, works, overwritten))
 
 
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` has, for a launch that runs concurrently with others, the last launch that may start
-    before it ends.
+    `until` maps each launch that runs concurrently with later launches to the last launch that may
+    start before the end of the mapped launch.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]
@@ -174,7 +174,7 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
 def _results(
     graph: Graph, launches: Sequence[Work], views: Views
 ) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
-    """Return values written directly to output arrays, and results that are copied at the end."""
+    """Return places of values written directly to output arrays, and results copied at the end."""
     made = {v.name: v.type for w in launches for v in w.node.values()}
     hosted: dict[str, Place] = {}
     copied: list[tuple[int, Result]] = []
@@ -216,7 +216,7 @@ def _step(
         values[y]: tuple(
             values[x]
             for x in safe
-            # Another parameter of the kernel may use the same memory, which must then be preserved.
+            # If another parameter of the kernel uses the same memory, the memory must be preserved.
             if not views.meets(values[x], (values[other] for other in read if other not in safe))
         )
         for y, safe in known[id(kernel)].items()

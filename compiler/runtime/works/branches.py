@@ -3,8 +3,8 @@
 Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
 pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
 section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
-order. No chain reuses the memory of another chain's operands and results before both chains have
-ended.
+order. No chain overwrites the memory of another chain's operands and results before both chains
+have ended.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ GAIN = 0.9
 class Section:
     """Launches `first` to before `end` in chains; sequential and parallel times in half cycles.
 
-    `after` has, by launch, the launches of other chains that wait for it. `order` lists the
-    launches if their order differs from the order in the program.
+    `after` has, for each launch, the launches of other chains that wait for the launch. `order`
+    lists the launches if their order differs from the order in the program.
     """
 
     first: int
@@ -50,8 +50,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in its chain, and for the launches that list it in
-        `after`.
+        A launch waits for its predecessor in the chain, and for all launches whose entry in `after`
+        contains the launch.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
@@ -69,7 +69,7 @@ class Section:
         return found
 
     def numbered(self, place: Mapping[int, int]) -> Section:
-        """Return the section with renumbered launches, which stay adjacent."""
+        """Return the section with new launch numbers; the launches stay adjacent."""
         first = min(place[i] for i in range(self.first, self.end))
         return replace(
             self,
@@ -137,14 +137,14 @@ def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, 
 
 
 class _Chains:
-    """The partition of a run of launches into independent chains, extended launch by launch."""
+    """A partition of adjacent launches into independent chains, extended launch by launch."""
 
     def __init__(self, before: Sequence[set[int]]) -> None:
         self.before = before
         self.chains: list[tuple[int, ...]] = []
 
     def add(self, number: int) -> None:
-        """Add the next launch, and merge all chains that it depends on."""
+        """Add the next launch, and merge all chains on which this launch depends."""
         joined = [c for c in self.chains if not self.before[number].isdisjoint(c)]
         self.chains = [c for c in self.chains if c not in joined]
         self.chains.append((*sorted(i for c in joined for i in c), number))

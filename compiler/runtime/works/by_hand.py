@@ -27,7 +27,7 @@ class ByHand:
         self._kernels: list[str] = []
 
     def applied(self, works: list[Work], graph: Graph, suffix: str = "") -> list[Work]:
-        """Return the works with user schedules applied; `suffix` is appended to kernel names.
+        """Return implementations with user schedules; `suffix` is appended to kernel names.
 
         Errors: E-SCHEDULE-*, E-LIMIT-CODE.
         """
@@ -86,7 +86,7 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
         "E-SCHEDULE-NAME",
         f"{second.kernel!r} and {first.kernel!r} name the same kernel, and both have schedules",
         where=Where(source="schedule", line=max(second.first_line - 1, 1)),
-        hint="keep one of the two schedules",
+        hint="remove one of the two schedules",
     )
 
 

@@ -14,12 +14,12 @@ from compiler.loops.nodes import If, Kernel, Loop, Prefetch, ScatterStore, State
 
 
 def canonical_text(kernel: Kernel) -> str:
-    """Return a text that is equal for kernels that differ in names only."""
+    """Return a text that is equal for any two kernels that differ in names only."""
     return str(renamed(kernel, "kernel"))
 
 
 def renamed(kernel: Kernel, name: str) -> Kernel:
-    """Return the kernel with a new name, its buffers and loop variables numbered in order."""
+    """Return the kernel with a new name, and with buffers and loop variables numbered in order."""
     buffers = {p.name: f"b{i}" for i, p in enumerate(kernel.params)}
     buffers.update((r.name, f"r{i}") for i, r in enumerate(kernel.registers))
     sizes = {s: f"N{i}" for i, s in enumerate(kernel.sizes)}
@@ -86,7 +86,7 @@ LIBRARY = frozenset(
     "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fma fmod log log2"
     " log10 nearbyint pow rint round sin sinh sqrt tan tanh trunc memcpy memmove memset".split()
 )
-"""C functions that machine code may call; a kernel of the same name would replace such a
+"""C functions that machine code may call; a kernel of the same name would replace the C
 function."""
 
 

@@ -65,7 +65,7 @@ def _write(wanted: PackedConstant, memory: Array) -> None:
     dtype = np.dtype(constant.type.dtype.numpy)
     target = memory.view(dtype if packing is None else packing.dtype_of(dtype))
     assert target.size == math.prod(shape), (
-        f"a constant packs into {shape}, the kernel reads {wanted.nbytes} bytes"
+        f"a packed constant has the shape {shape}, but the kernel reads {wanted.nbytes} bytes"
     )
     if isinstance(constant.storage, Splat) and wanted.nbytes == constant.type.nbytes:
         target.fill(constant.storage.value)  # without materialising the constant

@@ -1,4 +1,4 @@
-"""Facts about each kernel of a program: its origin, its work, its loops."""
+"""Facts about each kernel of a program: its origin, operations, bytes, and loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, 
 class KernelInfo:
     """One launch of a program, or one node that the reference implementation runs.
 
-    A view whose size is known at run time only counts as native: nothing is computed.
+    A view with a size known at run time only counts as native, since nothing is computed.
 
     `symbol` names the generated function, which equal kernels share. `because` is the reason of a
     fallback. `reads` and `writes` are value names of the compiled graph or, for a kernel in a
@@ -50,7 +50,8 @@ NONE: Mapping[int, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A work with its graph, its executions per run, and the surrounding work."""
+    """A node's implementation with the graph, the executions per run, and the surrounding node's
+    implementation."""
 
     work: Launchable
     graph: Graph
@@ -70,9 +71,9 @@ def kernel_infos(
     `symbols` has the function of each native launch, `inside` the function of each kernel by
     identity.
 
-    The work of a nested kernel is the work of one step, multiplied by the trip count if it is
-    known; all branches are listed. The node with the regions has only the bytes of its operands and
-    results.
+    The operations and bytes of a kernel in a loop are those of one step, multiplied by the trip
+    count if known; the kernels of all branches are listed. The node with the regions counts only
+    the bytes of its operands and results.
     """
     all_of_them = listed(works, graph)
     names = unique_names([x.work for x in all_of_them])
@@ -86,9 +87,9 @@ def kernel_infos(
 
 
 def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
-    """Return the works of a graph, followed by the works inside nodes with regions."""
+    """Return a graph's implementations, followed by implementations inside nodes with regions."""
     found = [Listed(w, graph) for w in works]
-    for number, one in enumerate(found):  # the list grows by nested works
+    for number, one in enumerate(found):  # the loop body appends nested implementations
         if isinstance(one.work, RegionWork):
             found += _inside(number, one, one.work)
     return found
@@ -148,7 +149,7 @@ def _constants(work: NativeWork, graph: Graph) -> frozenset[str]:
 
 
 def unique_names(works: Sequence[Launchable]) -> list[str]:
-    """Return kernel names: the operators inside, numbered if not unique."""
+    """Return kernel names: the names of the kernel's operators, with a number if not unique."""
     labels = [w.lowered.computation.name if isinstance(w, NativeWork) else w.node.op for w in works]
     totals = {label: labels.count(label) for label in set(labels)}
     taken = set(labels)

@@ -1,7 +1,7 @@
 """The execution order of a program's launches: a legal order that needs little memory.
 
-Concurrent launches stay together, and no launch moves across a fallback, so the number of crossings
-to the reference does not grow.
+Concurrent launches stay together. No launch moves across a fallback, so the number of changes
+between generated code and the reference does not increase.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
 class OrderEffect:
     """The effect of an order on memory. Units: bytes, of the planned arenas.
 
-    The order is used only if its arena is smaller than the arena of the given order.
+    A new order is used only if its arena is smaller than the arena of the listed order.
     """
 
     found: Ordered
@@ -35,11 +35,11 @@ class OrderEffect:
 
 @dataclass(frozen=True, slots=True)
 class LaunchOrder:
-    """Works in execution order, the places of their values, and the concurrent sections.
+    """Implementations in execution order, the places of their values, and concurrent sections.
 
     `found` is the order of movable units, which are single launches or sections. `effect` also
-    describes an order that is not used. `is_changed` is whether the order of launches differs from
-    the given order.
+    describes an order that is not used. `is_changed` states whether the order of launches differs
+    from the given order.
     """
 
     works: tuple[Work, ...]
@@ -55,7 +55,7 @@ class LaunchOrder:
         found = self.found
         if not found.is_changed:
             lowest = ", the lowest of all orders" if found.is_lowest else ""
-            stay = "concurrent launches are listed as planned, the others keep their order"
+            stay = "concurrent launches are in the planned order, other launches keep their order"
             stay = stay if self.is_changed else "launches keep their order"
             return f"{stay}: {found.given_bytes} bytes live at the peak{lowest}"
         share = f"{found.peak_bytes} bytes live at the peak instead of {found.given_bytes}"
@@ -65,9 +65,9 @@ class LaunchOrder:
 def ordered_launches(
     works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
-    """Reorder launches by one of METHODS if that shrinks the arena.
+    """Reorder launches by one of METHODS if this reduces the size of the arena.
 
-    Planned launches are listed in the order of the plan.
+    Concurrent launches with a plan (planned.py) are listed in the order of the plan.
     """
     launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), beside)
@@ -103,7 +103,7 @@ def _listed(
     beside: Sequence[Section],
     order: Sequence[int],
 ) -> tuple[tuple[Work, ...], Needs, list[Section]]:
-    """Return works, requirements and sections for the launches in another order."""
+    """Return implementations, requirements and sections for the launches in another order."""
     place = {number: new for new, number in enumerate(order)}
     moved = sorted((s.numbered(place) for s in beside), key=lambda s: s.first)
     listed = _with_views([launches[number] for number in order], works)
@@ -115,7 +115,7 @@ def _until(beside: Sequence[Section]) -> dict[int, int]:
 
 
 def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Work, ...]:
-    """Return the works, none concurrent, in the order of one of METHODS, whatever the arena."""
+    """Order implementations by one of METHODS, without concurrency and for any size of arena."""
     launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), ())
     order = order_tasks(launch_tasks(launches, units, needs), method).order
@@ -123,21 +123,21 @@ def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Wo
 
 
 def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
-    """Return the graph with its nodes in the order of the works."""
+    """Return the graph with its nodes in the order of their implementations."""
     place = {id(w.node): i for i, w in enumerate(works)}
-    assert len(place) == len(graph.nodes), "each node is one work"
+    assert len(place) == len(graph.nodes), "each node has one implementation"
     return replace(graph, nodes=tuple(sorted(graph.nodes, key=lambda n: place[id(n)])))
 
 
 def _kept(found: Ordered) -> Ordered:
-    """Return the description of an order that was found and not used."""
+    """Return the result of an order search whose order is not used."""
     order = tuple(range(len(found.order)))
     live = found.given_live_bytes
     return replace(found, order=order, live_bytes=live, is_lowest=False, found_by=())
 
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
-    """Return units of launches by number: sections, and the other launches singly."""
+    """Return units of launches by number: sections, and single launches outside of sections."""
     sections = {s.first: s for s in beside}
     units: list[tuple[int, ...]] = []
     number = 0
@@ -151,7 +151,8 @@ def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
 def launch_tasks(
     launches: Sequence[Launchable], units: Sequence[tuple[int, ...]], needs: Needs
 ) -> Tasks:
-    """Return units of launches as tasks; nothing moves across a fallback."""
+    """Return units of launches as tasks, with dependences that keep units on their side of
+    fallbacks."""
     unit_of = {number: u for u, unit in enumerate(units) for number in unit}
     waits: dict[int, set[int]] = {}
     for number, made in enumerate(producers(launches, needs.views)):
@@ -194,7 +195,7 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
-    """Return the launches and the views between them, each view as soon as its sources exist."""
+    """Return launches and views in order, with each view as soon as its sources are computed."""
     made = {o for w in works for o in w.node.outputs if o}
     shown = [w for w in works if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}

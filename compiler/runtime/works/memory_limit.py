@@ -1,7 +1,7 @@
 """A program within a memory limit, by another order or else by recomputed kernels.
 
 The graph gets additional nodes, which are copies of existing nodes with other value names. So later
-steps need no changes, and results are bitwise identical: equal kernels are one function.
+steps need no changes. Results are bitwise identical, since equal kernels share one function.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def within_limit(
 ) -> Limited:
     """Add copies of nodes until the arena is within the limit.
 
-    Errors: E-LIMIT-ARENA, with the smallest arena found, which is a feasible limit.
+    Errors: E-LIMIT-ARENA, which states the smallest arena found: a feasible limit.
     """
     start = perf_counter()
     fitting = _fitting(graph, works, limit_bytes, order)
@@ -74,7 +74,7 @@ def within_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A sequence of runs, as a graph with copies of nodes, its works, and its arena."""
+    """A sequence of task runs, as a graph with node copies, implementations, and arena size."""
 
     found: Repeated
     graph: Graph
@@ -84,14 +84,14 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search for runs within a limit, independent of earlier limits."""
+    """A search for task runs within a memory limit; results do not depend on earlier searches."""
 
     program: _Program
     order: str
     select: Select
 
     def within(self, limit_bytes: int) -> _Made | None:
-        """Return runs whose arena is within a limit, or None if no such runs are found."""
+        """Return task runs with an arena within a limit, or None if the search finds none."""
         for found in self.program.ways(limit_bytes):
             made = self._made(found, limit_bytes)
             if made.peak_bytes <= limit_bytes:
@@ -99,7 +99,7 @@ class _Search:
         return None
 
     def smallest(self, given: int) -> _Made | None:
-        """Return the smallest arena found for any limit; None if none is smaller than given.
+        """Return the runs with the smallest arena found; None if no arena is smaller than `given`.
 
         A search within a limit can find a smaller arena than the searches for lower limits.
         """
@@ -122,14 +122,17 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
-    """Works, and the size of their arena in their best order."""
+    """Implementations, and the size in bytes of their arena in the best order."""
 
     works: list[Work]
     peak_bytes: int
 
 
 def _fitting(graph: Graph, works: list[Work], limit_bytes: int, order: str) -> _Fitting:
-    """Return works with shared concats, or with copies if only copies fit or need less memory."""
+    """Return implementations with shared concats, or with copies if only copies fit or are smaller.
+
+    If neither fits the limit, the smaller arena decides.
+    """
     found: list[_Fitting] = []
     for made in (sharing(graph, works, order), works):
         found.append(_Fitting(made, _ordered(graph, made, order).arrangement.plan.peak_bytes))
@@ -144,7 +147,7 @@ def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
 
 @dataclass(frozen=True)
 class _Program:
-    """Works in order, with the cost of recomputing each launch.
+    """Implementations in order, with the cost of recomputing each launch.
 
     `allowed` are the launches that may be recomputed: generated code whose results are all in the
     arena and are not results of the program. Units: seconds.
@@ -181,7 +184,7 @@ class _Program:
         return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def ways(self, limit_bytes: int) -> Iterator[Repeated]:
-        """Yield runs whose live bytes are within the limit, the fastest first."""
+        """Yield task runs whose live bytes are within the limit, the fastest first."""
         for margin in MARGINS:
             wanted = int(margin * limit_bytes)
             exact = cheapest(*self._costs, wanted, self.allowed)
@@ -194,7 +197,7 @@ class _Program:
 
     @cached_property
     def lowest(self) -> tuple[Repeated, ...]:
-        """Return runs with decreasing peaks of live bytes, independent of the limit."""
+        """Return task runs with decreasing peaks of live bytes, independent of the limit."""
         exact = least(*self._costs, self.allowed)
         return (*squeezed(*self._costs, self.allowed), *([] if exact is None else [exact]))
 
@@ -207,7 +210,7 @@ class _Program:
         kernels = "1 kernel is" if len(again) == 1 else f"{len(again)} kernels are"
         what = f"{kernels} recomputed ({names})" if again else "nothing is recomputed"
         return (
-            f"{what}: an arena of {peak} bytes instead of {given}, {given - peak} less, "
+            f"{what}: an arena of {peak} bytes instead of {given} ({given - peak} bytes less), "
             f"within the limit of {limit_bytes}; predicted extra time {seconds * 1e3:.3g} ms"
         )
 
@@ -217,7 +220,7 @@ class _Program:
 
 
 def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> list[float]:
-    """Return each launch's lower bound of time, with its operands in main memory."""
+    """Return lower bounds of the times of launches, if all operands are in main memory."""
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(launches)}
     machine = machine_of(target)
     infos = kernel_infos(launches, graph, {}, {}, nameless)[: len(launches)]
@@ -230,7 +233,7 @@ def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> li
 
 
 class _Nodes:
-    """Writes the nodes of a program in which some launches are repeated."""
+    """Generates the nodes of a program in which some launches are repeated."""
 
     def __init__(self, program: _Program, found: Repeated) -> None:
         self.program, self.found = program, found
@@ -272,7 +275,7 @@ class _Nodes:
         return replace(node, outputs=outputs)
 
     def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
-        """Yield the views that a task needs of a recomputed value; add new names to `rename`."""
+        """Yield the views of a recomputed value that a task needs; add new names to `rename`."""
         given = self.number.get(self.views.below(name))
         if given is None:
             return

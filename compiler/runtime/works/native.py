@@ -1,4 +1,4 @@
-"""Generation of launches, segments, module and entry points from works and their places."""
+"""Generation of launches, segments, module and entry points from nodes and places of values."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Functions:
     by_identity: Mapping[int, str]
 
     def symbol_of(self, kernel: Kernel) -> str:
-        """Return the function of a scheduled kernel. Errors: KeyError for another kernel."""
+        """Return the symbol of a scheduled kernel. Errors: KeyError for an unknown kernel."""
         return self.by_identity[id(kernel)]
 
 
 def functions(works: Sequence[Work]) -> Functions:
-    """Assign each kernel a symbol; kernels that differ in names only share a symbol."""
+    """Assign a symbol to each kernel; kernels that differ in names only share a symbol."""
     kernels: dict[str, Kernel] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}
@@ -79,13 +79,13 @@ def calls(
     made: Functions,
     pool: ConstantPool,
 ) -> Calls:
-    """Return the call of each native work, with the place of each parameter."""
+    """Return the call of each native node, with the place of each parameter."""
     caller = _Caller(made, pool)
     return Calls(dict(caller.launches(works, graph, arrangement)), caller.writer.texts)
 
 
 class _Caller:
-    """Creates calls of works, including those inside regions."""
+    """Creates the calls of native nodes, including nodes inside regions."""
 
     def __init__(self, made: Functions, pool: ConstantPool) -> None:
         self.made = made

@@ -1,7 +1,7 @@
-"""The order of a program's works with the fewest crossings between native code and reference.
+"""The node order with the fewest crossings between generated code and the reference.
 
 Each change from generated code to the reference ends a native call and passes values as arrays.
-Independent works may run in any order, so all ready native works run before the next fallback, and
+Independent nodes may run in any order, so all ready native nodes run before the next fallback, and
 all ready fallbacks run together.
 """
 
@@ -14,23 +14,24 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 
 
 def grouped(works: Sequence[Work]) -> list[Work]:
-    """Order works with the fewest crossings; keep the given order if it is as good.
+    """Order nodes with the fewest crossings; keep the given order if its crossings are as few.
 
-    Running all ready works of one side before a change is optimal for a given first side, since it
-    never delays a work; both first sides are tried.
+    The two sides are generated code and the reference. For a given first side, running all ready
+    nodes of one side before a change is optimal, since this never delays a node. Both first sides
+    are tried.
     """
     orders = [list(works), *(_in_turns(works, first) for first in (False, True))]
     return min(orders, key=n_crossings)
 
 
 def n_crossings(works: Sequence[Work]) -> int:
-    """Return how often an order changes between native code and the reference, ignoring views."""
+    """Return the number of changes between native code and the reference, ignoring views."""
     sides = [isinstance(w, FallbackWork) for w in works if not isinstance(w, ViewWork)]
     return sum(a != b for a, b in pairwise(sides))
 
 
 def _in_turns(works: Sequence[Work], falls_back: bool) -> list[Work]:
-    """Return all ready works of one side, then of the other, and so on; stable on each side."""
+    """Alternate between all ready nodes of one side and of the other; the order is stable."""
     made_here = {o for w in works for o in w.node.outputs if o}
     done: set[str] = set()
     left, ordered = list(works), list[Work]()

@@ -1,7 +1,7 @@
 """Assignment of launches to cores by a plan: HEFT over regions between bottlenecks.
 
-A region ends before a launch that depends on all earlier launches and on which all later launches
-depend: all threads wait for such a launch anyway.
+A bottleneck is a launch that depends on all earlier launches of the program, and on which all later
+launches depend. A region ends before a bottleneck, since all threads wait for this launch.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ GAIN = 0.95
 """Largest ratio of planned to sequential time for a plan to be used."""
 
 HALF_CYCLES_PER_SECOND = 6e9
-"""Conversion of `loops/grain.py`'s half cycles to seconds, at a typical clock."""
+"""Half cycles of `loops/grain.py` per second, at a typical clock of 3 GHz."""
 
 HANDOVER_SECONDS = 0.3e-6
-"""Delay until a thread sees that another thread's task has ended."""
+"""Delay in seconds until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
 """Bandwidth that gives the extra time for reading another thread's results: 35 GB/s from another
 core's cache, 110 GB/s from the same core's cache (docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
-"""A thread reads another thread's results on demand, and waits for them."""
+"""Simulated transfers: a thread reads another thread's results on demand, and waits for them."""
 
 
 def planned_sections(
@@ -84,7 +84,7 @@ def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tup
 
 
 def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Yield regions that start at a launch on all dependence paths.
+    """Yield regions that start at a launch contained in all dependence paths.
 
     Sets of launches are represented by bits of integers.
     """
@@ -96,7 +96,7 @@ def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int
                 bits |= above[u - first] | 1 << (u - first)
         above.append(bits)
     below = [0] * (end - first + 1)
-    """By position: the common ancestors of all launches from it on."""
+    """By position: the common ancestors of all launches from this position on."""
     below[-1] = (1 << (end - first)) - 1
     for i in range(end - first - 1, -1, -1):
         below[i] = below[i + 1] & (above[i] | 1 << i)
@@ -118,7 +118,7 @@ def _section(
     nbytes: Sequence[int],
     threads: int,
 ) -> Section | None:
-    """Return the plan of a region; None if not clearly faster than sequential launches."""
+    """Return the plan of a region; None if the plan is not clearly faster than sequential runs."""
     inside = range(first, end)
     waits = {i: tuple(u for u in sorted(before[i]) if u >= first) for i in inside}
     platform = cores_with_caches(threads, HANDOVER_SECONDS, HANDOVER_BYTES_PER_SECOND)
@@ -137,7 +137,7 @@ def _section(
     if len(lanes) < 2 or at_once >= GAIN * in_turn:
         return None
     # Each task also waits for the previous task of its lane, on any thread. So the end of a value's
-    # uses is known early, and its memory can be reused.
+    # uses is known early, and the value's memory can be reused.
     for lane in lanes:
         for a, b in pairwise(lane):
             waits[b] = tuple({*waits[b], a})

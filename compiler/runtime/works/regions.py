@@ -1,4 +1,4 @@
-"""Nodes with regions as one launch: memory for the regions, and functions that run them."""
+"""Nodes with regions as one launch: memory of the regions, and functions that run the regions."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ CONDITION = "%condition"
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """The memory of a region's launch: places of values inside the bodies, and after the bodies.
+    """The memory layout of a launch with regions: values inside the bodies, and further memory.
 
     The arenas of all bodies start at offset 0 of the launch's memory, since one body runs at a
-    time; `offsets` has the places after the arenas by name. Units: bytes.
+    time. `offsets` has the offsets of further memory, after the arenas, by name. Units: bytes.
     """
 
     work: RegionWork
@@ -63,7 +63,7 @@ class RegionPlan:
 def plan_region(
     work: RegionWork, graph: Graph, arrange: Callable[[Body], Arrangement]
 ) -> RegionPlan:
-    """Arrange the bodies of a graph's node, and the other memory of the launch."""
+    """Plan the memory of a launch: the arenas of a node's bodies, and further memory."""
     bodies = {key: arrange(body) for key, body in work.bodies.items()}
     form = None
     if work.node.op in ("onnx.Loop", "onnx.Scan"):
@@ -83,7 +83,7 @@ def _aligned(nbytes: int) -> int:
 
 
 def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]:
-    """Yield names and bytes of the memory that a launch needs besides the arenas of its bodies."""
+    """Yield names and sizes of a launch's further memory, excluding the arenas of its bodies."""
     for k, (output, t) in enumerate(zip(work.node.outputs, work.node.types, strict=True)):
         if not output and isinstance(t, TensorType):
             yield _unread(k), t.nbytes
@@ -106,7 +106,7 @@ def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]
 
 def _nbytes(body: Graph, result: int) -> int:
     t = body.types[body.results[result].value]
-    assert isinstance(t, TensorType), f"a body gives {t}"
+    assert isinstance(t, TensorType), f"a body's result has the type {t}"
     return t.nbytes
 
 
@@ -119,7 +119,7 @@ def _spare(k: int) -> str:
 
 
 class Numbers(Protocol):
-    """The arguments of one region's functions: calls, places and numbers in the program.
+    """The arguments of one region's functions: calls, places of values, and numbers.
 
     In code for open sizes, places and numbers are slots of a run's table.
     """
@@ -148,14 +148,14 @@ class Numbers(Protocol):
 
 @dataclass
 class RegionWriter:
-    """Writes the functions of regions; `texts` collects them, inner before outer."""
+    """Generates the functions of regions; `texts` collects these, inner functions first."""
 
     taken: set[str]
     pool: ConstantPool
     texts: list[FunctionText]
 
     def write(self, plan: RegionPlan, graph: Graph, numbers: Numbers) -> str:
-        """Write the functions of one node with regions; return the entry function's name."""
+        """Generate the functions of one node with regions; return the entry function's name."""
         work = plan.work
         label = work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(label, self.taken)
@@ -179,7 +179,7 @@ class RegionWriter:
         return symbol
 
     def _body(self, plan: RegionPlan, key: str, stays: set[int], numbers: Numbers) -> str:
-        """Write the function of one body; results at `stays` are not computed."""
+        """Generate the function of one body, without computing the results at positions `stays`."""
         body, arrangement = plan.work.bodies[key], plan.bodies[key]
         label = plan.work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(f"{label}_{key}", self.taken)
@@ -233,7 +233,7 @@ class _Function:
     def call(self, key: str, symbol: str) -> CallText:
         body = self.plan.work.bodies[key]
         own = len(body.graph.inputs) - len(body.captured)
-        assert not own, f"{self.node.op}: a body that is called once has {own} inputs of its own"
+        assert not own, f"{self.node.op}: a body that is called once has {own} uncaptured inputs"
         sources = [self.operand(i) for i in body.captured]
         results = body.graph.results
         if self.node.regions:
@@ -243,7 +243,7 @@ class _Function:
         return CallText(symbol, tuple(sources), tuple(outputs))
 
     def _staying(self) -> set[int]:
-        """Return the results that are the body's input at the same position, or always true."""
+        """Return positions of results that need no code: unchanged states, and true conditions."""
         form = self.plan.form
         if form is None:
             return set()
@@ -293,7 +293,7 @@ class _Function:
         )
 
     def _condition(self, form: LoopForm) -> Carried:
-        """Return the condition as a state; without any test, the body reads its initial value."""
+        """Return the condition as a state, which keeps its initial value if no test changes it."""
         a, b = (self._scratch(n) for n in (CONDITION, f"{CONDITION}2"))
         start = self.operand(form.condition) if form.condition else self._true()
         return Carried(start, a, b, 0, not form.tests)

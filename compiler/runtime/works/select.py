@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewWork:
-    """A view: the result is the operand's memory with another shape; nothing is launched."""
+    """A view: the result is the operand's memory with another shape. Views need no launch."""
 
     node: Node
     source: str
@@ -38,7 +38,7 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True)
 class CutWork:
-    """A cut: each result, by name, is a byte range of the operand; nothing is launched."""
+    """A cut: each result, by name, is a byte range of the operand. Cuts need no launch."""
 
     node: Node
     cuts: Mapping[str, Span]
@@ -46,7 +46,7 @@ class CutWork:
 
 @dataclass(frozen=True, slots=True)
 class JoinWork:
-    """A join: operands are written directly into the result, as its parts; nothing is launched."""
+    """A join: operands are written directly into the result, as its parts. Joins need no launch."""
 
     node: Node
     parts: tuple[Span, ...]
@@ -54,7 +54,7 @@ class JoinWork:
 
 @dataclass(frozen=True, slots=True)
 class NativeWork:
-    """A node that generated code runs; `sizes` has the values of its sizes, if known."""
+    """A node that one generated kernel computes; `sizes` maps size symbols to known numbers."""
 
     node: Node
     lowered: Lowered
@@ -71,20 +71,20 @@ class FallbackWork:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns the filled part of a buffer, sized at run time."""
+        """Return whether the node only returns a prefix of a buffer, sized at run time."""
         return is_handed_out(self.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A closed region, or an operator's composition, with its captured inputs and its works."""
+    """A closed region, or an operator's composition, with captured inputs and implementations."""
 
     graph: Graph
     captured: tuple[str, ...]
     works: tuple[Work, ...]
 
     def launches(self) -> list[Launched]:
-        """Return the works that are calls; none of them is a fallback."""
+        """Return the implementations that are launches; a body contains no fallbacks."""
         return [w for w in self.works if isinstance(w, NativeWork | RegionWork)]
 
 
@@ -97,7 +97,7 @@ class RegionWork:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Return the distinct values read: the node's operands, then captures of its bodies.
+        """Return the distinct values that the launch reads: operands, then captures of the bodies.
 
         The body of a composition reads operands by name, which counts as a capture.
         """
@@ -107,16 +107,16 @@ class RegionWork:
 
 
 Launched = NativeWork | RegionWork
-"""Works that generated code runs."""
+"""Implementations that generated code runs."""
 
 Unlaunched = ViewWork | CutWork | JoinWork
-"""Works without a launch: their results use the memory of other values."""
+"""Implementations without a launch: their results use the memory of other values."""
 
 Work = Unlaunched | NativeWork | RegionWork | FallbackWork
 
 
 def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
-    """Yield the works that are kernels, including those inside regions, in order."""
+    """Yield the implementations that are kernels, including kernels inside regions, in order."""
     for work in works:
         if isinstance(work, NativeWork):
             yield work
@@ -126,7 +126,7 @@ def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
 
 
 def bodies(works: Iterable[Work]) -> Iterator[Body]:
-    """Yield the bodies inside works, including nested ones."""
+    """Yield the bodies of implementations, including nested bodies."""
     for work in works:
         if isinstance(work, RegionWork):
             for body in work.bodies.values():
@@ -135,7 +135,7 @@ def bodies(works: Iterable[Work]) -> Iterator[Body]:
 
 
 class Selector:
-    """Selector for one graph and one target; equal computations are scheduled once."""
+    """Selects implementations of nodes for one target; equal computations share a schedule."""
 
     def __init__(self, graph: Graph, options: CodeOptions, around: Selector | None = None) -> None:
         self.graph = graph
@@ -175,7 +175,7 @@ class Selector:
         return NativeWork(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
-        """Return the reason why a node's types do not permit a kernel; "" if they do."""
+        """Return the reason why a node's types do not permit a kernel, else ""."""
         types: Mapping[str, Type] = self.graph.types
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):
@@ -188,13 +188,13 @@ class Selector:
         return ""
 
     def _unknown(self, name: str, t: TensorType) -> str:
-        """Return a required but unknown fact about a value; "" if enough is known."""
+        """Return a message if a value's type is not sufficiently known for a kernel, else ""."""
         if t.is_static:
             return ""
         return f"the shape of {name}, {t}, is known only when the program runs"
 
     def _region(self, node: Node) -> Work:
-        """Choose the implementation of a node with regions: one launch if all code is generated."""
+        """Choose the implementation of a node with regions: a launch if all regions have code."""
         obstacle = unfit(node, self.graph) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
@@ -204,7 +204,7 @@ class Selector:
             try:
                 verify(closed.graph)
             except CompileError as e:
-                # The node fails at run time, if it is ever reached.
+                # The node fails at run time, if it is ever executed.
                 return FallbackWork(node, f"in {key}: {e.message}")
             body = self._body(closed.graph, closed.captured)
             if isinstance(body, str):
@@ -226,7 +226,7 @@ class Selector:
         return RegionWork(node, {"steps": body})
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
-        """Return a closed graph as works inside a launch, or the obstacle as a text."""
+        """Return a closed graph as the body of a launch, or the obstacle as text."""
         works: list[Work] = []
         for work in type(self)(graph, self.options, self).works():
             if isinstance(work, FallbackWork):
@@ -254,17 +254,17 @@ def is_composition(node: Node) -> bool:
 
 
 def _text(computation: Computation) -> str:
-    """Return the computation without its nodes of origin, which do not affect a schedule."""
+    """Return the text of a computation without origins, which do not affect the schedule."""
     return str(dataclasses.replace(computation, origins=()))
 
 
 def is_handed_out(node: Node) -> bool:
-    """Return whether a node's result is a prefix of its operand, which the runtime returns."""
+    """Return whether a node's result is a prefix of its operand, which the runtime slices."""
     return node.op == "leading"
 
 
 def view_source(node: Node, graph: Graph) -> str | None:
-    """Return the value whose memory a result may share: same bytes and order, plain layouts."""
+    """Return a view's operand if the view has the same bytes in plain layout, else None."""
     source = plain_view(node, graph, in_memory)
     if source is None:
         return None
@@ -275,7 +275,7 @@ def view_source(node: Node, graph: Graph) -> str | None:
 
 
 def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool]) -> str | None:
-    """Return the operand of a view of the same element type, if both have plain places."""
+    """Return a view's operand of the same element type, if both have memory in plain layout."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None
@@ -295,7 +295,7 @@ def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
 
 
 def without_lowering(node: Node) -> str:
-    """Return the reason if an operator in a node has no lowering to loops, else ""."""
+    """Return the reason for a fallback if an operator in a node has no lowering, else ""."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     for n in inner:
         operator = OPERATORS.get(n.op)

@@ -1,8 +1,9 @@
 """Concats, splits and slices without copies: their values share memory.
 
-Parts of a concat are written directly into it, and cuts of a value are read in place, if the bytes
-of a part are contiguous. They are contiguous along the outermost axis longer than 1: for instance,
-channels of a single image, also in blocks if entire blocks are joined or cut.
+Parts of a concat are written directly into its result, and cuts of a value are read in place, if
+the bytes of a part or cut are contiguous. Bytes are contiguous along the outermost axis longer than
+1: for instance, channels of a single image, also in blocked layouts if entire blocks are joined or
+cut.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[
     """Replace concats, splits and slices by views where possible.
 
     The caller's arrays are never shared: views of inputs, and results, are copied. A value can be a
-    part of one concat only, once; other concats copy it. A concat's memory is live from its first
-    part. If that raises the peak of live bytes, in the order by one of METHODS, the concats with
-    the most unused memory at the peak are copied. Live bytes are compared instead of planned
-    arenas, since plans are within one percent of them and take much longer.
+    part of one concat only, once; other concats copy the value. A concat's memory is live from the
+    write of the first part. If that raises the peak of live bytes, in the order by one of METHODS,
+    the concats with the most unused memory at the peak are copied. Live bytes are compared instead
+    of planned arenas: planning takes much longer, and arenas exceed live bytes by one percent at
+    most.
     """
     found = _Known(graph, works, ()).works()
     if not any(isinstance(w, JoinWork) for w in found):
@@ -66,7 +68,7 @@ def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Peak:
-    """The most live bytes of a launch, and the first launch that has them."""
+    """The peak of live bytes, and the number of the first launch at this peak."""
 
     nbytes: int
     fullest: int
@@ -81,7 +83,7 @@ def _live(needs: Needs) -> _Peak:
 
 
 def _dearest(needs: Needs, number: int) -> str | None:
-    """Return the concat with the most memory for parts not yet written at a launch."""
+    """Return the concat with the most memory reserved for parts not yet written at a launch."""
     views, steps = needs.views, needs.steps
     written = {w for step in steps[: number + 1] for w in step.writes}
     later = {r for step in steps[number:] for r in step.reads} | {*needs.late}
@@ -95,10 +97,10 @@ def _dearest(needs: Needs, number: int) -> str | None:
 
 
 def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> int | None:
-    """Return the byte offset of a contiguous part of a value; None if it is not contiguous.
+    """Return the byte offset of a contiguous part of a value; None for other parts.
 
-    The part begins at the element `begin` and has the layout of the value: halos agree only if the
-    part is as long as the value, and blocks must be filled.
+    The part begins at the element `begin` and must have the layout of the value. On an axis with a
+    halo the part must be as long as the value, and blocks must be filled.
     """
     if not (in_memory(part) and in_memory(whole) and part.nbytes):
         return None
@@ -136,7 +138,7 @@ class _Known:
         self.shown = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
         self.cut: set[str] = set()
         self.parts: set[str] = set()
-        """Values that are already a part of a concat."""
+        """Values that are already parts of a concat."""
         written = {o for w in works if not isinstance(w, Unlaunched) for o in w.node.outputs}
         self.inside = written - {"", *(self._below(r.value) for r in graph.results)}
         """Values in the arena."""
@@ -147,7 +149,7 @@ class _Known:
         return value
 
     def works(self) -> list[Work]:
-        """Return the works, with views where memory is shared."""
+        """Return the implementations, with views for shared memory."""
         return [self._shared(w) for w in self.given]
 
     def _shared(self, work: Work) -> Work:
@@ -165,7 +167,7 @@ class _Known:
         return work
 
     def _inside(self, work: RegionWork) -> RegionWork:
-        """Return a node with regions, whose bodies share memory as well."""
+        """Return a node with regions, with memory sharing inside the bodies."""
         bodies = {
             key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.works)))
             for key, b in work.bodies.items()
@@ -192,7 +194,7 @@ class _Known:
             begin = [0] * t.rank
             begin[axis] = end - t.static_shape[axis]
             start = bytes_before(t, self._type(node.output), begin)
-            # Kernels may use non-temporal stores of full cache lines.
+            # Parts must be aligned: kernels may use non-temporal stores of entire cache lines.
             if start is None or start % ALIGNMENT_BYTES:
                 return ()
             found.append(Span(value, start, t.nbytes))

@@ -58,7 +58,7 @@ def test_the_text_reads_back_as_it_prints() -> None:
         ("z: 1 bytes = d(q)", "'q'"),
         ("h: 1 bytes = d(x)", "'h' is already defined"),
         ("z: 1 bytes = a(x)", "task 'a' is already"),
-        ("z: 1 bytes = d(z)", "which it makes"),
+        ("z: 1 bytes = d(z)", "its own result"),
         ("z: -1 bytes = d(x)", "cannot read"),
         ("z: many bytes = d(x)", "number of bytes"),
         ("z: 1 bytes = d(x), cpu fast s", "number of seconds"),

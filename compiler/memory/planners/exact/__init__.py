@@ -18,12 +18,12 @@ FEWEST_SECONDS = 0.002
     example=FIVE_BUFFERS,
 )
 def exact(problem: Problem, options: Options) -> Outcome:
-    """A complete search over all promising plans, with pruning, in compiled code.
+    """Search completely by backtracking with pruning, in compiled code.
 
     The search proceeds from the bottom up: it places the block with the lowest possible offset, or
     decides that another block comes below it. It ends with a plan within the capacity (without a
-    capacity, with the smallest plan), or with a proof that no such plan exists. The best planner
-    for tight problems of up to a few thousand buffers.
+    capacity, with the smallest plan), or with a proof that no such plan exists. This is the best
+    planner for tight problems of up to a few thousand buffers.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

@@ -1,7 +1,7 @@
 """The search loop over arrays, compiled, resumable after a number of nodes.
 
-Each node decides about the block with the lowest possible offset: it is placed on its base, or it
-is lifted, since another block comes between.
+Each node decides about the block with the lowest possible offset, which is its base. The block is
+placed on its base, or lifted because another block must be placed below it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def has_room(board: Board) -> bool:
 
 @compiled
 def choose(board: Board) -> int:
-    """Return the part's block with the lowest possible offset; the order breaks ties."""
+    """Return the part's block with the lowest possible offset; the search order breaks ties."""
     part = board.now[PART]
     best, level, fits_below = DONE, NOWHERE, NOWHERE
     for at in range(board.parts[BEGIN, part], board.parts[STOP, part]):
@@ -106,7 +106,7 @@ def apply(board: Board) -> bool:
 
 @compiled
 def place(board: Board, block: int) -> bool:
-    """Place a block on its base. Unplaced blocks that are alive with it must be above it."""
+    """Place a block on its base. Unplaced blocks alive at the same time must be above the block."""
     board.block[PLACED, block] = 1
     board.block[OFFSET, block] = board.block[LOWEST, block]
     remember(board, WAS_FREE, block, 0)

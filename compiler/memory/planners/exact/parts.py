@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Return to a part's newest decision or, without any, to the decision that separated it."""
+    """Return to a part's newest decision, else to the decision that separated the part."""
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
@@ -123,7 +123,7 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 
 @compiled
 def comes_before(board: Board, a: int, b: int) -> bool:
-    """Return whether block a precedes block b in the order, by current loads."""
+    """Return whether block a precedes block b in the search order, given the current loads."""
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]
     if board.block[LOAD, a] != board.block[LOAD, b]:

@@ -1,9 +1,9 @@
 """Pruning rules for partial packings, each with its reason.
 
-Every packing can be *settled*: while a block could be lower, it is lowered. In a settled packing
-each block is at offset 0, at its pin, or on top of a block that is alive at the same time. The
-search visits settled packings only, and the rules never exclude all of them. Source: Moffitt,
-MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
+Every packing can be *settled*: blocks are lowered as long as any block can be lowered. In a settled
+packing each block is at offset 0, at its pin, or on top of a block that is alive at the same time.
+The search visits settled packings only, and the rules never exclude all settled packings. Source:
+Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def leaves_gap(level: int, fits_below: int) -> bool:
 def lifted_bound(board: Board, block: int) -> int:
     """Return the lowest offset of a block above its base; NOWHERE if it must be on its base.
 
-    An unplaced block that is alive at the same time must be below the lifted block, or that block
-    could be lowered. The other block must be able to begin below the top of the lifted block on its
-    base. The lifted block is above the other block.
+    Another unplaced block that is alive at the same time must be below the lifted block; otherwise
+    the lifted block could be lowered. The other block must be able to begin below the top that the
+    lifted block would have on its base. The lifted block is then above the other block.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -85,8 +85,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one of them is not on its base, the other need not be either: the packing with the two
-    exchanged was already searched.
+    If one twin is not on its base, the other twin need not be tried on its base: the packing with
+    the twins exchanged was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

@@ -1,4 +1,4 @@
-"""The outer search: for one given capacity, or for ever better bounds.
+"""The outer search: for a plan within one capacity, or for improving bounds of the optimum.
 
 Without a given capacity, the smallest capacity is searched from both sides: a packing lowers the
 upper bound, a proof of infeasibility raises the lower bound. A capacity that is undecided after a
@@ -79,7 +79,7 @@ class Groups:
 
 
 class Improvement:
-    """The best plan and bound so far, and the search for better ones."""
+    """The best plan and bound so far, and the search for improvements of both."""
 
     def __init__(self, problem: Problem, options: Options, start: Outcome, groups: Groups) -> None:
         self.problem, self.options, self.groups = problem, options, groups
@@ -89,7 +89,7 @@ class Improvement:
         self.grain = grain_bytes(problem.blocks)
 
     def outcome(self) -> Outcome:
-        """Search for the capacity, or for the optimum."""
+        """Search for a plan within the capacity or, without a capacity, for the optimum."""
         capacity = self.options.capacity_bytes
         if capacity is None:
             self._narrow()

@@ -20,7 +20,7 @@ class Sections(NamedTuple):
 
     Block b is alive in sections first[b] until before end[b], together with the blocks
     near[near_first[b]:near_first[b + 1]]; the blocks of section s are inside[inside_first[s]:...].
-    Sizes are rounded up to `unit_bytes`, the smallest alignment of a block above.
+    Sizes are rounded up to `unit_bytes`, the smallest alignment of the blocks.
     """
 
     size: Any
@@ -78,7 +78,7 @@ def _openings(start: Any, end: Any) -> Any:
 
 
 def _rows(table: Any) -> tuple[Any, Any]:
-    """Return the start of each row's list, and the lists of the columns that are true."""
+    """Return the start of each row's list, and the lists: the columns with true entries."""
     first = np.zeros(len(table) + 1, np.int64)
     np.cumsum(table.sum(axis=1), out=first[1:])
     return first, np.nonzero(table)[1].astype(np.int64)

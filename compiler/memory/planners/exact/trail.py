@@ -45,7 +45,7 @@ def decide(board: Board, block: int, choice: int) -> None:
 
 @compiled
 def take_back(board: Board) -> bool:
-    """Backtrack to a decision with an untried choice and make it; return False if none remains."""
+    """Backtrack to a decision and make its untried choice; return False if no choice remains."""
     depth = board.now[DEPTH]
     while depth >= 0:
         undo(board, board.frames[MARK, depth])

@@ -45,8 +45,8 @@ NODES_AT_ONCE = 64
 class Verdict:
     """The verdict on a capacity: a packing, a proof of infeasibility, or neither.
 
-    `offsets` are bytes by block; `by` names the order that found them, and `n_nodes` counts the
-    partial packings examined by all orders.
+    `offsets` are bytes by block. `by` names the order that found the packing, and `n_nodes` counts
+    the partial packings examined by all orders.
     """
 
     offsets: Sequence[int] | None

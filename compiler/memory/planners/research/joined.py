@@ -21,14 +21,14 @@ CHANCES = (BOLD, CAREFUL)
 
 @planner(
     searches=True,
-    source="cuts from edge to edge as in Gilmore and Gomory 1965, undone; then exact",
+    source="guillotine cuts as in Gilmore and Gomory 1965, undone; then exact",
     example=SIX_WITHOUT_A_GAP,
 )
 def joined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit together without a gap; place the joined blocks by exact search.
 
-    If a buffer can take over exactly the bytes of another, or of several together, a tight plan
-    most likely does so. Good for tight problems of any size, but it may miss plans that exist.
+    If a buffer can take over exactly the bytes of one or several other buffers, a tight plan most
+    likely contains this handover. Good for tight problems of any size, but may miss existing plans.
     """
     start = start_of(problem, options)
     blocks = problem.blocks

@@ -1,12 +1,13 @@
 """Joining of blocks that fit together without a gap, before any search.
 
-A block that begins when another of the same size ends can take over its bytes. Blocks of equal
-lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or begin
-after them. Repeated joining undoes the cuts of a rectangle that was cut up. A plan of the joined
-blocks is a plan of the blocks, but infeasibility proves nothing.
+A block that begins when another block of the same size ends can reuse exactly these bytes. Blocks
+of equal lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or
+begin after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A
+plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
+nothing.
 
 Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
-matches is estimated, and the pair with the smallest number comes first.
+matches is estimated, and the pair with the smallest expected number is joined first.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Sizes of a side's rectangles, which determine its sums. A joint that is undone and created again
-is another rectangle of the same size."""
+"""Sizes of a side's rectangles, which determine its sums: a cache key. A joint that is undone and
+created again is a new rectangle, but of the same size."""
 
 Chosen = tuple[int, ...]
 """A subset of a side, as positions in the side."""
@@ -90,7 +91,7 @@ class Pair(NamedTuple):
 def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ...]:
     """Join all blocks into few rectangles. Blocks must be unpinned.
 
-    The last result is cached: several planners of a portfolio need it.
+    The last result is cached, since several planners of a portfolio use it.
     """
     return _join(tuple(blocks), most_chance)
 
@@ -215,7 +216,7 @@ def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """Yield the blocks joined with each threshold, if that reduces them; unjoined for 0."""
+    """Yield the blocks joined with each threshold, if fewer; for 0, yield the unjoined blocks."""
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -243,7 +244,7 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
 
 
 def _full_steps(blocks: Sequence[Block]) -> set[int]:
-    """Return the steps at which all live bytes end and equally many begin."""
+    """Return the steps at which blocks start or end while live bytes stay at their maximum."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size

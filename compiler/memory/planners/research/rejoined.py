@@ -17,8 +17,8 @@ JOINING = 0.8
 """Fraction of the time for joining; the rest is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
-"""Largest number of rectangles for a search: with more, it is no better than a search over the
-blocks, and other planners get the time."""
+"""Largest number of rectangles for a search. A search over more rectangles is no better than a
+search over the blocks; then other planners get the time."""
 
 PATIENCE = 2000
 """Number of consecutive attempts without a reduction of rectangles after which joining stops."""
@@ -32,9 +32,9 @@ PATIENCE = 2000
 def rejoined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit without a gap, undo some joints, and join again (ruin and recreate).
 
-    A wrong joint keeps blocks from their right partners, so fewer rectangles are better, and a
-    single rectangle is a plan. Exact search places the rectangles. For tight problems in which many
-    sums are equal by chance.
+    A wrong joint prevents correct joints of the same blocks, so fewer rectangles are better, and a
+    single rectangle is a plan. Exact search places the rectangles. Good for tight problems in which
+    many sums are equal by chance.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

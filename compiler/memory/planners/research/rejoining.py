@@ -1,9 +1,9 @@
-"""Repeated joining into ever fewer rectangles: wrong joints are undone.
+"""Repeated joining into fewer rectangles, with wrong joints undone.
 
-A wrong joint keeps blocks from their right partners. So some joints at one step are undone, and
+A wrong joint prevents correct joints of the same blocks. So some joints at one step are undone, and
 blocks are joined again in a slightly randomised order. The result is accepted if it has no more
-rectangles than before, and sometimes if it has more. If all blocks form one rectangle, it is a plan
-without a gap, whether or not the blocks were cut that way.
+rectangles than before, and sometimes if it has more. If all blocks form one rectangle, this
+rectangle is a plan without a gap, whether or not the blocks were cut from it in this way.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ MOST_SPARE = 0.5
 """Largest number of spare blocks as a fraction of the other blocks: more are too uncertain."""
 
 INNER = 0.3
-"""Probability of undoing joints at a random step instead of the begin or end of a rectangle, where
-possibly no live rectangle can be taken apart."""
+"""Probability of undoing joints at a random step instead of the start or end of a rectangle. At
+starts and ends, possibly no live rectangle has a joint."""
 
 BLUR = 1.0
 """Standard deviation of the log-normal noise on chances."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""Joining thresholds, alternating after each round of fractions: some problems need the first, some
-the second."""
+"""Joining thresholds, alternating after each round of fractions: some problems need the first
+threshold, others the second."""
 
 WORSE = 0.1
 """Probability of accepting a result with one rectangle more; squared for two more."""
@@ -84,17 +84,17 @@ class Rejoining:
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Adopt rectangles of all `blocks` from another search if they are fewer; return if so."""
+        """Adopt another search's rectangles of all `blocks` if fewer; return whether adopted."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
         return fewer
 
     def go_on(self, until: float, patience: int) -> None:
-        """Continue until a time, one rectangle, or `patience` attempts without a reduction.
+        """Continue until a deadline, one rectangle, or `patience` attempts without a reduction.
 
-        With spare memory, blocks that belong together differ in lifetimes, and few are joined;
-        other planners then get the time.
+        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. Then
+        other planners get the time.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)

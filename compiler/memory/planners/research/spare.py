@@ -2,10 +2,10 @@
 
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
 first step and removes them at its end. So changes that sum to zero probably belong to the same
-blocks, if few sets have such a sum by chance. Two such changes are one block, three changes are two
-blocks. From the other changes, blocks with the lifetime of an existing block are likely: both may
-be parts of one original block. Offsets of spare blocks are unknown, so each block is cut at each
-change of its set. Then joining.py merges adjacent pieces.
+blocks, if few sets have such a sum by chance. Two such changes form one block, three changes form
+two blocks. The other changes probably belong to blocks with the lifetime of an existing block: both
+may be parts of one original block. Offsets of spare blocks are unknown, so each block is cut at
+each change of its set. Then joining.py merges adjacent pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence, Set
 from compiler.memory.buffer import Block
 
 MOST_IN_A_SET = 4
-"""Maximum number of changes in a set. Too many larger sets sum to zero by chance."""
+"""Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
 """Sets of a size are searched if at most this number of sets is expected by chance."""
@@ -26,7 +26,7 @@ MOST_TRIED = 200_000
 """Maximum number of candidate sets of each size."""
 
 Changes = dict[int, int]
-"""Maps each step to the change of the spare bytes at it."""
+"""Maps each step to the change of the spare bytes at this step."""
 
 
 def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
@@ -61,7 +61,7 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Remove and return the shortest block with a given lifetime that cancels a change."""
+    """Remove and return the shortest block, of the given lifetimes, that cancels a change."""
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])

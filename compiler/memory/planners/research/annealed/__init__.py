@@ -13,11 +13,11 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
-"""Time limit of each search over a new minimum of rectangles, as a fraction of the time so far."""
+"""Time limit of the search after each new minimum of rectangles: a fraction of the time so far."""
 
 LEFT = 0.4
-"""Largest number of rectangles per block after a cooling. Above it, the blocks were not cut from
-edge to edge, or too little is known about spare memory: other planners get the time."""
+"""Largest number of rectangles per block after a cooling. More rectangles indicate blocks that do
+not result from guillotine cuts, or unknown spare memory: then other planners get the time."""
 
 
 @planner(
@@ -29,9 +29,9 @@ def annealed(problem: Problem, options: Options) -> Outcome:
     """Join blocks with equal sums, and undo joints at random with decreasing frequency.
 
     Millions of joints are created and undone. The value of a joint is the number of rectangles that
-    it removes. Exact search places the remaining rectangles. For tight problems cut from edge to
-    edge, above all with memory of few units: there nearly all sums are equal by chance, and many
-    ways of joining lead to a plan.
+    it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks
+    result from guillotine cuts, above all if memory has few units: then nearly all sums are equal
+    by chance, and many sets of joints lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -34,7 +34,7 @@ MOST_MOVES = 64_000
 time."""
 
 ROUND = 5000
-"""Moves between checks of the clock: they take 1 ms compiled, 0.1 s interpreted."""
+"""Moves between checks of the clock: about 1 ms of compiled code, 0.1 s interpreted."""
 
 
 class Annealing:
@@ -54,7 +54,7 @@ class Annealing:
         while (begin := now()) < until:
             forest, made = self._apart(), 0
             while made < moves and (left := until - now()) > 0:
-                # If the time limit comes before the last move, cool faster.
+                # Cool faster if the time limit permits fewer moves.
                 part = max(made / moves, 1 - left / (until - begin))
                 if anneal(forest, ROUND, HOT * (COLD / HOT) ** part) == 1:
                     break

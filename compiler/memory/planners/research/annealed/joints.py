@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of `nodes`. NEXT and LAST have a second column each, for the lists of roots that
-begin."""
+"""Columns of `nodes`. NEXT and LAST have a second column each, for the lists of roots by their
+first step."""
 
 COLUMNS = 11
 
@@ -92,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a joint with a probability that falls with the number of roots it creates."""
+    """Undo a joint, with a probability that falls with the number of roots that this creates."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -145,9 +145,9 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """Fill THEIRS from position 1 on with some of the first n nodes of SOME; sum: `need` bytes.
+    """Fill THEIRS, from position 1, with nodes among the first n of SOME that sum to `need` bytes.
 
-    The set has one root, two, or all; return its size, 0 for none.
+    The set has one root, two roots, or all n roots. Return the size of the set, 0 if none exists.
     """
     if n == 0:
         return 0

@@ -14,8 +14,8 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds, tried after the fewest known rectangles. Each attempt gets half of the
-remaining time; the rest is for the unjoined blocks."""
+"""Joining thresholds, tried after the smallest known set of rectangles. Each attempt gets half of
+the remaining time; the rest is for the unjoined blocks."""
 
 
 @planner(
@@ -27,8 +27,8 @@ def ejection(problem: Problem, options: Options) -> Outcome:
     """Place the blocks above a target peak at the offsets of least cost, ejecting the blocks there.
 
     Ejected blocks are placed in turn, until all blocks fit below a smaller peak. Each ejection
-    raises a block's weight. Rectangles of joined blocks move first, then single blocks. For tight
-    problems that are too large for complete search; this planner proves no bound.
+    raises a block's weight. Rectangles of joined blocks move first, then single blocks. Good for
+    tight problems that are too large for complete search; this planner proves no bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

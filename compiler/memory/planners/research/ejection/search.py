@@ -20,10 +20,10 @@ WEIGHT_STEP = 0.05
 """Weight added to a block by each ejection; weights start at 1."""
 
 FRESH = 20.0
-"""Cost factor of a block that was placed a moment ago."""
+"""Cost factor for ejecting a recently placed block."""
 
 FRESH_MOVES = 3
-"""Number of moves for which a placed block counts as fresh."""
+"""Number of moves for which a block counts as recently placed."""
 
 
 FIRST_STEP = 0.25
@@ -41,7 +41,7 @@ target."""
 
 
 class Arrays(NamedTuple):
-    """Blocks. Units: steps, bytes; `area` is bytes times steps, relative to the mean."""
+    """Blocks as arrays. Units: steps, bytes; `area` is bytes times steps, relative to the mean."""
 
     start: Any
     end: Any
@@ -50,7 +50,7 @@ class Arrays(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """The `n[0]` placed blocks, in the order of their first bytes and of their last bytes."""
+    """The `n[0]` placed blocks in two orders: of their first bytes and of their last bytes."""
 
     by_low: Any
     by_high: Any

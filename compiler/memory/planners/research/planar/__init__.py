@@ -58,12 +58,12 @@ seldom help."""
     """,
 )
 def planar(problem: Problem, options: Options) -> Outcome:
-    """Match ends and starts at each full step: ending blocks pass all their bytes to successors.
+    """Match ending and starting blocks at each full step: ending blocks hand over all their bytes.
 
     Sets of equal sums at a step are the nodes of a network, buffers are its edges, and a plan is a
     planar drawing. A sweep over the steps represents all remaining orders of the live buffers by a
-    PQ-tree. It follows several branches if sums may be equal by chance. For tight problems of any
-    size.
+    PQ-tree. The sweep follows several branches if sums may be equal by chance. Good for tight
+    problems of any size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)

@@ -44,9 +44,9 @@ def _leaves(children: Sequence[Tree]) -> int:
 
 
 def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
-    """Replace leaves `some` by a tree, and keep only the orders in which they are contiguous.
+    """Replace the leaves `some` by a tree; retain only orders in which these leaves are contiguous.
 
-    None if there is no such order.
+    Return None if there is no such order.
     """
     leaves, kind, children = tree
     if leaves == some:
@@ -88,8 +88,8 @@ def _aside(tree: Tree, some: int) -> list[Tree] | None:
     if len(partial) > 1:
         return None
     if kind == Q:
-        # The children, possibly reversed, must be subtrees without `some`, a partial subtree, full
-        # subtrees.
+        # The children, possibly reversed, must be subtrees without leaves of `some`, then at most
+        # one partial subtree, then full subtrees.
         kinds = [0 if not c[0] & some else 1 if c[0] & ~some else 2 for c in children]
         if kinds[0] > kinds[-1]:
             kinds.reverse()

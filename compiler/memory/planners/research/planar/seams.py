@@ -1,4 +1,4 @@
-"""Handovers of bytes at one step: sets of blocks with equal sums that end and begin."""
+"""Seams: handovers of bytes at one step, from ending blocks to starting blocks of equal sum."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UNLIKELY = 4.0
 
 Numbers: TypeAlias = tuple[int, ...]
 Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
-"""The tree before, the leaves that end together, and their successors."""
+"""The tree before the handover, the leaves that end together, and their successors."""
 
 
 class Pair(NamedTuple):
@@ -106,7 +106,10 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of the number of sets so large."""
+        """Return sets of starting blocks by sum, with the log of the number of sets of that size.
+
+        The size of a set is its number of items.
+        """
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
         _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
@@ -139,7 +142,7 @@ class Step:
                 yield Way(_chance(chosen, rest), chosen, rest)
 
     def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
-        """Divide the step in the given way; None if the tree does not permit it.
+        """Divide the step as `way` describes; None if the tree does not permit this division.
 
         Spare memory may be used up, and bytes without a successor become new spare leaves.
         """
@@ -290,7 +293,7 @@ class Together:
         self.some = some
 
     def sets(self, tree: Tree) -> dict[int, None]:
-        """Return the subsets anywhere in the tree."""
+        """Return the subsets that can be contiguous at any position of the tree's order."""
         leaves, kind, children = tree
         if not leaves & self.some:
             return {}

@@ -24,8 +24,8 @@ MOST_TRIED = 40
 class State(NamedTuple):
     """A state of the beam.
 
-    It has its chance so far, the remaining orders, its seams, and the leaves of currently unused
-    memory as bits.
+    The fields are the chance so far (a logarithm), the remaining orders, the seams so far, and the
+    leaves of currently unused memory as bits.
     """
 
     chance: float
@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class Sweep:
-    """Rectangles within a capacity: each step uses all bytes of it, or leaves few bytes spare."""
+    """A sweep over rectangles that use all, or nearly all, bytes of a capacity at each step."""
 
     def __init__(self, rectangles: Sequence[Rectangle], capacity_bytes: int) -> None:
         self.n = len(rectangles)
@@ -100,7 +100,7 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """Return the steps with ends and starts; one leaf holds all bytes before and after them."""
+    """Return the steps with ends and starts, bracketed by one leaf of all bytes on either side."""
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}
@@ -115,7 +115,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Go back through the seams: predecessors get their successors' bytes, in a valid order."""
+    """Reconstruct offsets backwards: at each seam, ending blocks get their successors' bytes."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

@@ -18,8 +18,8 @@ def repair(problem: Problem, options: Options) -> Outcome:
     """Start from first fit, remove all blocks above a target peak, and place them below it.
 
     A block without a large enough gap takes the offset of least cost and ejects the blocks there.
-    Only blocks near the peak move, so a trace of 50,000 buffers takes seconds. For traces with some
-    spare memory at most steps; this planner proves no bound.
+    Only blocks near the peak move, so a trace of 50,000 buffers takes seconds. Good for traces with
+    some spare memory at most steps; this planner proves no bound.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

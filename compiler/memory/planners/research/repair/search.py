@@ -20,13 +20,13 @@ from compiler.memory.planners.research.repair.settle import (
 )
 
 CHUNK_SECONDS = 0.02
-"""Approximate time between checks of the clock."""
+"""Approximate time in seconds between checks of the clock."""
 
 FIRST_BUDGET = 2_000
 """Neighbors examined in the first chunk: few enough even for slow, interpreted code."""
 
 FIRST_STEP = 0.25
-"""Fraction of the gap that the first attempt must close; later fractions adapt to the success."""
+"""Fraction of the gap that the first attempt must close; later fractions depend on its success."""
 
 MOST_STEP, LEAST_STEP = 0.5, 0.002
 
@@ -40,7 +40,7 @@ PATIENCE = 0.1
 """Fraction of the remaining time after which the target rises."""
 
 RISE = 8
-"""Divisor of the target's distance to the best peak for each rise."""
+"""The target rises by its distance to the best peak, divided by this number."""
 
 
 class Search:
@@ -85,7 +85,10 @@ class Search:
             yield best
 
     def _first_plans(self, until: float) -> Iterator[Any]:
-        """Yield first-fit plans: by the given offsets, which raises no block, and by orders."""
+        """Yield first-fit plans: in the order of the given offsets, and in the orders `ORDERS`.
+
+        First fit in the order of the given offsets places no block higher than its given offset.
+        """
         bottom_up = np.lexsort((self.blocks.start, self.first))
         orders = [order(self.blocks) for order in ORDERS]
         for order in (orders[0], bottom_up, *orders[1:]):

@@ -30,7 +30,7 @@ FAR = 1 << 62
 """A number above all offsets."""
 
 FIXED = 1e30
-"""Cost of a pinned block: it is never ejected."""
+"""Cost of a pinned block, which is never ejected."""
 
 
 class Costs(NamedTuple):
@@ -118,7 +118,7 @@ def _cheapest(
 
 @compiled
 def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: int) -> int:
-    """Return the highest offset of a block that is still below a neighbor."""
+    """Return the highest offset at which a block ends below a neighbor."""
     if low == n:
         return FAR
     return (offsets[by_low[low]] - blocks.size[block]) & ~blocks.mask[block]
@@ -126,7 +126,7 @@ def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: 
 
 @compiled
 def _ends(blocks: Arrays, offsets: Any, by_high: Any, high: int, n: int, block: int) -> int:
-    """Return the lowest offset of a block that is above a neighbor."""
+    """Return the lowest offset at which a block begins above a neighbor."""
     if high == n:
         return FAR
     other, mask = by_high[high], blocks.mask[block]

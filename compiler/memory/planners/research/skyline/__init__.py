@@ -27,8 +27,8 @@ def skyline(problem: Problem, options: Options) -> Outcome:
     """Fill the lowest stretch of the skyline from the bottom up, by beam search.
 
     The beam keeps the partial packings that waste the least memory, have the most even skyline and
-    contain the most bytes. For many buffers of similar sizes alive together; this planner proves no
-    bound, but its plans are close to the bound.
+    contain the most bytes. Good for many buffers of similar sizes alive together. This planner
+    proves no bound, but its plans are close to the lower bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -105,7 +105,7 @@ def lowest(sky: Any) -> tuple[int, int]:
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
     """Return the bytes wasted where the skyline changes from one height to another at step t.
 
-    Below a wall, only blocks that begin or end at its step can be adjacent to it.
+    Below a wall, only blocks that begin or end at the wall's step can be adjacent to the wall.
     """
     if low == high:
         return 0
@@ -140,7 +140,7 @@ def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> b
 def enter(
     field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
 ) -> tuple[int, int]:
-    """Enter a move at position n, without its cost; return its edges and its wasted bytes."""
+    """Enter a move at position n, without its cost; return its skyline edges and wasted bytes."""
     sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
     bottom, start, end = sky[left], field.start[block], field.end[block]
     top = bottom + field.size[block]
@@ -271,7 +271,7 @@ def try_all(
 ) -> int:
     """Enter the moves of all states; return their number.
 
-    States that need `most` bytes or more end.
+    States that need `most` bytes or more are discarded.
     """
     n = 0
     for way in range(n_ways):
