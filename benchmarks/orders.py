@@ -24,10 +24,10 @@ from compiler.frontend import load
 from compiler.memory.orders import order_tasks
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
-from compiler.runtime.works.arrange import Needs, needed, placed
-from compiler.runtime.works.launch_order import launch_tasks, ordered_launches
-from compiler.runtime.works.partition import grouped
-from compiler.runtime.works.select import Selector, Unlaunched, Work
+from compiler.runtime.thunks.arrange import Needs, needed, placed
+from compiler.runtime.thunks.launch_order import launch_tasks, ordered_launches
+from compiler.runtime.thunks.partition import grouped
+from compiler.runtime.thunks.select import Selector, Thunk, Unlaunched
 from compiler.targets.options import CodeOptions
 
 
@@ -52,14 +52,14 @@ class Row:
 
 def measure(model: str, data: bytes, exact: bool) -> Row:
     """Order the launches of one model by each method; return the peaks."""
-    works, needs = _needs(data)
-    launches = [w for w in works if not isinstance(w, Unlaunched)]
+    thunks, needs = _needs(data)
+    launches = [w for w in thunks if not isinstance(w, Unlaunched)]
     tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
     start = perf_counter()
     best = order_tasks(tasks)
     seconds = perf_counter() - start
     lowest = order_tasks(tasks, "dp") if exact else None
-    chosen = ordered_launches(works, needs, (), "best")
+    chosen = ordered_launches(thunks, needs, (), "best")
     return Row(
         model,
         len(tasks),
@@ -74,11 +74,11 @@ def measure(model: str, data: bytes, exact: bool) -> Row:
     )
 
 
-def _needs(data: bytes) -> tuple[Sequence[Work], Needs]:
+def _needs(data: bytes) -> tuple[Sequence[Thunk], Needs]:
     graph = load(data)
     graph, _ = run_pipeline(graph, as_pipeline("default"), verify=False, keep_declined=False)
-    works = grouped(list(Selector(graph, CodeOptions()).works()))
-    return works, needed(graph, works)
+    thunks = grouped(list(Selector(graph, CodeOptions()).thunks()))
+    return thunks, needed(graph, thunks)
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:

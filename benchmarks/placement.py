@@ -44,7 +44,7 @@ from compiler.place.problem import Problem
 from compiler.place.tasks import TaskGraph
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
-from compiler.runtime.works.planned import HALF_CYCLES_PER_SECOND
+from compiler.runtime.thunks.planned import HALF_CYCLES_PER_SECOND
 from tests.models import light_model
 from tests.task_graphs import FAMILIES, random_tasks
 

@@ -19,7 +19,7 @@ from compiler.memory.views import Views
 from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.frame import in_memory
 from compiler.runtime.program import Program
-from compiler.runtime.works.select import view_source
+from compiler.runtime.thunks.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
     """Return the cost of each node with a cost; None if dimensions are open."""
     if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
         return None
-    works = (n for n in graph.nodes if view_source(n, graph) is None)
-    return [(n, reported_cost(n, graph.types)) for n in works]
+    thunks = (n for n in graph.nodes if view_source(n, graph) is None)
+    return [(n, reported_cost(n, graph.types)) for n in thunks]
 
 
 def least_seconds(graph: Graph, machine: Machine) -> float | None:

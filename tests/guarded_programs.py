@@ -16,7 +16,7 @@ import numpy as np
 import compiler
 from compiler.errors import CompileError
 from compiler.runtime import frame
-from compiler.runtime.works import constants
+from compiler.runtime.thunks import constants
 from tests.guard_pages import at_end, at_start
 from tests.onnx_models import BOOL, F32, I64, graph, model, node, stored, value
 

@@ -11,7 +11,7 @@ from app.wire.shapes.jobs import Kernel, Running
 from app.wire.shapes.stages import KernelPart
 from compiler.ir.graph import Node
 from compiler.runtime.program import Program
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 
 KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 

@@ -12,7 +12,7 @@ from compiler.codegen import jit
 from compiler.codegen.debug import with_locations, without_locations
 from compiler.codegen.llvm import function_lines
 from compiler.runtime.program import Program
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.targets.options import CodeOptions
 
 

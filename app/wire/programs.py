@@ -20,8 +20,8 @@ from compiler.memory.orders import METHODS
 from compiler.memory.orders.best import WINDOWS_WORDS
 from compiler.memory.plan import find_planner
 from compiler.runtime.program import Program
-from compiler.runtime.works.kernels import KernelInfo
-from compiler.runtime.works.launch_order import OrderEffect
+from compiler.runtime.thunks.kernels import KernelInfo
+from compiler.runtime.thunks.launch_order import OrderEffect
 from compiler.schedule.language.steps import steps
 from compiler.schedule.language.text import parse_schedule
 from compiler.targets.options import CodeOptions

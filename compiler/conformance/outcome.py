@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.frontend import load
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 
 KINDS = {
     "native": "correct, with generated code, views and constants only",

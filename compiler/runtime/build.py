@@ -31,29 +31,29 @@ from compiler.runtime.executable import (
     Segment,
 )
 from compiler.runtime.frame import in_memory
-from compiler.runtime.works.arrange import needed
-from compiler.runtime.works.branches import Section, sections
-from compiler.runtime.works.by_hand import ByHand
-from compiler.runtime.works.constants import ConstantPool
-from compiler.runtime.works.kernels import inner_infos, kernel_infos
-from compiler.runtime.works.launch_order import in_order, ordered_launches
-from compiler.runtime.works.native import Functions, Launchable, calls, functions
-from compiler.runtime.works.partition import grouped
-from compiler.runtime.works.planned import planned_sections
-from compiler.runtime.works.select import (
-    FallbackWork,
+from compiler.runtime.thunks.arrange import needed
+from compiler.runtime.thunks.branches import Section, sections
+from compiler.runtime.thunks.by_hand import ByHand
+from compiler.runtime.thunks.constants import ConstantPool
+from compiler.runtime.thunks.kernels import inner_infos, kernel_infos
+from compiler.runtime.thunks.launch_order import in_order, ordered_launches
+from compiler.runtime.thunks.native import Functions, Launchable, calls, functions
+from compiler.runtime.thunks.partition import grouped
+from compiler.runtime.thunks.planned import planned_sections
+from compiler.runtime.thunks.select import (
+    FallbackThunk,
     Selector,
+    Thunk,
     Unlaunched,
-    Work,
-    inner_works,
+    inner_thunks,
 )
-from compiler.runtime.works.shared import sharing
+from compiler.runtime.thunks.shared import sharing
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 from compiler.trace import Event
 
 if TYPE_CHECKING:
-    from compiler.runtime.works.memory_limit import Limited
+    from compiler.runtime.thunks.memory_limit import Limited
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Function that returns a context manager, which times a named step of the compilation."""
@@ -77,29 +77,29 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         of_kernels = options.of_kernels
         by_hand = ByHand(of_kernels)
         selector, limited = Selector(graph, of_kernels), None
-        works = grouped(list(selector.works()))
+        thunks = grouped(list(selector.thunks()))
         if options.memory_limit_bytes is not None:
-            limited = _limited(graph, works, options, selector)
-            graph, works = limited.graph, limited.works
+            limited = _limited(graph, thunks, options, selector)
+            graph, thunks = limited.graph, limited.thunks
         else:
-            works = sharing(graph, works, options.order)
-        works = by_hand.applied(works, graph)
+            thunks = sharing(graph, thunks, options.order)
+        thunks = by_hand.applied(thunks, graph)
         by_hand.finish()
     with stage("llvm"):
-        written = written_functions(works, of_kernels)
-        works, made = written.works, written.made
-    launched: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
+        written = written_functions(thunks, of_kernels)
+        thunks, made = written.thunks, written.made
+    launched: list[Launchable] = [w for w in thunks if not isinstance(w, Unlaunched)]
     with stage("memory"):
         start = perf_counter()
-        needs = needed(graph, works)
+        needs = needed(graph, thunks)
         # Concurrent launches need their memory at the same time, so with a memory limit, launches
         # run one at a time.
         choose = planned_sections if options.spread == "branches" else sections
         beside = () if limited else choose(launched, needs.views, graph, options)
-        ordered = ordered_launches(works, needs, beside, options.order)
-        works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
-        launched = [w for w in works if not isinstance(w, Unlaunched)]
-        listed, graph = graph, in_order(graph, works) if ordered.is_changed else graph
+        ordered = ordered_launches(thunks, needs, beside, options.order)
+        thunks, arrangement, beside = list(ordered.thunks), ordered.arrangement, ordered.beside
+        launched = [w for w in thunks if not isinstance(w, Unlaunched)]
+        listed, graph = graph, in_order(graph, thunks) if ordered.is_changed else graph
         event = Event("order", listed, graph, perf_counter() - start, words=ordered.words)
         pool = ConstantPool()
         called = calls(launched, graph, arrangement, made, pool)
@@ -139,7 +139,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     inside = {
         number: _bodies(w.node, graph, options, stage)
         for number, w in enumerate(launched)
-        if isinstance(w, FallbackWork) and w.node.op in CONTROL_FLOW
+        if isinstance(w, FallbackThunk) and w.node.op in CONTROL_FLOW
     }
     parts = list(_segments(launched, groups, library, inside))
     executable = Executable(graph, arrangement, parts, block, keep=library)
@@ -168,24 +168,26 @@ def _beside(
     return tuple(s.words(names) for s in found)
 
 
-def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Selector) -> Limited:
+def _limited(
+    graph: Graph, thunks: list[Thunk], options: CodeOptions, selector: Selector
+) -> Limited:
     """Return a graph within the memory limit; kernels keep their existing schedules."""
     limit_bytes = options.memory_limit_bytes
     assert limit_bytes is not None
     # Few programs have a limit, so this module and `memory/remat` are imported on use.
-    from compiler.runtime.works.memory_limit import within_limit
+    from compiler.runtime.thunks.memory_limit import within_limit
 
-    def select(again: Graph) -> list[Work]:
-        return grouped(list(Selector(again, options, selector).works()))
+    def select(again: Graph) -> list[Thunk]:
+        return grouped(list(Selector(again, options, selector).thunks()))
 
-    return within_limit(graph, works, limit_bytes, options.target, options.order, select)
+    return within_limit(graph, thunks, limit_bytes, options.target, options.order, select)
 
 
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
     """Return a section, the launch of all its chains, and the launched function."""
-    work = int(section.in_turn)
+    thunk = int(section.in_turn)
     if options.spread == "branches":
         numbers = range(section.first, section.end)
         lanes = [[i - section.first for i in chain] for chain in section.chains]
@@ -195,10 +197,10 @@ def _at_once(
         }
         tasks = [calls[i] for i in numbers]
         name = f"by_plan.{number}"
-        launch, text = by_lanes(name, tasks, lanes, after, work, options.target)
+        launch, text = by_lanes(name, tasks, lanes, after, thunk, options.target)
         return section, launch, text
     chains = [[calls[i] for i in chain] for chain in section.chains]
-    launch, text = side_by_side(f"side_by_side.{number}", chains, options.threads, work)
+    launch, text = side_by_side(f"side_by_side.{number}", chains, options.threads, thunk)
     return section, launch, text
 
 
@@ -226,26 +228,26 @@ def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bod
 class Written:
     """Implementations, and the text of distinct kernels; `objects` is None for other machines."""
 
-    works: list[Work]
+    thunks: list[Thunk]
     made: Functions
     texts: list[FunctionText]
     objects: Objects | None
 
 
-def written_functions(works: list[Work], options: CodeOptions) -> Written:
+def written_functions(thunks: list[Thunk], options: CodeOptions) -> Written:
     """Generate LLVM IR for each distinct kernel; kernels that LLVM cannot express fall back."""
-    made = functions(works)
-    written, refused = _written(works, made, options)
+    made = functions(thunks)
+    written, refused = _written(thunks, made, options)
     if not refused:
         return written
     if written.objects is not None:
         written.objects.drop()
-    kept = [_without_refused(w, made, refused) for w in works]
+    kept = [_without_refused(w, made, refused) for w in thunks]
     return _written(kept, functions(kept), options)[0]
 
 
 def _written(
-    works: list[Work], made: Functions, options: CodeOptions
+    thunks: list[Thunk], made: Functions, options: CodeOptions
 ) -> tuple[Written, dict[int, str]]:
     """Return the texts of kernels, and the reasons for omitted kernels, by their identity."""
     target = options.target
@@ -268,7 +270,7 @@ def _written(
         texts.append(text)
         if objects is not None and not refused:
             objects.add(text.text, text.declarations)
-    return Written(works, made, texts, objects), refused
+    return Written(thunks, made, texts, objects), refused
 
 
 NO_SECTIONS: Mapping[int, tuple[Launch, int]] = {}
@@ -339,22 +341,22 @@ class Code:
         objects.close("\n\n".join(texts), [*kernels, *needed])
 
 
-def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:
-    for inner in inner_works([work]):
+def _without_refused(thunk: Thunk, made: Functions, refused: Mapping[int, str]) -> Thunk:
+    for inner in inner_thunks([thunk]):
         shared = made.kernels[made.symbol_of(inner.scheduled.kernel)]
         because = refused.get(id(shared))
         if because is not None:
-            place = "" if inner is work else f"inside, {inner.node.output}: "
-            return FallbackWork(work.node, f"{place}{because}")
-    return work
+            place = "" if inner is thunk else f"inside, {inner.node.output}: "
+            return FallbackThunk(thunk.node, f"{place}{because}")
+    return thunk
 
 
-def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
+def segments(thunks: Sequence[Launchable]) -> list[tuple[int, ...]]:
     """Return the positions of nodes in each segment: adjacent native nodes, or one fallback."""
     groups: list[tuple[int, ...]] = []
-    for number, work in enumerate(works):
-        is_native = not isinstance(work, FallbackWork)
-        if groups and is_native and not isinstance(works[groups[-1][0]], FallbackWork):
+    for number, thunk in enumerate(thunks):
+        is_native = not isinstance(thunk, FallbackThunk)
+        if groups and is_native and not isinstance(thunks[groups[-1][0]], FallbackThunk):
             groups[-1] += (number,)
         else:
             groups.append((number,))
@@ -362,20 +364,20 @@ def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
 
 
 def _segments(
-    works: Sequence[Launchable],
+    thunks: Sequence[Launchable],
     groups: Sequence[tuple[int, ...]],
     library: Library,
     inside: Mapping[int, Bodies],
 ) -> Iterator[Segment]:
     n_native = 0
     for group in groups:
-        work = works[group[0]]
-        if isinstance(work, FallbackWork):
+        thunk = thunks[group[0]]
+        if isinstance(thunk, FallbackThunk):
             bodies = inside.get(group[0], {})
             compiled = {
                 k: CompiledBody(b.executable, c) for k, (b, c) in bodies.items() if b.executable
             }
-            yield FallbackSegment(work.node, group, compiled)
+            yield FallbackSegment(thunk.node, group, compiled)
         else:
             yield NativeSegment(library.function(f"run_{n_native}"), group)
             n_native += 1

@@ -11,13 +11,13 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Plan
 from compiler.runtime.executable import Executable
-from compiler.runtime.works.branches import Section
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.branches import Section
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Event, Trace
 
 if TYPE_CHECKING:
-    from compiler.runtime.works.launch_order import OrderEffect
+    from compiler.runtime.thunks.launch_order import OrderEffect
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from compiler.codegen import jit
 from compiler.codegen.threads.pool_text import with_thread_pool
 from compiler.runtime.built import Built
 from compiler.runtime.levels import LEVELS
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.schedule.language.sections import section
 
 KINDS = tuple(LEVELS)

@@ -37,7 +37,7 @@ from compiler.runtime.storage import (
     store_logical,
     to_logical,
 )
-from compiler.runtime.works.arrange import Arrangement
+from compiler.runtime.thunks.arrange import Arrangement
 from compiler.targets.memory import machine_bytes
 
 

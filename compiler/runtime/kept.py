@@ -174,19 +174,19 @@ class ProgramStore:
         """
         place = (self.directory, key)
 
-        def work() -> None:
+        def thunk() -> None:
             _give_way()
             try:
                 self.put(key, image)
             finally:
                 ProgramStore.writing.pop(place, None)
 
-        thread = Thread(target=work, name="kept program", daemon=False)
+        thread = Thread(target=thunk, name="kept program", daemon=False)
         ProgramStore.writing[place] = thread
         try:
             thread.start()
         except RuntimeError:  # no threads available
-            work()
+            thunk()
             return None
         return thread
 

@@ -18,8 +18,8 @@ from compiler.ir.types import TensorType, Type
 from compiler.loops.nodes import Loop, stored_buffers, walk_statements
 from compiler.machine.machine import Level, Machine
 from compiler.machine.roofline import Prediction, Unit, predicted
-from compiler.runtime.works.kernels import KernelInfo
-from compiler.runtime.works.select import in_memory, view_source
+from compiler.runtime.thunks.kernels import KernelInfo
+from compiler.runtime.thunks.select import in_memory, view_source
 
 
 def predictions(

@@ -9,22 +9,22 @@ from typing import Literal
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
-from compiler.runtime.works.arrange import needed
-from compiler.runtime.works.kernels import KernelInfo, kernel_infos
-from compiler.runtime.works.launch_order import ordered_launches
-from compiler.runtime.works.partition import grouped, n_crossings
-from compiler.runtime.works.select import (
-    CutWork,
-    FallbackWork,
-    JoinWork,
-    RegionWork,
+from compiler.runtime.thunks.arrange import needed
+from compiler.runtime.thunks.kernels import KernelInfo, kernel_infos
+from compiler.runtime.thunks.launch_order import ordered_launches
+from compiler.runtime.thunks.partition import grouped, n_crossings
+from compiler.runtime.thunks.select import (
+    CutThunk,
+    FallbackThunk,
+    JoinThunk,
+    RegionThunk,
     Selector,
+    Thunk,
     Unlaunched,
-    ViewWork,
-    Work,
-    inner_works,
+    ViewThunk,
+    inner_thunks,
 )
-from compiler.runtime.works.shared import sharing
+from compiler.runtime.thunks.shared import sharing
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
@@ -43,13 +43,13 @@ class Preview:
     `kernels` equal the kernels of a program, except that they have no functions.
     """
 
-    works: Sequence[Work]
+    thunks: Sequence[Thunk]
     kernels: Sequence[KernelInfo]
 
     @property
-    def fallbacks(self) -> list[FallbackWork]:
+    def fallbacks(self) -> list[FallbackThunk]:
         """Return the nodes that the reference will run, in order."""
-        return [w for w in self.works if isinstance(w, FallbackWork) and not w.is_view]
+        return [w for w in self.thunks if isinstance(w, FallbackThunk) and not w.is_view]
 
     @property
     def n_native(self) -> int:
@@ -64,7 +64,7 @@ class Preview:
     @property
     def n_crossings(self) -> int:
         """Return how often a run changes between generated code and the reference."""
-        return n_crossings(self.works)
+        return n_crossings(self.thunks)
 
     @property
     def flops(self) -> int:
@@ -85,11 +85,11 @@ class Preview:
 def preview(graph: Graph, target: Target) -> Preview:
     """Preview the execution of an optimised graph of known sizes."""
     options = CodeOptions(target)
-    works = sharing(graph, grouped(list(Selector(graph, options).works())), options.order)
-    works = ordered_launches(works, needed(graph, works), (), options.order).works
-    launched = [w for w in works if not isinstance(w, Unlaunched)]
-    nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
-    return Preview(works, kernel_infos(launched, graph, {}, {}, nameless))
+    thunks = sharing(graph, grouped(list(Selector(graph, options).thunks())), options.order)
+    thunks = ordered_launches(thunks, needed(graph, thunks), (), options.order).thunks
+    launched = [w for w in thunks if not isinstance(w, Unlaunched)]
+    nameless = {id(w.scheduled.kernel): "" for w in inner_thunks(thunks)}
+    return Preview(thunks, kernel_infos(launched, graph, {}, {}, nameless))
 
 
 def _is_counted(node: Node) -> bool:
@@ -104,16 +104,16 @@ def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     A node's implementation is found by the node's origins and, if several implementations have
     these origins, by the operator. The reference also runs all nodes inside a node that it runs.
     """
-    by_origin: dict[str, list[Work]] = {}
-    for work in _with_inner(preview.works):
-        for origin in work.node.origins:
-            by_origin.setdefault(origin, []).append(work)
+    by_origin: dict[str, list[Thunk]] = {}
+    for thunk in _with_inner(preview.thunks):
+        for origin in thunk.node.origins:
+            by_origin.setdefault(origin, []).append(thunk)
     found: dict[str, Counter[Fate]] = {}
 
     def visit(nodes: Iterable[Node], around: Fate | None) -> None:
         for node in nodes:
-            works = [w for o in node.origins for w in by_origin.get(o, ())]
-            fate = around or _fate(node, works)
+            thunks = [w for o in node.origins for w in by_origin.get(o, ())]
+            fate = around or _fate(node, thunks)
             found.setdefault(node.op, Counter())[fate] += 1
             for region in node.regions.values():
                 visit(region.nodes, "reference" if fate == "reference" else None)
@@ -122,20 +122,20 @@ def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     return found
 
 
-def _with_inner(works: Iterable[Work]) -> Iterator[Work]:
-    for work in works:
-        yield work
-        if isinstance(work, RegionWork):
-            for body in work.bodies.values():
-                yield from _with_inner(body.works)
+def _with_inner(thunks: Iterable[Thunk]) -> Iterator[Thunk]:
+    for thunk in thunks:
+        yield thunk
+        if isinstance(thunk, RegionThunk):
+            for body in thunk.bodies.values():
+                yield from _with_inner(body.thunks)
 
 
-def _fate(node: Node, works: Sequence[Work]) -> Fate:
-    same = [w for w in works if node.op in _operators(w.node)]
-    kinds = {type(w) for w in same or works}
-    if FallbackWork in kinds:
+def _fate(node: Node, thunks: Sequence[Thunk]) -> Fate:
+    same = [w for w in thunks if node.op in _operators(w.node)]
+    kinds = {type(w) for w in same or thunks}
+    if FallbackThunk in kinds:
         return "reference"
-    if kinds - {ViewWork, CutWork, JoinWork}:
+    if kinds - {ViewThunk, CutThunk, JoinThunk}:
         return "native"
     return "view" if kinds else "constant"
 

@@ -24,7 +24,7 @@ from compiler.runtime.built import Built, Stage
 from compiler.runtime.executable import Executable
 from compiler.runtime.frame import DirectCall, KnownShapes
 from compiler.runtime.open.sizes import NotDetermined
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Event, Trace
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from compiler.runtime.buckets import Bucket, Buckets
     from compiler.runtime.open.program import OpenProgram
     from compiler.runtime.profile import Profile
-    from compiler.runtime.works.launch_order import OrderEffect
+    from compiler.runtime.thunks.launch_order import OrderEffect
 
 # Modules that serve requests other than runs are imported on first use.
 
@@ -113,14 +113,14 @@ class Program:
     def improve(self, make: Callable[[], Built]) -> None:
         """Compile better code for the same graph in the background, and replace the code then."""
 
-        def work() -> None:
+        def thunk() -> None:
             try:
                 self._built = make()
                 self._direct = self._shortest()
             except Exception as e:  # the current code stays in use
                 self.notes += (f"compiling better code failed: {e}",)
 
-        self._improving = Thread(target=work, name="better code", daemon=True)
+        self._improving = Thread(target=thunk, name="better code", daemon=True)
         self._improving.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:

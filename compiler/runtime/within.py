@@ -17,7 +17,7 @@ from compiler.runtime.executable import Executable
 from compiler.runtime.frame import Run
 from compiler.runtime.predict import predictions
 from compiler.runtime.profile import launchers
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.targets.target import Target
 
 

@@ -8,7 +8,7 @@ from compiler.dataclass import dataclass
 from compiler.machine.database import computation_key
 from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 
 
 @dataclass(frozen=True)

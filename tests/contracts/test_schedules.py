@@ -13,7 +13,7 @@ from compiler.ir.infer import specialize
 from compiler.ir.operator import OPERATORS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
-from compiler.runtime.works.select import Selector, inner_works
+from compiler.runtime.thunks.select import Selector, inner_thunks
 from compiler.schedule.language.replay import replay
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
@@ -28,11 +28,11 @@ OPTIONS = [CodeOptions(by_name("x86-64-v3")), CodeOptions(by_name("x86-64-v4"))]
 def assert_replayed(graph: Graph, options: CodeOptions) -> int:
     """Replay all kernels of a graph; how many there are."""
     n_kernels = 0
-    for work in inner_works(Selector(graph, options).works()):
-        lowered, made = work.lowered, work.scheduled
+    for thunk in inner_thunks(Selector(graph, options).thunks()):
+        lowered, made = thunk.lowered, thunk.scheduled
         names = {t for t, value in lowered.operands.items() if value in graph.constants}
         again = replay(made.text, lowered.computation, frozenset(names), options)
-        assert again == made, f"{work.node.output}: {made.text}"
+        assert again == made, f"{thunk.node.output}: {made.text}"
         n_kernels += 1
     return n_kernels
 

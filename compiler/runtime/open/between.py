@@ -14,7 +14,7 @@ from compiler.ops.evaluation.meaning import evaluate_node
 from compiler.runtime.executable import own
 from compiler.runtime.open.rounds import Rounds
 from compiler.runtime.open.sizes import sizes_of_value
-from compiler.runtime.works.select import is_handed_out
+from compiler.runtime.thunks.select import is_handed_out
 
 HostStep = Callable[[dict[str, Any], dict[str, int]], None]
 """Function that adds a node's results to the values, and their sizes to the sizes, of a run."""

@@ -23,10 +23,10 @@ from compiler.runtime.open.part import OpenPart
 from compiler.runtime.open.program import OpenProgram
 from compiler.runtime.open.select import OpenSelector
 from compiler.runtime.open.sizes import inferred_sizes, input_symbols
-from compiler.runtime.works.by_hand import ByHand
-from compiler.runtime.works.constants import ConstantPool
-from compiler.runtime.works.regions import RegionWriter
-from compiler.runtime.works.select import FallbackWork, Selector, Work
+from compiler.runtime.thunks.by_hand import ByHand
+from compiler.runtime.thunks.constants import ConstantPool
+from compiler.runtime.thunks.regions import RegionWriter
+from compiler.runtime.thunks.select import FallbackThunk, Selector, Thunk
 from compiler.targets.options import CodeOptions
 
 
@@ -45,17 +45,17 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     shapes, inferred = choice.shapes, choice.inferred
     pieces, chosen = choice.pieces, _by_hand(choice, options)
     with stage("llvm"):
-        flat = [w for works in chosen for w in works or ()]
+        flat = [w for thunks in chosen for w in thunks or ()]
         written = written_functions(flat, options)
-        flat, made = written.works, written.made
+        flat, made = written.thunks, written.made
     steps: list[OpenPart | HostNode] = []
     at = first = 0
-    for piece, works in zip(pieces, chosen, strict=True):
+    for piece, thunks in zip(pieces, chosen, strict=True):
         if isinstance(piece, HostNode):
             steps.append(piece)
             continue
-        part = OpenPart.of(piece, flat[at : at + len(works or ())], first)
-        at, first = at + len(part.works), first + len(part.launched)
+        part = OpenPart.of(piece, flat[at : at + len(thunks or ())], first)
+        at, first = at + len(part.thunks), first + len(part.launched)
         steps.append(part)
     parts = [s for s in steps if isinstance(s, OpenPart)]
     with stage("memory"):
@@ -104,28 +104,28 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     )
 
 
-def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None]:
+def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Thunk] | None]:
     """Return the implementations in all parts, with user schedules. Errors: E-SCHEDULE-*."""
-    found: list[list[Work] | None] = []
+    found: list[list[Thunk] | None] = []
     by_hand, is_one = ByHand(options), len(choice.pieces) == 1
-    for number, (piece, works) in enumerate(zip(choice.pieces, choice.works, strict=True)):
-        if works is not None and isinstance(piece, Graph):
-            works = by_hand.applied(works, piece, "" if is_one else f".{number}")
-        found.append(works)
+    for number, (piece, thunks) in enumerate(zip(choice.pieces, choice.thunks, strict=True)):
+        if thunks is not None and isinstance(piece, Graph):
+            thunks = by_hand.applied(thunks, piece, "" if is_one else f".{number}")
+        found.append(thunks)
     by_hand.finish()
     return found
 
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """The implementations of nodes with open sizes, as `Work`s by part, with None for host nodes.
+    """The implementations of nodes with open sizes, as `Thunk`s by part, with None for host nodes.
 
     `shapes` are the assumed shapes of a trial. `inferred` are the symbols that type rules derive
     from these shapes.
     """
 
     pieces: Sequence[Graph | HostNode]
-    works: Sequence[list[Work] | None]
+    thunks: Sequence[list[Thunk] | None]
     shapes: Mapping[str, tuple[int, ...]] | None
     inferred: frozenset[str]
 
@@ -134,13 +134,13 @@ def choose_open(graph: Graph, options: CodeOptions) -> OpenChoice:
     """Choose implementations without generating code. Errors: NotOpen, as for `build_open`."""
     shapes, inferred = _check_inputs(graph)
     pieces = cut(graph, input_symbols(graph) | inferred)
-    works = [_works(p, options) if isinstance(p, Graph) else None for p in pieces]
-    _require_no_loss(graph, shapes, options, works)
-    return OpenChoice(pieces, works, shapes, inferred)
+    thunks = [_thunks(p, options) if isinstance(p, Graph) else None for p in pieces]
+    _require_no_loss(graph, shapes, options, thunks)
+    return OpenChoice(pieces, thunks, shapes, inferred)
 
 
-def _works(graph: Graph, options: CodeOptions) -> list[Work]:
-    return list(OpenSelector(graph, options).works())
+def _thunks(graph: Graph, options: CodeOptions) -> list[Thunk]:
+    return list(OpenSelector(graph, options).thunks())
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
@@ -151,7 +151,7 @@ def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator
         for group in segments(step.launched) if isinstance(step, OpenPart) else ():
             assert isinstance(step, OpenPart), "only parts have launches"
             entry = None
-            if not isinstance(step.launched[group[0]], FallbackWork):
+            if not isinstance(step.launched[group[0]], FallbackThunk):
                 entry = library.function(f"run_{n_native}", 5)
                 n_native += 1
             found.append((entry, group))
@@ -228,14 +228,14 @@ def _require_no_loss(
     graph: Graph,
     shapes: Mapping[str, Sequence[int]] | None,
     options: CodeOptions,
-    chosen: Iterable[list[Work] | None],
+    chosen: Iterable[list[Thunk] | None],
 ) -> None:
     """Check that no node becomes a fallback because of open sizes. Errors: NotOpen."""
     refused = {
         w.node.output: w
-        for works in chosen
-        for w in works or ()
-        if isinstance(w, FallbackWork) and (w.node.regions or _is_open(w.node, graph))
+        for thunks in chosen
+        for w in thunks or ()
+        if isinstance(w, FallbackThunk) and (w.node.regions or _is_open(w.node, graph))
     }
     if not refused:
         return
@@ -245,9 +245,9 @@ def _require_no_loss(
     fixed = specialize(graph, shapes)
     selector = Selector(fixed, options)
     for node in fixed.nodes:
-        work = refused.get(node.output)
-        if work is not None and not isinstance(selector.work(node), FallbackWork):
-            raise NotOpen(f"{node.name or node.output}: {work.because}")
+        thunk = refused.get(node.output)
+        if thunk is not None and not isinstance(selector.thunk(node), FallbackThunk):
+            raise NotOpen(f"{node.name or node.output}: {thunk.because}")
 
 
 def _is_open(node: Node, graph: Graph) -> bool:

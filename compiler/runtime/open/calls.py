@@ -13,11 +13,11 @@ from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Buffer
 from compiler.ops.control_flow.loop_form import loop_form
-from compiler.runtime.works.arrange import REGION, Arrangement
-from compiler.runtime.works.constants import ConstantPool, PackedConstant
-from compiler.runtime.works.native import Functions, Launchable
-from compiler.runtime.works.regions import RegionPlan, RegionWriter
-from compiler.runtime.works.select import NativeWork, RegionWork
+from compiler.runtime.thunks.arrange import REGION, Arrangement
+from compiler.runtime.thunks.constants import ConstantPool, PackedConstant
+from compiler.runtime.thunks.native import Functions, Launchable
+from compiler.runtime.thunks.regions import RegionPlan, RegionWriter
+from compiler.runtime.thunks.select import NativeThunk, RegionThunk
 
 Path = tuple[tuple[int, str], ...]
 """Path to a nested body: pairs of a launch number and the key of its region."""
@@ -63,9 +63,9 @@ class Slots:
         return found or [0]
 
 
-def kernel_sizes(work: NativeWork) -> tuple[str, ...]:
+def kernel_sizes(thunk: NativeThunk) -> tuple[str, ...]:
     """Return the names of the kernel's size arguments, in order."""
-    return work.scheduled.kernel.sizes
+    return thunk.scheduled.kernel.sizes
 
 
 @dataclass
@@ -82,18 +82,18 @@ class OpenCaller:
 
     def launches(
         self,
-        works: Sequence[Launchable],
+        thunks: Sequence[Launchable],
         graph: Graph,
         arrangement: Arrangement,
         inside: Path = (),
     ) -> Iterator[tuple[int, Launch]]:
-        """Yield the number and call of each native node; `works` has the code for all sizes."""
-        for number, work in enumerate(works):
+        """Yield the number and call of each native node; `thunks` has the code for all sizes."""
+        for number, thunk in enumerate(thunks):
             one = _Call(self, number, graph, arrangement, inside)
-            if isinstance(work, NativeWork):
-                yield number, one.kernel(work)
-            elif isinstance(work, RegionWork):
-                yield number, one.region(work)
+            if isinstance(thunk, NativeThunk):
+                yield number, one.kernel(thunk)
+            elif isinstance(thunk, RegionThunk):
+                yield number, one.region(thunk)
 
 
 @dataclass(frozen=True)
@@ -106,32 +106,32 @@ class _Call:
     arrangement: Arrangement
     inside: Path
 
-    def kernel(self, work: NativeWork) -> Launch:
-        kernel, slots = work.scheduled.kernel, self.caller.slots
-        sizes = tuple(slots.of(work.lowered.sizes[n]) for n in kernel_sizes(work))
-        args = tuple(self._arg(work, p) for p in kernel.params)
+    def kernel(self, thunk: NativeThunk) -> Launch:
+        kernel, slots = thunk.scheduled.kernel, self.caller.slots
+        sizes = tuple(slots.of(thunk.lowered.sizes[n]) for n in kernel_sizes(thunk))
+        args = tuple(self._arg(thunk, p) for p in kernel.params)
         return Launch(self.caller.made.symbol_of(kernel), args, sizes)
 
-    def _arg(self, work: NativeWork, parameter: Buffer) -> Arg:
+    def _arg(self, thunk: NativeThunk, parameter: Buffer) -> Arg:
         name = parameter.name
         if parameter.role == "temporary":
             return self._slot("scratch", name)
-        value = {**work.lowered.operands, **work.lowered.results}[name]
+        value = {**thunk.lowered.operands, **thunk.lowered.results}[name]
         if parameter.role != "constant":
             return self.place(value)
-        packing = work.scheduled.packings.get(name)
-        nbytes = int(work.scheduled.kernel.buffers[name].nbytes)
+        packing = thunk.scheduled.packings.get(name)
+        nbytes = int(thunk.scheduled.kernel.buffers[name].nbytes)
         wanted = PackedConstant(self.graph.constants[value], packing, nbytes)
         return Arg("constants", self.caller.pool.offset_of(wanted))
 
-    def region(self, work: RegionWork) -> Launch:
+    def region(self, thunk: RegionThunk) -> Launch:
         plan = self.arrangement.regions[self.number]
-        form = loop_form(work.node, self.graph) if plan.form is not None else None
+        form = loop_form(thunk.node, self.graph) if plan.form is not None else None
         assert not isinstance(form, str), form
         symbol = self.caller.writer.write(
-            replace(plan, work=work, form=form), self.graph, _Open(self, work, plan)
+            replace(plan, thunk=thunk, form=form), self.graph, _Open(self, thunk, plan)
         )
-        values = [*work.operands, *filter(None, work.node.outputs)]
+        values = [*thunk.operands, *filter(None, thunk.node.outputs)]
         places = (self._plain(v) for v in values)
         table = Arg("table", 0)
         memory = self._slot("scratch", REGION)
@@ -161,19 +161,19 @@ class _Open:
     """The arguments of one region's functions; its launch is `call`."""
 
     call: _Call
-    work: RegionWork
+    thunk: RegionThunk
     plan: RegionPlan
     is_open: bool = True
 
     def launches(self, key: str) -> list[Launch]:
-        body, inside = self.work.bodies[key], (*self.call.inside, (self.call.number, key))
+        body, inside = self.thunk.bodies[key], (*self.call.inside, (self.call.number, key))
         found = self.call.caller.launches(
             body.launches(), body.graph, self.plan.bodies[key], inside
         )
         return [launch for _, launch in found]
 
     def place(self, key: str, value: str) -> Arg:
-        body, inside = self.work.bodies[key], (*self.call.inside, (self.call.number, key))
+        body, inside = self.thunk.bodies[key], (*self.call.inside, (self.call.number, key))
         return _Call(self.call.caller, 0, body.graph, self.plan.bodies[key], inside).place(value)
 
     def memory(self, name: str) -> Number:

@@ -11,9 +11,9 @@ from compiler.ir.infer import with_sizes
 from compiler.memory.buffer import Buffer, Plan
 from compiler.runtime.open.part import OpenPart
 from compiler.runtime.open.rounds import Rounds, runs_in_rounds
-from compiler.runtime.works.kernels import KernelInfo, kernel_infos
-from compiler.runtime.works.native import Functions
-from compiler.runtime.works.select import RegionWork, Unlaunched, Work, is_handed_out
+from compiler.runtime.thunks.kernels import KernelInfo, kernel_infos
+from compiler.runtime.thunks.native import Functions
+from compiler.runtime.thunks.select import RegionThunk, Thunk, Unlaunched, is_handed_out
 
 Infos = tuple[KernelInfo, ...]
 
@@ -21,29 +21,29 @@ Infos = tuple[KernelInfo, ...]
 def part_infos(
     part: OpenPart,
     graph: Graph,
-    works: Sequence[Work],
+    thunks: Sequence[Thunk],
     sizes: Mapping[str, int],
     calls: Mapping[int, Launch],
     functions: Functions,
 ) -> Infos:
-    """Return facts about the launches of a part; all sizes in `graph` and `works` are numbers."""
-    launched = [w for w in _all_sized(works, sizes) if not isinstance(w, Unlaunched)]
+    """Return facts about the launches of a part; all sizes in `graph` and `thunks` are numbers."""
+    launched = [w for w in _all_sized(thunks, sizes) if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
     return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
 
 
-def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work]:
+def _all_sized(thunks: Iterable[Thunk], sizes: Mapping[str, int]) -> Iterator[Thunk]:
     """Yield the implementations with numbers for sizes, also inside fusions and bodies."""
-    for work in works:
-        node = with_sizes(work.node, sizes)
-        if isinstance(work, RegionWork):
+    for thunk in thunks:
+        node = with_sizes(thunk.node, sizes)
+        if isinstance(thunk, RegionThunk):
             bodies = {
-                key: replace(b, works=tuple(_all_sized(b.works, sizes)))
-                for key, b in work.bodies.items()
+                key: replace(b, thunks=tuple(_all_sized(b.thunks, sizes)))
+                for key, b in thunk.bodies.items()
             }
-            yield RegionWork(node, bodies)
+            yield RegionThunk(node, bodies)
         else:
-            yield replace(work, node=node)
+            yield replace(thunk, node=node)
 
 
 def host_info(node: Node, rounds: Rounds | None = None) -> Infos:

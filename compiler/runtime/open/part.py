@@ -25,22 +25,22 @@ from compiler.runtime.frame import Workspaces
 from compiler.runtime.open.calls import OpenCaller, Slots, kernel_sizes
 from compiler.runtime.open.cut import outer_name
 from compiler.runtime.open.sizes import require_consistent, require_fitting
-from compiler.runtime.works.arrange import Arrangement, Overwritable, arrange
-from compiler.runtime.works.constants import ConstantPool
-from compiler.runtime.works.native import Functions, Launchable
-from compiler.runtime.works.regions import RegionWriter
-from compiler.runtime.works.select import (
+from compiler.runtime.thunks.arrange import Arrangement, Overwritable, arrange
+from compiler.runtime.thunks.constants import ConstantPool
+from compiler.runtime.thunks.native import Functions, Launchable
+from compiler.runtime.thunks.regions import RegionWriter
+from compiler.runtime.thunks.select import (
     Body,
-    CutWork,
-    FallbackWork,
-    JoinWork,
-    NativeWork,
-    RegionWork,
+    CutThunk,
+    FallbackThunk,
+    JoinThunk,
+    NativeThunk,
+    RegionThunk,
+    Thunk,
     Unlaunched,
-    ViewWork,
-    Work,
+    ViewThunk,
     bodies,
-    inner_works,
+    inner_thunks,
 )
 
 OpenEntry = Callable[[int, int, int, int, int], None]
@@ -58,18 +58,18 @@ class OpenPart:
     """
 
     graph: Graph
-    works: Sequence[Work]
+    thunks: Sequence[Thunk]
     first: int
     slots: Slots
     overwritten: dict[int, Overwritable]
     spaces: Workspaces
 
     @staticmethod
-    def of(graph: Graph, works: Sequence[Work], first: int) -> OpenPart:
+    def of(graph: Graph, thunks: Sequence[Thunk], first: int) -> OpenPart:
         """Create a part before its code is generated."""
-        kernels = [w.scheduled.kernel for w in inner_works(works)]
+        kernels = [w.scheduled.kernel for w in inner_thunks(thunks)]
         known: dict[int, Overwritable] = {id(kernel): overwritable(kernel) for kernel in kernels}
-        return OpenPart(graph, works, first, Slots(), known, Workspaces())
+        return OpenPart(graph, thunks, first, Slots(), known, Workspaces())
 
     @cached_property
     def reads(self) -> tuple[tuple[str, str], ...]:
@@ -84,7 +84,7 @@ class OpenPart:
     @property
     def launched(self) -> list[Launchable]:
         """Return the implementations that are launches or fallbacks, in order."""
-        return [w for w in self.works if not isinstance(w, Unlaunched)]
+        return [w for w in self.thunks if not isinstance(w, Unlaunched)]
 
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
@@ -98,22 +98,22 @@ class OpenPart:
         found = caller.launches(self.launched, self.graph, arrangement)
         return {self.first + number: launch for number, launch in found}
 
-    def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
+    def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
         """Return graph and implementations with numbers for sizes, and the places of values."""
-        graph, works = _numbered(self.graph, self.works, sizes)
-        return graph, works, arrange(graph, works, self.overwritten)
+        graph, thunks = _numbered(self.graph, self.thunks, sizes)
+        return graph, thunks, arrange(graph, thunks, self.overwritten)
 
-    def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
+    def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
         """Arrange the part for given sizes, and check the sizes.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
         body does not accept, or for a wrong recorded type.
         """
-        graph, works = _numbered(self.graph, self.works, sizes)
+        graph, thunks = _numbered(self.graph, self.thunks, sizes)
         require_consistent(graph)
-        for body in bodies(works):
+        for body in bodies(thunks):
             require_fitting(body.graph)
-        return graph, works, arrange(graph, works, self.overwritten)
+        return graph, thunks, arrange(graph, thunks, self.overwritten)
 
     def numbered(self, launches: Mapping[int, Launch], table: Table) -> dict[int, Launch]:
         """Return the part's launches counted from 0, with slots replaced by their values.
@@ -143,7 +143,7 @@ class OpenPart:
     def executable(
         self,
         graph: Graph,
-        works: Sequence[Work],
+        thunks: Sequence[Thunk],
         arrangement: Arrangement,
         table: Table,
         entries: Sequence[tuple[OpenEntry | None, tuple[int, ...]]],
@@ -151,7 +151,7 @@ class OpenPart:
         keep: object,
     ) -> Executable:
         """Return the executable for these numbers; `entries` has the code of each launch group."""
-        launched = [w for w in works if not isinstance(w, Unlaunched)]
+        launched = [w for w in thunks if not isinstance(w, Unlaunched)]
         segments: list[Segment] = []
         for entry, group in entries:
             if entry is None:
@@ -179,31 +179,31 @@ def _node(node: Node, sizes: Mapping[str, int]) -> Node:
     return replace(node, types=tuple(ty.substitute(t, sizes) for t in node.types))
 
 
-def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
-    match work:
-        case NativeWork():
-            given = work.lowered.sizes
-            own = {n: int(affine.substitute(given[n], sizes)) for n in kernel_sizes(work)}
-            return NativeWork(node, work.lowered, work.scheduled, own)
-        case FallbackWork():
-            return FallbackWork(node, work.because)
-        case ViewWork():
-            return ViewWork(node, work.source)
-        case RegionWork():
-            bodies = {k: _body_with_numbers(b, sizes) for k, b in work.bodies.items()}
-            return RegionWork(with_sizes(work.node, sizes), bodies)
-        case CutWork() | JoinWork():
+def _with_numbers(thunk: Thunk, node: Node, sizes: Mapping[str, int]) -> Thunk:
+    match thunk:
+        case NativeThunk():
+            given = thunk.lowered.sizes
+            own = {n: int(affine.substitute(given[n], sizes)) for n in kernel_sizes(thunk)}
+            return NativeThunk(node, thunk.lowered, thunk.scheduled, own)
+        case FallbackThunk():
+            return FallbackThunk(node, thunk.because)
+        case ViewThunk():
+            return ViewThunk(node, thunk.source)
+        case RegionThunk():
+            bodies = {k: _body_with_numbers(b, sizes) for k, b in thunk.bodies.items()}
+            return RegionThunk(with_sizes(thunk.node, sizes), bodies)
+        case CutThunk() | JoinThunk():
             raise AssertionError(f"{node.output}: offsets of parts depend on open sizes")
 
 
 def _body_with_numbers(body: Body, sizes: Mapping[str, int]) -> Body:
-    graph, works = _numbered(body.graph, body.works, sizes)
-    return Body(graph, body.captured, tuple(works))
+    graph, thunks = _numbered(body.graph, body.thunks, sizes)
+    return Body(graph, body.captured, tuple(thunks))
 
 
 def _numbered(
-    graph: Graph, works: Sequence[Work], sizes: Mapping[str, int]
-) -> tuple[Graph, list[Work]]:
+    graph: Graph, thunks: Sequence[Thunk], sizes: Mapping[str, int]
+) -> tuple[Graph, list[Thunk]]:
     numbered = with_numbers(graph, sizes)
     nodes = {id(a): b for a, b in zip(graph.nodes, numbered.nodes, strict=True)}
-    return numbered, [_with_numbers(w, nodes[id(w.node)], sizes) for w in works]
+    return numbered, [_with_numbers(w, nodes[id(w.node)], sizes) for w in thunks]

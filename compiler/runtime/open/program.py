@@ -40,10 +40,10 @@ from compiler.runtime.open.sizes import (
     size_places,
 )
 from compiler.runtime.profile import Profile, launchers
+from compiler.runtime.thunks.kernels import KernelInfo
+from compiler.runtime.thunks.native import Functions
+from compiler.runtime.thunks.select import Thunk
 from compiler.runtime.within import check_launches, stoppable
-from compiler.runtime.works.kernels import KernelInfo
-from compiler.runtime.works.native import Functions
-from compiler.runtime.works.select import Work
 from compiler.targets.options import CodeOptions
 
 MAX_PLANS = 64
@@ -58,7 +58,7 @@ class Bound:
 
     part: OpenPart
     graph: Graph
-    works: Sequence[Work]
+    thunks: Sequence[Thunk]
     sizes: Mapping[str, int]
     plan: Plan
     launches: Mapping[int, Launch]
@@ -133,13 +133,13 @@ class OpenProgram:
         )
 
     def _infos(self, b: Bound) -> tuple[KernelInfo, ...]:
-        return part_infos(b.part, b.graph, b.works, b.sizes, self.built.launches, self.functions)
+        return part_infos(b.part, b.graph, b.thunks, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
         """Return whether row i of each result depends on row i of inputs only, along a size."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
-        return is_rowwise(self.graph, self.steps[0].works, symbol)
+        return is_rowwise(self.graph, self.steps[0].thunks, symbol)
 
     def profile(self, inputs: Mapping[str, Any], repeat: int) -> Profile:
         """Profile the program as `Program.profile` does."""
@@ -269,12 +269,12 @@ class OpenProgram:
 
     def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
         assert self.library is not None, "the code is for another machine"
-        graph, works, arrangement = part.fitted(sizes)
+        graph, thunks, arrangement = part.fitted(sizes)
         table = part.table(arrangement, sizes)
         calls = part.numbered(self.built.launches, table)
         executable = part.executable(
-            graph, works, arrangement, table, self.entries[number], self.constants, self.library
+            graph, thunks, arrangement, table, self.entries[number], self.constants, self.library
         )
         return Bound(
-            part, graph, works, dict(sizes), arrangement.plan, calls, executable, self.library
+            part, graph, thunks, dict(sizes), arrangement.plan, calls, executable, self.library
         )

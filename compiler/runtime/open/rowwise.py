@@ -14,15 +14,15 @@ from compiler.compute.scalar import Fetch, IndexValue, Inside, Read, Scalar, wal
 from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
-from compiler.runtime.works.select import NativeWork, ViewWork, Work
+from compiler.runtime.thunks.select import NativeThunk, Thunk, ViewThunk
 
 
-def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:
+def is_rowwise(graph: Graph, thunks: Iterable[Thunk], symbol: str) -> bool:
     """Return whether, along a size, row i of each result depends on row i of the inputs only."""
     values = [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     if not all(_rows_first(t, symbol) for t in values):
         return False
-    return all(_keeps_rows(w, graph, symbol) for w in works)
+    return all(_keeps_rows(w, graph, symbol) for w in thunks)
 
 
 def _rows_first(t: Type, symbol: str) -> bool:
@@ -37,17 +37,17 @@ def _has_rows(t: Type, symbol: str) -> bool:
     return isinstance(t, TensorType) and bool(t.shape) and affine.axis_symbol(t.dims[0]) == symbol
 
 
-def _keeps_rows(work: Work, graph: Graph, symbol: str) -> bool:
-    if isinstance(work, ViewWork):
-        return _has_rows(graph.types[work.source], symbol) == _has_rows(work.node.type, symbol)
-    if not isinstance(work, NativeWork):
+def _keeps_rows(thunk: Thunk, graph: Graph, symbol: str) -> bool:
+    if isinstance(thunk, ViewThunk):
+        return _has_rows(graph.types[thunk.source], symbol) == _has_rows(thunk.node.type, symbol)
+    if not isinstance(thunk, NativeThunk):
         return False
-    sizes = [n for n, e in work.lowered.sizes.items() if symbol in affine.symbols(e)]
+    sizes = [n for n, e in thunk.lowered.sizes.items() if symbol in affine.symbols(e)]
     if not sizes:
         return True
-    if len(sizes) > 1 or affine.axis_symbol(work.lowered.sizes[sizes[0]]) != symbol:
+    if len(sizes) > 1 or affine.axis_symbol(thunk.lowered.sizes[sizes[0]]) != symbol:
         return False
-    return _is_rowwise(work.lowered.computation, sizes[0])
+    return _is_rowwise(thunk.lowered.computation, sizes[0])
 
 
 def _is_rowwise(c: Computation, size: str) -> bool:

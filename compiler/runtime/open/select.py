@@ -9,13 +9,13 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control_flow.control import CONTROL_FLOW
-from compiler.runtime.works.select import (
+from compiler.runtime.thunks.select import (
     Body,
-    FallbackWork,
-    NativeWork,
+    FallbackThunk,
+    NativeThunk,
     Selector,
-    ViewWork,
-    Work,
+    Thunk,
+    ViewThunk,
     is_composition,
     plain_view,
     without_lowering,
@@ -25,24 +25,24 @@ from compiler.runtime.works.select import (
 class OpenSelector(Selector):
     """Chooses implementations of nodes whose sizes may be symbols."""
 
-    def work(self, node: Node) -> Work:
+    def thunk(self, node: Node) -> Thunk:
         """Choose the implementation of one node."""
         if not open_symbols(_types(node, self.graph)):
-            return super().work(node)
+            return super().thunk(node)
         source = open_view_source(node, self.graph)
         if source is not None:
-            return ViewWork(node, source)
+            return ViewThunk(node, source)
         if node.op in CONTROL_FLOW:
             return self._region(node)
         obstacle = without_lowering(node) or self._obstacle(node)
         if obstacle:
-            return FallbackWork(node, obstacle)
+            return FallbackThunk(node, obstacle)
         try:
             return self._native(node)
         except (NotLowerable, CompileError) as e:
-            return FallbackWork(node, f"no code for open sizes: {e}")
+            return FallbackThunk(node, f"no code for open sizes: {e}")
         except Exception as e:  # a facet may require constant sizes and raise any error for symbols
-            return FallbackWork(node, f"{node.op} does not support open sizes: {e}")
+            return FallbackThunk(node, f"{node.op} does not support open sizes: {e}")
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         strays = _symbols(graph) - _symbols(self.graph)
@@ -53,7 +53,7 @@ class OpenSelector(Selector):
     def _unknown(self, name: str, t: TensorType) -> str:
         return "" if t.is_ranked else f"the rank of {name} is known only when the program runs"
 
-    def _native(self, node: Node) -> Work:
+    def _native(self, node: Node) -> Thunk:
         try:
             lowered = lower_node(node, self.graph)
         except Undecided:
@@ -63,14 +63,14 @@ class OpenSelector(Selector):
         if lowered is None and is_composition(node):
             return self._composition(node)
         if lowered is None:
-            return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
+            return FallbackThunk(node, f"{node.op} has no lowering to loops for these operands")
         scheduled = self._schedule(lowered)
         strays = set(scheduled.kernel.sizes) - lowered.sizes.keys()
         if strays:
-            return FallbackWork(
+            return FallbackThunk(
                 node, f"loop bounds contain unknown sizes: {', '.join(sorted(strays))}"
             )
-        return NativeWork(node, lowered, scheduled)
+        return NativeThunk(node, lowered, scheduled)
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:

@@ -9,8 +9,8 @@ import compiler
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.works.arrange import arrange
-from compiler.runtime.works.select import FallbackWork, NativeWork, Selector, ViewWork
+from compiler.runtime.thunks.arrange import arrange
+from compiler.runtime.thunks.select import FallbackThunk, NativeThunk, Selector, ViewThunk
 from compiler.targets.options import CodeOptions
 
 
@@ -46,10 +46,10 @@ def test_a_reshape_between_layouts_is_work_and_between_plain_ones_is_not() -> No
         signature="x: f32[2,4,2,3]",
         results="y",
     )
-    works = list(Selector(graph, CodeOptions()).works())
-    kinds = {w.node.output: type(w) for w in works}
-    assert kinds["v"] is ViewWork
-    assert kinds["w"] is not ViewWork
+    thunks = list(Selector(graph, CodeOptions()).thunks())
+    kinds = {w.node.output: type(w) for w in thunks}
+    assert kinds["v"] is ViewThunk
+    assert kinds["w"] is not ViewThunk
     inputs = random_inputs(graph)
     made = compiler.compile(graph, pipeline="none").run(inputs)
     assert worst(compare(made, compiler.reference(graph, inputs))) < 1e-5
@@ -88,12 +88,12 @@ def test_reasons_say_why_a_node_is_a_fallback() -> None:
         signature="x: f32[3]",
         results="t, e",
     )
-    works = {w.node.output: w for w in Selector(graph, CodeOptions()).works()}
+    thunks = {w.node.output: w for w in Selector(graph, CodeOptions()).thunks()}
 
     def because(name: str) -> str:
-        work = works[name]
-        assert isinstance(work, FallbackWork), f"{name} is {type(work).__name__}"
-        return work.because
+        thunk = thunks[name]
+        assert isinstance(thunk, FallbackThunk), f"{name} is {type(thunk).__name__}"
+        return thunk.because
 
     assert because("a") == "onnx.Mish has no lowering to loops"
     assert "known only when the program runs" in because("t")
@@ -108,9 +108,9 @@ def test_results_are_made_where_the_user_gets_them() -> None:
         signature="x: f32[4,4]",
         results="z, y, again=y",
     )
-    works = list(Selector(graph, CodeOptions()).works())
-    assert all(isinstance(w, NativeWork) for w in works)
-    arrangement = arrange(graph, works)
+    thunks = list(Selector(graph, CodeOptions()).thunks())
+    assert all(isinstance(w, NativeThunk) for w in thunks)
+    arrangement = arrange(graph, thunks)
     spaces = {v: p.space for v, p in arrangement.places.items()}
     assert spaces == {"x": "input", "a": "arena", "y": "output", "z": "output"}
     assert [r.name for _, r in arrangement.copied] == ["again"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name, host
 from compiler.tuning.features import N_FEATURES, features

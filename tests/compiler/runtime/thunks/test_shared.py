@@ -13,7 +13,7 @@ from compiler.ir.types import TensorType, parse_type
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.frame import Workspace
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.works.shared import bytes_before
+from compiler.runtime.thunks.shared import bytes_before
 from tests.platforms import needs_own_threads
 
 

@@ -9,10 +9,10 @@ import compiler
 from compiler.errors import CompileError
 from compiler.memory.orders import METHODS
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.works.arrange import needed
-from compiler.runtime.works.launch_order import ordered_launches
-from compiler.runtime.works.partition import n_crossings
-from compiler.runtime.works.select import FallbackWork, Selector
+from compiler.runtime.thunks.arrange import needed
+from compiler.runtime.thunks.launch_order import ordered_launches
+from compiler.runtime.thunks.partition import n_crossings
+from compiler.runtime.thunks.select import FallbackThunk, Selector
 from compiler.targets.options import CodeOptions
 from tests.platforms import needs_own_threads
 
@@ -69,12 +69,12 @@ def test_kernels_are_listed_as_they_run():
 def test_nothing_moves_across_what_the_reference_runs():
     """The wide branches lie on both sides of a fallback, which keeps them apart."""
     graph = compiler.parse(GRAPH)
-    works = list(Selector(graph, CodeOptions()).works())
-    half = len(works) // 2 - 1
-    works[half] = FallbackWork(works[half].node, "for the test")
-    made = ordered_launches(works, needed(graph, works), (), "best")
-    assert n_crossings(made.works) == n_crossings(works) == 2
-    assert {w.node.output for w in made.works[:half]} == {w.node.output for w in works[:half]}
+    thunks = list(Selector(graph, CodeOptions()).thunks())
+    half = len(thunks) // 2 - 1
+    thunks[half] = FallbackThunk(thunks[half].node, "for the test")
+    made = ordered_launches(thunks, needed(graph, thunks), (), "best")
+    assert n_crossings(made.thunks) == n_crossings(thunks) == 2
+    assert {w.node.output for w in made.thunks[:half]} == {w.node.output for w in thunks[:half]}
 
 
 @needs_own_threads

@@ -2,7 +2,7 @@ import numpy as np
 
 from compiler.ir.constant import Constant
 from compiler.ir.types import tensor
-from compiler.runtime.works.constants import ConstantPool, PackedConstant
+from compiler.runtime.thunks.constants import ConstantPool, PackedConstant
 from compiler.schedule.operands.packing import Packing
 
 TRANSPOSED = Packing((3, 5), (3, 5), (1, 0))

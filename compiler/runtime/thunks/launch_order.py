@@ -14,10 +14,10 @@ from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.memory.lifetimes import Step
 from compiler.memory.orders import METHODS, Ordered, Tasks, order_tasks
-from compiler.runtime.works.arrange import Arrangement, Needs, placed
-from compiler.runtime.works.branches import Section, producers
-from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
+from compiler.runtime.thunks.arrange import Arrangement, Needs, placed
+from compiler.runtime.thunks.branches import Section, producers
+from compiler.runtime.thunks.native import Launchable
+from compiler.runtime.thunks.select import FallbackThunk, Thunk, Unlaunched
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LaunchOrder:
     from the given order.
     """
 
-    works: tuple[Work, ...]
+    thunks: tuple[Thunk, ...]
     arrangement: Arrangement
     beside: tuple[Section, ...]
     found: Ordered
@@ -63,29 +63,29 @@ class LaunchOrder:
 
 
 def ordered_launches(
-    works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
+    thunks: Sequence[Thunk], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
     """Reorder launches by one of METHODS if this reduces the size of the arena.
 
     Concurrent launches with a plan (planned.py) are listed in the order of the plan.
     """
-    launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
+    launches: list[Launchable] = [w for w in thunks if not isinstance(w, Unlaunched)]
     units = _units(len(launches), beside)
     order = [number for unit in units for number in unit]
     is_planned = order != sorted(order)
     if is_planned:
-        works, needs, beside = _listed(works, launches, needs, beside, order)
-        launches = [w for w in works if not isinstance(w, Unlaunched)]
+        thunks, needs, beside = _listed(thunks, launches, needs, beside, order)
+        launches = [w for w in thunks if not isinstance(w, Unlaunched)]
         units = _units(len(launches), beside)
     found = order_tasks(launch_tasks(launches, units, needs), method)
     given = placed(needs, _until(beside))
     given_bytes = given.plan.peak_bytes
     same = OrderEffect(found, False, given_bytes, given_bytes)
-    as_given = LaunchOrder(tuple(works), given, tuple(beside), found, is_planned, same)
+    as_given = LaunchOrder(tuple(thunks), given, tuple(beside), found, is_planned, same)
     if not found.is_changed:
         return as_given
     order = [number for unit in found.order for number in units[unit]]
-    works, needs, beside = _listed(works, launches, needs, beside, order)
+    thunks, needs, beside = _listed(thunks, launches, needs, beside, order)
     arrangement = placed(needs, _until(beside))
     is_chosen = method not in ("best", "dp")
     arena_bytes = arrangement.plan.peak_bytes
@@ -93,20 +93,20 @@ def ordered_launches(
     effect = OrderEffect(found, is_taken, given_bytes, arena_bytes)
     if not is_taken:
         return replace(as_given, found=_kept(found), effect=effect)
-    return LaunchOrder(tuple(works), arrangement, tuple(beside), found, True, effect)
+    return LaunchOrder(tuple(thunks), arrangement, tuple(beside), found, True, effect)
 
 
 def _listed(
-    works: Sequence[Work],
+    thunks: Sequence[Thunk],
     launches: Sequence[Launchable],
     needs: Needs,
     beside: Sequence[Section],
     order: Sequence[int],
-) -> tuple[tuple[Work, ...], Needs, list[Section]]:
+) -> tuple[tuple[Thunk, ...], Needs, list[Section]]:
     """Return implementations, requirements and sections for the launches in another order."""
     place = {number: new for new, number in enumerate(order)}
     moved = sorted((s.numbered(place) for s in beside), key=lambda s: s.first)
-    listed = _with_views([launches[number] for number in order], works)
+    listed = _with_views([launches[number] for number in order], thunks)
     return listed, needs.in_order(order), moved
 
 
@@ -114,17 +114,17 @@ def _until(beside: Sequence[Section]) -> dict[int, int]:
     return {i: last for s in beside for i, last in s.until.items()}
 
 
-def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Work, ...]:
+def thunks_in_order(thunks: Sequence[Thunk], needs: Needs, method: str) -> tuple[Thunk, ...]:
     """Order implementations by one of METHODS, without concurrency and for any size of arena."""
-    launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
+    launches: list[Launchable] = [w for w in thunks if not isinstance(w, Unlaunched)]
     units = _units(len(launches), ())
     order = order_tasks(launch_tasks(launches, units, needs), method).order
-    return _with_views([launches[number] for number in order], works)
+    return _with_views([launches[number] for number in order], thunks)
 
 
-def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
+def in_order(graph: Graph, thunks: Sequence[Thunk]) -> Graph:
     """Return the graph with its nodes in the order of their implementations."""
-    place = {id(w.node): i for i, w in enumerate(works)}
+    place = {id(w.node): i for i, w in enumerate(thunks)}
     assert len(place) == len(graph.nodes), "each node has one implementation"
     return replace(graph, nodes=tuple(sorted(graph.nodes, key=lambda n: place[id(n)])))
 
@@ -173,7 +173,7 @@ def _fences(
     For a fallback, these are all units since the previous fallback; for another unit, the last
     fallback before the unit.
     """
-    falls_back = [isinstance(launches[unit[0]], FallbackWork) for unit in units]
+    falls_back = [isinstance(launches[unit[0]], FallbackThunk) for unit in units]
     last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)
     before = [-1, *last]
     return {
@@ -194,25 +194,25 @@ def _together(steps: Sequence[Step]) -> Step:
     )
 
 
-def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
+def _with_views(launches: Sequence[Thunk], thunks: Sequence[Thunk]) -> tuple[Thunk, ...]:
     """Return launches and views in order, with each view as soon as its sources are computed."""
-    made = {o for w in works for o in w.node.outputs if o}
-    shown = [w for w in works if isinstance(w, Unlaunched)]
+    made = {o for w in thunks for o in w.node.outputs if o}
+    shown = [w for w in thunks if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}
     waiting: dict[str, list[Unlaunched]] = {}
     for w in shown:
         for value in missing[id(w)]:
             waiting.setdefault(value, []).append(w)
-    found: list[Work] = []
+    found: list[Thunk] = []
 
-    def add(work: Work) -> None:
-        found.append(work)
-        for value in filter(None, work.node.outputs):
+    def add(thunk: Thunk) -> None:
+        found.append(thunk)
+        for value in filter(None, thunk.node.outputs):
             for view in waiting.get(value, ()):
                 missing[id(view)].discard(value)
                 if not missing[id(view)]:
                     add(view)
 
-    for work in [*(w for w in shown if not missing[id(w)]), *launches]:
-        add(work)
+    for thunk in [*(w for w in shown if not missing[id(w)]), *launches]:
+        add(thunk)
     return tuple(found)

@@ -24,21 +24,21 @@ from compiler.memory.views import Span
 from compiler.ops.data_movement.slice import cuts_along, span
 from compiler.ops.type_rules.dims import normal_axis
 from compiler.runtime.frame import in_memory
-from compiler.runtime.works.arrange import Needs, Overwritable, needed
-from compiler.runtime.works.launch_order import works_in_order
-from compiler.runtime.works.select import (
+from compiler.runtime.thunks.arrange import Needs, Overwritable, needed
+from compiler.runtime.thunks.launch_order import thunks_in_order
+from compiler.runtime.thunks.select import (
     Body,
-    CutWork,
-    JoinWork,
-    NativeWork,
-    RegionWork,
+    CutThunk,
+    JoinThunk,
+    NativeThunk,
+    RegionThunk,
+    Thunk,
     Unlaunched,
-    ViewWork,
-    Work,
+    ViewThunk,
 )
 
 
-def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[Work]:
+def sharing(graph: Graph, thunks: Sequence[Thunk], method: str = "given") -> list[Thunk]:
     """Replace concats, splits and slices by views where possible.
 
     The caller's arrays are never shared: views of inputs, and results, are copied. A value can be a
@@ -48,11 +48,11 @@ def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[
     of planned arenas: planning takes much longer, and arenas exceed live bytes by one percent at
     most.
     """
-    found = _Known(graph, works, ()).works()
-    if not any(isinstance(w, JoinWork) for w in found):
+    found = _Known(graph, thunks, ()).thunks()
+    if not any(isinstance(w, JoinThunk) for w in found):
         return found
     seen: dict[int, Overwritable] = {}
-    ordered = works_in_order(works, needed(graph, works, seen), method)
+    ordered = thunks_in_order(thunks, needed(graph, thunks, seen), method)
     most = _live(needed(graph, ordered, seen)).nbytes
     copied: set[str] = set()
     while True:
@@ -63,7 +63,7 @@ def sharing(graph: Graph, works: Sequence[Work], method: str = "given") -> list[
         if dear is None:
             return found
         copied.add(dear)
-        found = _Known(graph, works, copied).works()
+        found = _Known(graph, thunks, copied).thunks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +131,15 @@ def physical_sizes(t: TensorType) -> tuple[int, ...]:
 
 
 class _Known:
-    """The sharing decisions for a graph's works, one after another."""
+    """The sharing decisions for a graph's thunks, one after another."""
 
-    def __init__(self, graph: Graph, works: Sequence[Work], copied: Collection[str]) -> None:
-        self.graph, self.given, self.copied = graph, works, copied
-        self.shown = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
+    def __init__(self, graph: Graph, thunks: Sequence[Thunk], copied: Collection[str]) -> None:
+        self.graph, self.given, self.copied = graph, thunks, copied
+        self.shown = {w.node.output: w.source for w in thunks if isinstance(w, ViewThunk)}
         self.cut: set[str] = set()
         self.parts: set[str] = set()
         """Values that are already parts of a concat."""
-        written = {o for w in works if not isinstance(w, Unlaunched) for o in w.node.outputs}
+        written = {o for w in thunks if not isinstance(w, Unlaunched) for o in w.node.outputs}
         self.inside = written - {"", *(self._below(r.value) for r in graph.results)}
         """Values in the arena."""
 
@@ -148,31 +148,31 @@ class _Known:
             value = self.shown[value]
         return value
 
-    def works(self) -> list[Work]:
+    def thunks(self) -> list[Thunk]:
         """Return the implementations, with views for shared memory."""
         return [self._shared(w) for w in self.given]
 
-    def _shared(self, work: Work) -> Work:
-        if isinstance(work, RegionWork):
-            return self._inside(work)
-        if not isinstance(work, NativeWork):
-            return work
-        node = work.node
+    def _shared(self, thunk: Thunk) -> Thunk:
+        if isinstance(thunk, RegionThunk):
+            return self._inside(thunk)
+        if not isinstance(thunk, NativeThunk):
+            return thunk
+        node = thunk.node
         if node.op == "concat" and (parts := self._parts(node)):
             self.parts.update(self._below(p.value) for p in parts)
-            return JoinWork(node, parts)
+            return JoinThunk(node, parts)
         if node.op in ("slice", "split") and (cuts := self._cuts(node)):
             self.cut.update(c for c in cuts)
-            return CutWork(node, cuts)
-        return work
+            return CutThunk(node, cuts)
+        return thunk
 
-    def _inside(self, work: RegionWork) -> RegionWork:
+    def _inside(self, thunk: RegionThunk) -> RegionThunk:
         """Return a node with regions, with memory sharing inside the bodies."""
         bodies = {
-            key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.works)))
-            for key, b in work.bodies.items()
+            key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.thunks)))
+            for key, b in thunk.bodies.items()
         }
-        return RegionWork(work.node, bodies)
+        return RegionThunk(thunk.node, bodies)
 
     def _type(self, value: str) -> TensorType:
         t = self.graph.types[value]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
-from compiler.runtime.works.kernels import Listed, listed, unique_names
-from compiler.runtime.works.select import NativeWork, RegionWork, Unlaunched, Work
+from compiler.runtime.thunks.kernels import Listed, listed, unique_names
+from compiler.runtime.thunks.select import NativeThunk, RegionThunk, Thunk, Unlaunched
 from compiler.schedule.language.replay import replay_lines
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.targets.options import CodeOptions, KernelSchedule
@@ -26,42 +26,42 @@ class ByHand:
         self._met: set[str] = set()
         self._kernels: list[str] = []
 
-    def applied(self, works: list[Work], graph: Graph, suffix: str = "") -> list[Work]:
+    def applied(self, thunks: list[Thunk], graph: Graph, suffix: str = "") -> list[Thunk]:
         """Return implementations with user schedules; `suffix` is appended to kernel names.
 
         Errors: E-SCHEDULE-*, E-LIMIT-CODE.
         """
         if not self._asked:
-            return works
-        found = listed([w for w in works if not isinstance(w, Unlaunched)], graph)
-        kernels = [f"{name}{suffix}" for name in unique_names([x.work for x in found])]
-        changed: dict[int, NativeWork] = {}
+            return thunks
+        found = listed([w for w in thunks if not isinstance(w, Unlaunched)], graph)
+        kernels = [f"{name}{suffix}" for name in unique_names([x.thunk for x in found])]
+        changed: dict[int, NativeThunk] = {}
         for one, kernel in zip(found, kernels, strict=True):
-            work = one.work
-            if isinstance(work, NativeWork):
+            thunk = one.thunk
+            if isinstance(thunk, NativeThunk):
                 self._kernels.append(kernel)
-                others = (n for n in (work.node.name, *work.node.outputs) if n not in kernels)
-                made = self._made(one, work, (kernel, *others))
+                others = (n for n in (thunk.node.name, *thunk.node.outputs) if n not in kernels)
+                made = self._made(one, thunk, (kernel, *others))
                 if made is not None:
-                    changed[id(work)] = made
-        return [_with_changed(w, changed) for w in works]
+                    changed[id(thunk)] = made
+        return [_with_changed(w, changed) for w in thunks]
 
-    def _made(self, one: Listed, work: NativeWork, names: Sequence[str]) -> NativeWork | None:
+    def _made(self, one: Listed, thunk: NativeThunk, names: Sequence[str]) -> NativeThunk | None:
         asked = [self._asked[n] for n in dict.fromkeys(names) if n in self._asked]
         if not asked:
             return None
         if len(asked) > 1:
             raise _twice(asked)
         self._met.update(s.kernel for s in asked)
-        operands = work.lowered.operands
+        operands = thunk.lowered.operands
         constants = frozenset(t for t, v in operands.items() if v in one.graph.constants)
         first = asked[0]
         lines = parse_schedule(first.text, "schedule", first.first_line)
         try:
-            made = replay_lines(lines, work.lowered.computation, constants, self.options)
+            made = replay_lines(lines, thunk.lowered.computation, constants, self.options)
         except CompileError as e:
             raise e.at(Where(source="schedule", line=first.first_line)) from e
-        return replace(work, scheduled=made)
+        return replace(thunk, scheduled=made)
 
     def finish(self) -> None:
         """Report schedules that match no kernel. Errors: E-SCHEDULE-NAME."""
@@ -90,13 +90,13 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
     )
 
 
-def _with_changed(work: Work, changed: Mapping[int, NativeWork]) -> Work:
-    if id(work) in changed:
-        return changed[id(work)]
-    if not isinstance(work, RegionWork):
-        return work
+def _with_changed(thunk: Thunk, changed: Mapping[int, NativeThunk]) -> Thunk:
+    if id(thunk) in changed:
+        return changed[id(thunk)]
+    if not isinstance(thunk, RegionThunk):
+        return thunk
     bodies = {
-        key: replace(b, works=tuple(_with_changed(w, changed) for w in b.works))
-        for key, b in work.bodies.items()
+        key: replace(b, thunks=tuple(_with_changed(w, changed) for w in b.thunks))
+        for key, b in thunk.bodies.items()
     }
-    return RegionWork(work.node, bodies)
+    return RegionThunk(thunk.node, bodies)

@@ -5,28 +5,28 @@ import pytest
 
 from compiler.ir.graph import Node
 from compiler.ir.types import parse_type
-from compiler.runtime.works.partition import grouped, n_crossings
-from compiler.runtime.works.select import FallbackWork, NativeWork, ViewWork, Work
+from compiler.runtime.thunks.partition import grouped, n_crossings
+from compiler.runtime.thunks.select import FallbackThunk, NativeThunk, Thunk, ViewThunk
 
 
-def work(text: str) -> Work:
+def thunk(text: str) -> Thunk:
     """`b=a,c` is native, `b!a,c` a fallback, `b~a` a view."""
     mark = next(c for c in text if c in "=!~")
     name, _, reads = text.partition(mark)
     inputs = tuple(filter(None, reads.split(",")))
     node = Node("add", inputs, (name,), (parse_type("f32[2]"),), {}, name, (name,))
     if mark == "~":
-        return ViewWork(node, inputs[0])
+        return ViewThunk(node, inputs[0])
     if mark == "!":
-        return FallbackWork(node, "for the test")
+        return FallbackThunk(node, "for the test")
     nothing: Any = None  # how it computes does not matter to its place
-    return NativeWork(node, nothing, nothing)
+    return NativeThunk(node, nothing, nothing)
 
 
-def is_legal(works: list[Work]) -> bool:
-    made = {w.node.output for w in works}
+def is_legal(thunks: list[Thunk]) -> bool:
+    made = {w.node.output for w in thunks}
     done: set[str] = set()
-    for w in works:
+    for w in thunks:
         if any(r in made - done for r in w.node.reads):
             return False
         done.add(w.node.output)
@@ -45,15 +45,15 @@ def is_legal(works: list[Work]) -> bool:
     ],
 )
 def test_as_few_changes_of_side_as_any_order_has(text: str, fewest: int):
-    works = [work(t) for t in text.split()]
-    made = grouped(works)
-    assert sorted(map(id, made)) == sorted(map(id, works))
+    thunks = [thunk(t) for t in text.split()]
+    made = grouped(thunks)
+    assert sorted(map(id, made)) == sorted(map(id, thunks))
     assert is_legal(made)
-    all_orders = (list(o) for o in itertools.permutations(works))
+    all_orders = (list(o) for o in itertools.permutations(thunks))
     assert n_crossings(made) == fewest == min(n_crossings(o) for o in all_orders if is_legal(o))
 
 
 def test_an_order_that_is_good_already_stays():
-    works = [work(t) for t in "b!x a=x c=b".split()]
-    assert n_crossings(works) == 1
-    assert grouped(works) == works
+    thunks = [thunk(t) for t in "b!x a=x c=b".split()]
+    assert n_crossings(thunks) == 1
+    assert grouped(thunks) == thunks

@@ -11,7 +11,7 @@ import compiler
 from compiler.errors import CompileError
 from compiler.ir.verify import verify
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.works.memory_limit import _Search
+from compiler.runtime.thunks.memory_limit import _Search
 
 SIZE = 64
 

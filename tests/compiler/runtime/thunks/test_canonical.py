@@ -4,7 +4,7 @@ from compiler.compute.scalar import IndexValue, Inside, Number, Read, apply
 from compiler.ir.affine import minimum, symbol
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Store
-from compiler.runtime.works.canonical import canonical_text, renamed, symbol_name
+from compiler.runtime.thunks.canonical import canonical_text, renamed, symbol_name
 
 F32 = DType.f32
 

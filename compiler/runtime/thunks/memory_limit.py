@@ -18,19 +18,19 @@ from compiler.machine.keep import machine_of
 from compiler.machine.roofline import predicted
 from compiler.memory.orders import Tasks
 from compiler.memory.remat import Repeated, cheapest, least, recompute, squeezed
-from compiler.runtime.works.arrange import Needs, needed
-from compiler.runtime.works.kernels import kernel_infos
-from compiler.runtime.works.launch_order import LaunchOrder, launch_tasks, ordered_launches
-from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import NativeWork, Unlaunched, Work, inner_works
-from compiler.runtime.works.shared import sharing
+from compiler.runtime.thunks.arrange import Needs, needed
+from compiler.runtime.thunks.kernels import kernel_infos
+from compiler.runtime.thunks.launch_order import LaunchOrder, launch_tasks, ordered_launches
+from compiler.runtime.thunks.native import Launchable
+from compiler.runtime.thunks.select import NativeThunk, Thunk, Unlaunched, inner_thunks
+from compiler.runtime.thunks.shared import sharing
 from compiler.targets.target import Target
 from compiler.trace import Event
 
 MARGINS = (1.0, 0.97, 0.9)
 """Targets for the live bytes, as fractions of the limit, since offsets leave gaps."""
 
-Select = Callable[[Graph], list[Work]]
+Select = Callable[[Graph], list[Thunk]]
 """Function that selects the implementation of each node of a graph."""
 
 
@@ -39,25 +39,25 @@ class Limited:
     """A graph whose program is within a memory limit, with the event for the trace."""
 
     graph: Graph
-    works: list[Work]
+    thunks: list[Thunk]
     event: Event
 
 
 def within_limit(
-    graph: Graph, works: list[Work], limit_bytes: int, target: Target, order: str, select: Select
+    graph: Graph, thunks: list[Thunk], limit_bytes: int, target: Target, order: str, select: Select
 ) -> Limited:
     """Add copies of nodes until the arena is within the limit.
 
     Errors: E-LIMIT-ARENA, which states the smallest arena found: a feasible limit.
     """
     start = perf_counter()
-    fitting = _fitting(graph, works, limit_bytes, order)
+    fitting = _fitting(graph, thunks, limit_bytes, order)
     given = fitting.peak_bytes
     if given <= limit_bytes:
         words = f"{given} bytes are within the limit of {limit_bytes}: nothing is recomputed"
-        return Limited(graph, fitting.works, Event("memory limit", graph, graph, 0.0, words=words))
-    first = _ordered(graph, works, order)
-    program = _Program.of(graph, list(first.works), target)
+        return Limited(graph, fitting.thunks, Event("memory limit", graph, graph, 0.0, words=words))
+    first = _ordered(graph, thunks, order)
+    program = _Program.of(graph, list(first.thunks), target)
     search = _Search(program, order, select)
     made = search.within(limit_bytes) or search.smallest(given)
     if made is None or made.peak_bytes > limit_bytes:
@@ -69,7 +69,7 @@ def within_limit(
         )
     words = program.words(made.found, given, made.peak_bytes, limit_bytes)
     event = Event("memory limit", graph, made.graph, perf_counter() - start, words=words)
-    return Limited(made.graph, made.works, event)
+    return Limited(made.graph, made.thunks, event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Made:
 
     found: Repeated
     graph: Graph
-    works: list[Work]
+    thunks: list[Thunk]
     peak_bytes: int
 
 
@@ -117,32 +117,32 @@ class _Search:
     def _made(self, found: Repeated, limit_bytes: int) -> _Made:
         again = self.program.with_again(found)
         fitting = _fitting(again, self.select(again), limit_bytes, self.order)
-        return _Made(found, again, fitting.works, fitting.peak_bytes)
+        return _Made(found, again, fitting.thunks, fitting.peak_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
     """Implementations, and the size in bytes of their arena in the best order."""
 
-    works: list[Work]
+    thunks: list[Thunk]
     peak_bytes: int
 
 
-def _fitting(graph: Graph, works: list[Work], limit_bytes: int, order: str) -> _Fitting:
+def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
     """Return implementations with shared concats, or with copies if only copies fit or are smaller.
 
     If neither fits the limit, the smaller arena decides.
     """
     found: list[_Fitting] = []
-    for made in (sharing(graph, works, order), works):
+    for made in (sharing(graph, thunks, order), thunks):
         found.append(_Fitting(made, _ordered(graph, made, order).arrangement.plan.peak_bytes))
         if found[-1].peak_bytes <= limit_bytes:
             return found[-1]
     return min(found, key=lambda f: f.peak_bytes)
 
 
-def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
-    return ordered_launches(works, needed(graph, works), (), order)
+def _ordered(graph: Graph, thunks: Sequence[Thunk], order: str) -> LaunchOrder:
+    return ordered_launches(thunks, needed(graph, thunks), (), order)
 
 
 @dataclass(frozen=True)
@@ -154,26 +154,26 @@ class _Program:
     """
 
     graph: Graph
-    works: list[Work]
+    thunks: list[Thunk]
     needs: Needs
     tasks: Tasks
     seconds: list[float]
     allowed: frozenset[int]
 
     @staticmethod
-    def of(graph: Graph, works: list[Work], target: Target) -> _Program:
-        needs = needed(graph, works)
-        launches = [w for w in works if not isinstance(w, Unlaunched)]
+    def of(graph: Graph, thunks: list[Thunk], target: Target) -> _Program:
+        needs = needed(graph, thunks)
+        launches = [w for w in thunks if not isinstance(w, Unlaunched)]
         tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
         names = list(needs.sizes)
         again = needs.sizes.keys() - {names[v] for v in tasks.kept}
         allowed = frozenset(
             number
             for number, w in enumerate(launches)
-            if isinstance(w, NativeWork) and again.issuperset(filter(None, w.node.outputs))
+            if isinstance(w, NativeThunk) and again.issuperset(filter(None, w.node.outputs))
         )
         seconds = _seconds(launches, graph, target)
-        return _Program(graph, works, needs, tasks, seconds, allowed)
+        return _Program(graph, thunks, needs, tasks, seconds, allowed)
 
     @property
     def _costs(self) -> tuple[Tasks, list[float]]:
@@ -181,7 +181,7 @@ class _Program:
 
     @property
     def launches(self) -> list[Launchable]:
-        return [w for w in self.works if not isinstance(w, Unlaunched)]
+        return [w for w in self.thunks if not isinstance(w, Unlaunched)]
 
     def ways(self, limit_bytes: int) -> Iterator[Repeated]:
         """Yield task runs whose live bytes are within the limit, the fastest first."""
@@ -221,7 +221,7 @@ class _Program:
 
 def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> list[float]:
     """Return lower bounds of the times of launches, if all operands are in main memory."""
-    nameless = {id(w.scheduled.kernel): "" for w in inner_works(launches)}
+    nameless = {id(w.scheduled.kernel): "" for w in inner_thunks(launches)}
     machine = machine_of(target)
     infos = kernel_infos(launches, graph, {}, {}, nameless)[: len(launches)]
     return [
@@ -252,7 +252,7 @@ class _Nodes:
     def listed(self) -> Iterator[Node]:
         """Yield all nodes in order: launches, repeated runs, and views after their sources."""
         launches = self.program.launches
-        behind = _views_behind(self.program.works)
+        behind = _views_behind(self.program.thunks)
         yield from behind[-1]
         seen: set[int] = set()
         for place, origin in enumerate(self.found.origins):
@@ -296,11 +296,11 @@ class _Nodes:
         yield replace(node.with_inputs(rename), outputs=(new,))
 
 
-def _views_behind(works: Sequence[Work]) -> dict[int, list[Node]]:
+def _views_behind(thunks: Sequence[Thunk]) -> dict[int, list[Node]]:
     """Return the views that follow each launch by number; -1 has the views before all launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
-    for w in works:
+    for w in thunks:
         if isinstance(w, Unlaunched):
             found[number].append(w.node)
         else:

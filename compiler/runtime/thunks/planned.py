@@ -19,9 +19,9 @@ from compiler.place.problem import Problem
 from compiler.place.simulate import Conduct, simulate
 from compiler.place.tasks import Datum, Task, TaskGraph
 from compiler.runtime.frame import in_memory
-from compiler.runtime.works.branches import Section, costs, producers
-from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork
+from compiler.runtime.thunks.branches import Section, costs, producers
+from compiler.runtime.thunks.native import Launchable
+from compiler.runtime.thunks.select import FallbackThunk
 from compiler.targets.options import CodeOptions
 
 LONGEST = 256
@@ -45,39 +45,39 @@ ON_DEMAND = Conduct(ahead=0, contention=False)
 
 
 def planned_sections(
-    works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
+    thunks: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """Return, in order, the sections of a program in which each kernel runs on one thread."""
-    if options.threads < 2 or options.forking != "pool" or not works:
+    if options.threads < 2 or options.forking != "pool" or not thunks:
         return ()
-    before = producers(works, views)
-    seconds = [_seconds(w, graph, options) for w in works]
-    nbytes = [_made_bytes(w) for w in works]
+    before = producers(thunks, views)
+    seconds = [_seconds(w, graph, options) for w in thunks]
+    nbytes = [_made_bytes(w) for w in thunks]
     found = (_section(first, end, before, seconds, nbytes, options.threads)
-             for first, end in regions(works, before))  # fmt: skip
+             for first, end in regions(thunks, before))  # fmt: skip
     return tuple(s for s in found if s is not None)
 
 
-def _seconds(work: Launchable, graph: Graph, options: CodeOptions) -> float:
+def _seconds(thunk: Launchable, graph: Graph, options: CodeOptions) -> float:
     """Return a launch's time on one thread: measured, or estimated from its half cycles."""
-    for value in work.node.outputs:
+    for value in thunk.node.outputs:
         if value in options.seconds:
             return options.seconds[value]
-    return costs(work, graph, options)[0] / HALF_CYCLES_PER_SECOND
+    return costs(thunk, graph, options)[0] / HALF_CYCLES_PER_SECOND
 
 
-def _made_bytes(work: Launchable) -> int:
+def _made_bytes(thunk: Launchable) -> int:
     """Return the bytes of a launch's results."""
-    types = (v.type for v in work.node.values())
+    types = (v.type for v in thunk.node.values())
     return sum(t.nbytes for t in types if isinstance(t, TensorType) and in_memory(t))
 
 
-def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
+def regions(thunks: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
     """Return half-open ranges of launches between bottlenecks, without fallbacks."""
     found: list[tuple[int, int]] = []
     first = 0
-    for i in range(len(works) + 1):
-        if i == len(works) or isinstance(works[i], FallbackWork):
+    for i in range(len(thunks) + 1):
+        if i == len(thunks) or isinstance(thunks[i], FallbackThunk):
             found += _cut(first, i, before)
             first = i + 1
     return [(a, b) for a, b in found if b - a > 1]

@@ -15,7 +15,7 @@ from compiler.ir.graph import Graph
 from compiler.memory.check import check_steps
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
-from compiler.runtime.works.branches import Section
+from compiler.runtime.thunks.branches import Section
 from tests.platforms import needs_own_threads
 from tests.wired_graphs import wired
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewWork:
+class ViewThunk:
     """A view: the result is the operand's memory with another shape. Views need no launch."""
 
     node: Node
@@ -37,7 +37,7 @@ class ViewWork:
 
 
 @dataclass(frozen=True, slots=True)
-class CutWork:
+class CutThunk:
     """A cut: each result, by name, is a byte range of the operand. Cuts need no launch."""
 
     node: Node
@@ -45,7 +45,7 @@ class CutWork:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinWork:
+class JoinThunk:
     """A join: operands are written directly into the result, as its parts. Joins need no launch."""
 
     node: Node
@@ -53,7 +53,7 @@ class JoinWork:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeWork:
+class NativeThunk:
     """A node that one generated kernel computes; `sizes` maps size symbols to known numbers."""
 
     node: Node
@@ -63,7 +63,7 @@ class NativeWork:
 
 
 @dataclass(frozen=True, slots=True)
-class FallbackWork:
+class FallbackThunk:
     """A node that the reference implementation runs, and the reason."""
 
     node: Node
@@ -81,15 +81,15 @@ class Body:
 
     graph: Graph
     captured: tuple[str, ...]
-    works: tuple[Work, ...]
+    thunks: tuple[Thunk, ...]
 
     def launches(self) -> list[Launched]:
         """Return the implementations that are launches; a body contains no fallbacks."""
-        return [w for w in self.works if isinstance(w, NativeWork | RegionWork)]
+        return [w for w in self.thunks if isinstance(w, NativeThunk | RegionThunk)]
 
 
 @dataclass(frozen=True, slots=True)
-class RegionWork:
+class RegionThunk:
     """A node whose regions are all generated code, run as one launch."""
 
     node: Node
@@ -106,32 +106,32 @@ class RegionWork:
         return tuple(dict.fromkeys((*filter(None, own), *captured)))
 
 
-Launched = NativeWork | RegionWork
+Launched = NativeThunk | RegionThunk
 """Implementations that generated code runs."""
 
-Unlaunched = ViewWork | CutWork | JoinWork
+Unlaunched = ViewThunk | CutThunk | JoinThunk
 """Implementations without a launch: their results use the memory of other values."""
 
-Work = Unlaunched | NativeWork | RegionWork | FallbackWork
+Thunk = Unlaunched | NativeThunk | RegionThunk | FallbackThunk
 
 
-def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
+def inner_thunks(thunks: Iterable[Thunk]) -> Iterator[NativeThunk]:
     """Yield the implementations that are kernels, including kernels inside regions, in order."""
-    for work in works:
-        if isinstance(work, NativeWork):
-            yield work
-        elif isinstance(work, RegionWork):
-            for body in work.bodies.values():
-                yield from inner_works(body.works)
+    for thunk in thunks:
+        if isinstance(thunk, NativeThunk):
+            yield thunk
+        elif isinstance(thunk, RegionThunk):
+            for body in thunk.bodies.values():
+                yield from inner_thunks(body.thunks)
 
 
-def bodies(works: Iterable[Work]) -> Iterator[Body]:
+def bodies(thunks: Iterable[Thunk]) -> Iterator[Body]:
     """Yield the bodies of implementations, including nested bodies."""
-    for work in works:
-        if isinstance(work, RegionWork):
-            for body in work.bodies.values():
+    for thunk in thunks:
+        if isinstance(thunk, RegionThunk):
+            for body in thunk.bodies.values():
                 yield body
-                yield from bodies(body.works)
+                yield from bodies(body.thunks)
 
 
 class Selector:
@@ -144,35 +144,35 @@ class Selector:
             around._scheduled if around else {}
         )
 
-    def works(self) -> Iterator[Work]:
+    def thunks(self) -> Iterator[Thunk]:
         """Yield the implementation of each node, in order."""
         for node in self.graph.nodes:
-            yield self.work(node)
+            yield self.thunk(node)
 
-    def work(self, node: Node) -> Work:
+    def thunk(self, node: Node) -> Thunk:
         """Choose the implementation of one node."""
         source = view_source(node, self.graph)
         if source is not None:
-            return ViewWork(node, source)
+            return ViewThunk(node, source)
         if node.op in CONTROL_FLOW:
             return self._region(node)
         obstacle = without_lowering(node) or self._obstacle(node)
         if obstacle:
-            return FallbackWork(node, obstacle)
+            return FallbackThunk(node, obstacle)
         lowered = lower_node(node, self.graph)
         if lowered is None and is_composition(node):
             return self._composition(node)
         if lowered is None:
-            return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
+            return FallbackThunk(node, f"{node.op} has no lowering to loops for these operands")
         try:
             scheduled = self._schedule(lowered)
         except NotLowerable as e:
-            return FallbackWork(node, str(e))
+            return FallbackThunk(node, str(e))
         except CompileError as e:
             if e.code != "E-SCHEDULE-MOVE":
                 raise
-            return FallbackWork(node, f"no schedule fits: {e.message}")
-        return NativeWork(node, lowered, scheduled)
+            return FallbackThunk(node, f"no schedule fits: {e.message}")
+        return NativeThunk(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
         """Return the reason why a node's types do not permit a kernel, else ""."""
@@ -193,11 +193,11 @@ class Selector:
             return ""
         return f"the shape of {name}, {t}, is known only when the program runs"
 
-    def _region(self, node: Node) -> Work:
+    def _region(self, node: Node) -> Thunk:
         """Choose the implementation of a node with regions: a launch if all regions have code."""
         obstacle = unfit(node, self.graph) or self._obstacle(node)
         if obstacle:
-            return FallbackWork(node, obstacle)
+            return FallbackThunk(node, obstacle)
         bodies: dict[str, Body] = {}
         for key, region in node.regions.items():
             closed = close(region, self.graph.types, self.graph.constants)
@@ -205,14 +205,14 @@ class Selector:
                 verify(closed.graph)
             except CompileError as e:
                 # The node fails at run time, if it is ever executed.
-                return FallbackWork(node, f"in {key}: {e.message}")
+                return FallbackThunk(node, f"in {key}: {e.message}")
             body = self._body(closed.graph, closed.captured)
             if isinstance(body, str):
-                return FallbackWork(node, f"in {key}, {body}")
+                return FallbackThunk(node, f"in {key}, {body}")
             bodies[key] = body
-        return RegionWork(node, bodies)
+        return RegionThunk(node, bodies)
 
-    def _composition(self, node: Node) -> Work:
+    def _composition(self, node: Node) -> Thunk:
         """Choose the implementation of a node that several kernels compute in sequence."""
         types = {i: t for i in node.inputs if isinstance(t := self.graph.types.get(i), TensorType)}
         constants = {i: c for i in node.inputs if (c := self.graph.constants.get(i)) is not None}
@@ -222,17 +222,17 @@ class Selector:
         made = dataclasses.replace(made, inputs=inputs, constants={**made.constants, **constants})
         body = self._body(made, tuple(v.name for v in inputs))
         if isinstance(body, str):
-            return FallbackWork(node, f"inside, {body}")
-        return RegionWork(node, {"steps": body})
+            return FallbackThunk(node, f"inside, {body}")
+        return RegionThunk(node, {"steps": body})
 
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         """Return a closed graph as the body of a launch, or the obstacle as text."""
-        works: list[Work] = []
-        for work in type(self)(graph, self.options, self).works():
-            if isinstance(work, FallbackWork):
-                return f"{work.node.output}: {work.because}"
-            works.append(work)
-        return Body(graph, captured, tuple(works))
+        thunks: list[Thunk] = []
+        for thunk in type(self)(graph, self.options, self).thunks():
+            if isinstance(thunk, FallbackThunk):
+                return f"{thunk.node.output}: {thunk.because}"
+            thunks.append(thunk)
+        return Body(graph, captured, tuple(thunks))
 
     def _schedule(self, lowered: Lowered) -> Scheduled:
         computation = lowered.computation

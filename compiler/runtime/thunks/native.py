@@ -12,20 +12,20 @@ from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import Buffer, Kernel
-from compiler.runtime.works.arrange import REGION, Arrangement
-from compiler.runtime.works.canonical import canonical_text, symbol_name
-from compiler.runtime.works.constants import ConstantPool, PackedConstant
-from compiler.runtime.works.regions import RegionPlan, RegionWriter
-from compiler.runtime.works.select import (
-    FallbackWork,
-    NativeWork,
-    RegionWork,
+from compiler.runtime.thunks.arrange import REGION, Arrangement
+from compiler.runtime.thunks.canonical import canonical_text, symbol_name
+from compiler.runtime.thunks.constants import ConstantPool, PackedConstant
+from compiler.runtime.thunks.regions import RegionPlan, RegionWriter
+from compiler.runtime.thunks.select import (
+    FallbackThunk,
+    NativeThunk,
+    RegionThunk,
+    Thunk,
     Unlaunched,
-    Work,
-    inner_works,
+    inner_thunks,
 )
 
-Launchable = NativeWork | RegionWork | FallbackWork
+Launchable = NativeThunk | RegionThunk | FallbackThunk
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class Functions:
         return self.by_identity[id(kernel)]
 
 
-def functions(works: Sequence[Work]) -> Functions:
+def functions(thunks: Sequence[Thunk]) -> Functions:
     """Assign a symbol to each kernel; kernels that differ in names only share a symbol."""
     kernels: dict[str, Kernel] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}
     taken: set[str] = {"run"}
-    for work in inner_works(works):
-        kernel = work.scheduled.kernel
+    for thunk in inner_thunks(thunks):
+        kernel = thunk.scheduled.kernel
         if id(kernel) not in by_identity:
             text = canonical_text(kernel)
             if text not in by_text:
                 by_text[text] = symbol_name(kernel.name, taken)
                 kernels[by_text[text]] = kernel
             by_identity[id(kernel)] = by_text[text]
-    launched = [w for w in works if not isinstance(w, Unlaunched)]
+    launched = [w for w in thunks if not isinstance(w, Unlaunched)]
     symbols = {
         number: by_identity[id(w.scheduled.kernel)]
         for number, w in enumerate(launched)
-        if isinstance(w, NativeWork)
+        if isinstance(w, NativeThunk)
     }
     return Functions(kernels, symbols, by_identity)
 
@@ -73,7 +73,7 @@ class Calls:
 
 
 def calls(
-    works: Sequence[Launchable],
+    thunks: Sequence[Launchable],
     graph: Graph,
     arrangement: Arrangement,
     made: Functions,
@@ -81,7 +81,7 @@ def calls(
 ) -> Calls:
     """Return the call of each native node, with the place of each parameter."""
     caller = _Caller(made, pool)
-    return Calls(dict(caller.launches(works, graph, arrangement)), caller.writer.texts)
+    return Calls(dict(caller.launches(thunks, graph, arrangement)), caller.writer.texts)
 
 
 class _Caller:
@@ -93,23 +93,23 @@ class _Caller:
         self.writer = RegionWriter({"run", *made.kernels}, pool, [])
 
     def launches(
-        self, works: Sequence[Launchable], graph: Graph, arrangement: Arrangement
+        self, thunks: Sequence[Launchable], graph: Graph, arrangement: Arrangement
     ) -> Iterator[tuple[int, Launch]]:
-        for number, work in enumerate(works):
-            if isinstance(work, NativeWork):
-                kernel = work.scheduled.kernel
-                args = [self._arg(number, work, p, graph, arrangement) for p in kernel.params]
+        for number, thunk in enumerate(thunks):
+            if isinstance(thunk, NativeThunk):
+                kernel = thunk.scheduled.kernel
+                args = [self._arg(number, thunk, p, graph, arrangement) for p in kernel.params]
                 yield number, Launch(self.made.symbol_of(kernel), tuple(args))
-            elif isinstance(work, RegionWork):
-                yield number, self._region(number, work, graph, arrangement)
+            elif isinstance(thunk, RegionThunk):
+                yield number, self._region(number, thunk, graph, arrangement)
 
     def _region(
-        self, number: int, work: RegionWork, graph: Graph, arrangement: Arrangement
+        self, number: int, thunk: RegionThunk, graph: Graph, arrangement: Arrangement
     ) -> Launch:
         plan = arrangement.regions[number]
         symbol = self.writer.write(plan, graph, _Known(self, plan))
         memory = Arg("arena", arrangement.scratch[number, REGION])
-        values = [*work.operands, *filter(None, work.node.outputs)]
+        values = [*thunk.operands, *filter(None, thunk.node.outputs)]
         places = (self._plain(v, graph, arrangement) for v in values)
         return Launch(symbol, (memory, Arg("constants", 0), *places))
 
@@ -123,7 +123,7 @@ class _Caller:
     def _arg(
         self,
         number: int,
-        work: NativeWork,
+        thunk: NativeThunk,
         parameter: Buffer,
         graph: Graph,
         arrangement: Arrangement,
@@ -131,17 +131,17 @@ class _Caller:
         name = parameter.name
         if parameter.role == "temporary":
             return Arg("arena", arrangement.scratch[number, name])
-        value = {**work.lowered.operands, **work.lowered.results}[name]
+        value = {**thunk.lowered.operands, **thunk.lowered.results}[name]
         if parameter.role == "constant":
             wanted = PackedConstant(
-                graph.constants[value], work.scheduled.packings.get(name), int(parameter.nbytes)
+                graph.constants[value], thunk.scheduled.packings.get(name), int(parameter.nbytes)
             )
             return Arg("constants", self.pool.offset_of(wanted))
         place = arrangement.places[value]
         t = graph.types[value]
         assert isinstance(t, TensorType), f"{value} is {t}"
         assert parameter.nbytes == t.nbytes, (
-            f"{work.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
+            f"{thunk.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
         )
         return Arg(place.space, place.offset)
 
@@ -155,7 +155,7 @@ class _Known:
     is_open: bool = False
 
     def launches(self, key: str) -> list[Launch]:
-        body = self.plan.work.bodies[key]
+        body = self.plan.thunk.bodies[key]
         made = self.caller.launches(body.launches(), body.graph, self.plan.bodies[key])
         return [launch for _, launch in made]
 

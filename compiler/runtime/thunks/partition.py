@@ -10,35 +10,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from compiler.runtime.works.select import FallbackWork, ViewWork, Work
+from compiler.runtime.thunks.select import FallbackThunk, Thunk, ViewThunk
 
 
-def grouped(works: Sequence[Work]) -> list[Work]:
+def grouped(thunks: Sequence[Thunk]) -> list[Thunk]:
     """Order nodes with the fewest crossings; keep the given order if its crossings are as few.
 
     The two sides are generated code and the reference. For a given first side, running all ready
     nodes of one side before a change is optimal, since this never delays a node. Both first sides
     are tried.
     """
-    orders = [list(works), *(_in_turns(works, first) for first in (False, True))]
+    orders = [list(thunks), *(_in_turns(thunks, first) for first in (False, True))]
     return min(orders, key=n_crossings)
 
 
-def n_crossings(works: Sequence[Work]) -> int:
+def n_crossings(thunks: Sequence[Thunk]) -> int:
     """Return the number of changes between native code and the reference, ignoring views."""
-    sides = [isinstance(w, FallbackWork) for w in works if not isinstance(w, ViewWork)]
+    sides = [isinstance(w, FallbackThunk) for w in thunks if not isinstance(w, ViewThunk)]
     return sum(a != b for a, b in pairwise(sides))
 
 
-def _in_turns(works: Sequence[Work], falls_back: bool) -> list[Work]:
+def _in_turns(thunks: Sequence[Thunk], falls_back: bool) -> list[Thunk]:
     """Alternate between all ready nodes of one side and of the other; the order is stable."""
-    made_here = {o for w in works for o in w.node.outputs if o}
+    made_here = {o for w in thunks for o in w.node.outputs if o}
     done: set[str] = set()
-    left, ordered = list(works), list[Work]()
+    left, ordered = list(thunks), list[Thunk]()
     while left:
-        waiting: list[Work] = []
+        waiting: list[Thunk] = []
         for w in left:
-            fits = isinstance(w, ViewWork) or isinstance(w, FallbackWork) == falls_back
+            fits = isinstance(w, ViewThunk) or isinstance(w, FallbackThunk) == falls_back
             if fits and all(r in done for r in w.node.reads if r in made_here):
                 ordered.append(w)
                 done.update(o for o in w.node.outputs if o)

@@ -21,15 +21,15 @@ from compiler.memory.lifetimes import NOT_SIDE_BY_SIDE, Step, join_lifetimes
 from compiler.memory.plan import plan_memory
 from compiler.memory.views import Views
 from compiler.runtime.frame import in_memory
-from compiler.runtime.works.regions import RegionPlan, plan_region
-from compiler.runtime.works.select import (
-    CutWork,
-    JoinWork,
-    NativeWork,
-    RegionWork,
+from compiler.runtime.thunks.regions import RegionPlan, plan_region
+from compiler.runtime.thunks.select import (
+    CutThunk,
+    JoinThunk,
+    NativeThunk,
+    RegionThunk,
+    Thunk,
     Unlaunched,
-    ViewWork,
-    Work,
+    ViewThunk,
 )
 
 Space = Literal["arena", "input", "output"]
@@ -100,22 +100,22 @@ def _numbered(step: Step, number: int) -> Step:
 
 
 def needed(
-    graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
+    graph: Graph, thunks: Sequence[Thunk], overwritten: dict[int, Overwritable] | None = None
 ) -> Needs:
     """Return the arena requirements of launches.
 
     `overwritten` is a cache of the overwritable operands of kernels, by identity of the kernel.
     """
-    views = views_of(works)
-    launches = [w for w in works if not isinstance(w, Unlaunched)]
+    views = views_of(thunks)
+    launches = [w for w in thunks if not isinstance(w, Unlaunched)]
     outside = {v.name: Place("input", i) for i, v in enumerate(graph.inputs) if in_memory(v.type)}
     hosted, copied = _results(graph, launches, views)
     outside.update(hosted)
     known = {} if overwritten is None else overwritten
     regions = {
-        number: plan_region(w, graph, lambda body: arrange(body.graph, body.works, known))
+        number: plan_region(w, graph, lambda body: arrange(body.graph, body.thunks, known))
         for number, w in enumerate(launches)
-        if isinstance(w, RegionWork)
+        if isinstance(w, RegionThunk)
     }
     steps = [_step(number, w, views, known, regions) for number, w in enumerate(launches)]
     sizes = {
@@ -129,20 +129,20 @@ def needed(
     return Needs(steps, sizes, views, tuple(late), outside, tuple(copied), regions)
 
 
-def views_of(works: Sequence[Work]) -> Views:
+def views_of(thunks: Sequence[Thunk]) -> Views:
     """Return the values that no launch writes and that use the memory of other values."""
     return Views(
-        {w.node.output: w.source for w in works if isinstance(w, ViewWork)},
-        {name: span for w in works if isinstance(w, CutWork) for name, span in w.cuts.items()},
-        {w.node.output: w.parts for w in works if isinstance(w, JoinWork)},
+        {w.node.output: w.source for w in thunks if isinstance(w, ViewThunk)},
+        {name: span for w in thunks if isinstance(w, CutThunk) for name, span in w.cuts.items()},
+        {w.node.output: w.parts for w in thunks if isinstance(w, JoinThunk)},
     )
 
 
 def arrange(
-    graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
+    graph: Graph, thunks: Sequence[Thunk], overwritten: dict[int, Overwritable] | None = None
 ) -> Arrangement:
     """Place each value for launches that run sequentially, in the listed order."""
-    return placed(needed(graph, works, overwritten))
+    return placed(needed(graph, thunks, overwritten))
 
 
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
@@ -172,7 +172,7 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
 
 
 def _results(
-    graph: Graph, launches: Sequence[Work], views: Views
+    graph: Graph, launches: Sequence[Thunk], views: Views
 ) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
     """Return places of values written directly to output arrays, and results copied at the end."""
     made = {v.name: v.type for w in launches for v in w.node.values()}
@@ -191,22 +191,22 @@ def _results(
 
 def _step(
     number: int,
-    work: Work,
+    thunk: Thunk,
     views: Views,
     known: dict[int, Overwritable],
     regions: Mapping[int, RegionPlan],
 ) -> Step:
-    node = work.node
-    if isinstance(work, RegionWork):
+    node = thunk.node
+    if isinstance(thunk, RegionThunk):
         written = tuple(filter(None, node.outputs))
-        return Step(work.operands, written, {f"{number}:{REGION}": regions[number].nbytes})
-    if not isinstance(work, NativeWork):
+        return Step(thunk.operands, written, {f"{number}:{REGION}": regions[number].nbytes})
+    if not isinstance(thunk, NativeThunk):
         return Step(reads=node.reads, writes=tuple(filter(None, node.outputs)))
-    kernel = work.scheduled.kernel
-    values = {**work.lowered.operands, **work.lowered.results}
+    kernel = thunk.scheduled.kernel
+    values = {**thunk.lowered.operands, **thunk.lowered.results}
     read = [p.name for p in kernel.params if p.role == "input"]
     scratch = {
-        f"{number}:{p.name}": int(affine.substitute(p.nbytes, work.sizes))
+        f"{number}:{p.name}": int(affine.substitute(p.nbytes, thunk.sizes))
         for p in kernel.params
         if p.role == "temporary"
     }

@@ -11,8 +11,8 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.ops.control_flow.loop_form import LoopForm, loop_form
 from compiler.passes.engine.cost import reported_cost
-from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, Unlaunched
+from compiler.runtime.thunks.native import Launchable
+from compiler.runtime.thunks.select import FallbackThunk, NativeThunk, RegionThunk, Unlaunched
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class Listed:
     """A node's implementation with the graph, the executions per run, and the surrounding node's
     implementation."""
 
-    work: Launchable
+    thunk: Launchable
     graph: Graph
     times: int = 1
     around: int | None = None
 
 
 def kernel_infos(
-    works: Sequence[Launchable],
+    thunks: Sequence[Launchable],
     graph: Graph,
     symbols: Mapping[int, str],
     loops: Mapping[str, Kernel],
@@ -75,23 +75,23 @@ def kernel_infos(
     count if known; the kernels of all branches are listed. The node with the regions counts only
     the bytes of its operands and results.
     """
-    all_of_them = listed(works, graph)
-    names = unique_names([x.work for x in all_of_them])
+    all_of_them = listed(thunks, graph)
+    names = unique_names([x.thunk for x in all_of_them])
     found: list[KernelInfo] = []
     for number, (x, name) in enumerate(zip(all_of_them, names, strict=True)):
         symbol = symbols.get(number, "")
-        if x.around is not None and isinstance(x.work, NativeWork):
-            symbol = inside[id(x.work.scheduled.kernel)]
+        if x.around is not None and isinstance(x.thunk, NativeThunk):
+            symbol = inside[id(x.thunk.scheduled.kernel)]
         found.append(_info(x, name, symbol, names, loops))
     return tuple(found)
 
 
-def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
+def listed(thunks: Sequence[Launchable], graph: Graph) -> list[Listed]:
     """Return a graph's implementations, followed by implementations inside nodes with regions."""
-    found = [Listed(w, graph) for w in works]
+    found = [Listed(w, graph) for w in thunks]
     for number, one in enumerate(found):  # the loop body appends nested implementations
-        if isinstance(one.work, RegionWork):
-            found += _inside(number, one, one.work)
+        if isinstance(one.thunk, RegionThunk):
+            found += _inside(number, one, one.thunk)
     return found
 
 
@@ -105,14 +105,14 @@ def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterato
         yield replace(k, name=f"{around}.{key}.{k.name}", symbol="", inside=inside)
 
 
-def _inside(number: int, around: Listed, work: RegionWork) -> Iterator[Listed]:
+def _inside(number: int, around: Listed, thunk: RegionThunk) -> Iterator[Listed]:
     times = around.times
-    if work.node.op in ("onnx.Loop", "onnx.Scan"):
-        form = loop_form(work.node, around.graph)
+    if thunk.node.op in ("onnx.Loop", "onnx.Scan"):
+        form = loop_form(thunk.node, around.graph)
         steps = form.n_steps if isinstance(form, LoopForm) else None
         times *= 1 if steps is None else steps
-    for body in work.bodies.values():
-        for inner in body.works:
+    for body in thunk.bodies.values():
+        for inner in body.thunks:
             if not isinstance(inner, Unlaunched):
                 yield Listed(inner, body.graph, times, number)
 
@@ -120,10 +120,10 @@ def _inside(number: int, around: Listed, work: RegionWork) -> Iterator[Listed]:
 def _info(
     x: Listed, name: str, symbol: str, names: Sequence[str], loops: Mapping[str, Kernel]
 ) -> KernelInfo:
-    work, node = x.work, x.work.node
+    thunk, node = x.thunk, x.thunk.node
     cost = reported_cost(node, x.graph.types)
-    native = work if isinstance(work, NativeWork) else None
-    fallback = work if isinstance(work, FallbackWork) and not work.is_view else None
+    native = thunk if isinstance(thunk, NativeThunk) else None
+    fallback = thunk if isinstance(thunk, FallbackThunk) and not thunk.is_view else None
     return KernelInfo(
         name,
         node.op,
@@ -144,13 +144,15 @@ def _info(
     )
 
 
-def _constants(work: NativeWork, graph: Graph) -> frozenset[str]:
-    return frozenset(t for t, v in work.lowered.operands.items() if v in graph.constants)
+def _constants(thunk: NativeThunk, graph: Graph) -> frozenset[str]:
+    return frozenset(t for t, v in thunk.lowered.operands.items() if v in graph.constants)
 
 
-def unique_names(works: Sequence[Launchable]) -> list[str]:
+def unique_names(thunks: Sequence[Launchable]) -> list[str]:
     """Return kernel names: the names of the kernel's operators, with a number if not unique."""
-    labels = [w.lowered.computation.name if isinstance(w, NativeWork) else w.node.op for w in works]
+    labels = [
+        w.lowered.computation.name if isinstance(w, NativeThunk) else w.node.op for w in thunks
+    ]
     totals = {label: labels.count(label) for label in set(labels)}
     taken = set(labels)
     seen: dict[str, int] = {}

@@ -18,9 +18,9 @@ from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.loops.grain import MEETING_STEPS, shared_steps, steps
 from compiler.memory.views import Views
-from compiler.runtime.works.kernels import listed
-from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork
+from compiler.runtime.thunks.kernels import listed
+from compiler.runtime.thunks.native import Launchable
+from compiler.runtime.thunks.select import FallbackThunk, NativeThunk, RegionThunk
 from compiler.targets.options import CodeOptions
 
 LONGEST = 24
@@ -88,19 +88,19 @@ class Section:
 
 
 def sections(
-    works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
+    thunks: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """Return disjoint sections of a program that together save the most time."""
-    if options.threads < 2 or options.forking != "pool" or not works:
+    if options.threads < 2 or options.forking != "pool" or not thunks:
         return ()
-    before = producers(works, views)
-    alone, shared = zip(*(costs(w, graph, options) for w in works), strict=True)
-    best: list[tuple[float, tuple[Section, ...]]] = [(0.0, ())] * (len(works) + 1)
-    for first in range(len(works)):
+    before = producers(thunks, views)
+    alone, shared = zip(*(costs(w, graph, options) for w in thunks), strict=True)
+    best: list[tuple[float, tuple[Section, ...]]] = [(0.0, ())] * (len(thunks) + 1)
+    for first in range(len(thunks)):
         best[first + 1] = max(best[first + 1], best[first], key=lambda b: b[0])
         chains = _Chains(before)
-        for end in range(first, min(first + LONGEST, len(works))):
-            if isinstance(works[end], FallbackWork):
+        for end in range(first, min(first + LONGEST, len(thunks))):
+            if isinstance(thunks[end], FallbackThunk):
                 break
             chains.add(end)
             found = chains.section(alone, shared, options.threads)
@@ -112,24 +112,24 @@ def sections(
     return best[-1][1]
 
 
-def producers(works: Sequence[Launchable], views: Views) -> list[set[int]]:
+def producers(thunks: Sequence[Launchable], views: Views) -> list[set[int]]:
     """Return, by launch, the launches that produce its operands."""
     maker: dict[str, int] = {}
     found: list[set[int]] = []
-    for number, work in enumerate(works):
-        read = work.operands if isinstance(work, RegionWork) else work.node.reads
+    for number, thunk in enumerate(thunks):
+        read = thunk.operands if isinstance(thunk, RegionThunk) else thunk.node.reads
         roots = (root for v in read for root in views.roots(v))
         found.append({maker[r] for r in roots if r in maker})
-        maker.update((v, number) for v in work.node.outputs if v)
+        maker.update((v, number) for v in thunk.node.outputs if v)
     return found
 
 
-def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
+def costs(thunk: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
     """Return the estimated half cycles of a launch on one thread, and on all threads."""
     alone = shared = 0.0
-    for one in listed([work], graph):
-        if isinstance(one.work, NativeWork):
-            kernel = one.work.scheduled.kernel
+    for one in listed([thunk], graph):
+        if isinstance(one.thunk, NativeThunk):
+            kernel = one.thunk.scheduled.kernel
             given = kernel.body, kernel.buffers, options.target
             alone += one.times * affine.assumed(steps(*given))
             shared += one.times * shared_steps(*given, options.threads)

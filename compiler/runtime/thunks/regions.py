@@ -33,12 +33,12 @@ from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import ALIGNMENT_BYTES
 from compiler.ops.control_flow.loop_form import LoopForm, Slices, State, loop_form
-from compiler.runtime.works.canonical import symbol_name
-from compiler.runtime.works.constants import ConstantPool, PackedConstant
-from compiler.runtime.works.select import Body, RegionWork
+from compiler.runtime.thunks.canonical import symbol_name
+from compiler.runtime.thunks.constants import ConstantPool, PackedConstant
+from compiler.runtime.thunks.select import Body, RegionThunk
 
 if TYPE_CHECKING:
-    from compiler.runtime.works.arrange import Arrangement
+    from compiler.runtime.thunks.arrange import Arrangement
 
 COUNTER = "%counter"
 TRUE = "%true"
@@ -53,7 +53,7 @@ class RegionPlan:
     time. `offsets` has the offsets of further memory, after the arenas, by name. Units: bytes.
     """
 
-    work: RegionWork
+    thunk: RegionThunk
     bodies: Mapping[str, Arrangement]
     form: LoopForm | None
     offsets: Mapping[str, int]
@@ -61,39 +61,39 @@ class RegionPlan:
 
 
 def plan_region(
-    work: RegionWork, graph: Graph, arrange: Callable[[Body], Arrangement]
+    thunk: RegionThunk, graph: Graph, arrange: Callable[[Body], Arrangement]
 ) -> RegionPlan:
     """Plan the memory of a launch: the arenas of a node's bodies, and further memory."""
-    bodies = {key: arrange(body) for key, body in work.bodies.items()}
+    bodies = {key: arrange(body) for key, body in thunk.bodies.items()}
     form = None
-    if work.node.op in ("onnx.Loop", "onnx.Scan"):
-        found = loop_form(work.node, graph)
+    if thunk.node.op in ("onnx.Loop", "onnx.Scan"):
+        found = loop_form(thunk.node, graph)
         assert isinstance(found, LoopForm), found
         form = found
     offsets: dict[str, int] = {}
     end = _aligned(max(a.plan.peak_bytes for a in bodies.values()))
-    for name, nbytes in _needs(work, form):
+    for name, nbytes in _needs(thunk, form):
         offsets[name] = end
         end = _aligned(end + nbytes)
-    return RegionPlan(work, bodies, form, offsets, end)
+    return RegionPlan(thunk, bodies, form, offsets, end)
 
 
 def _aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]:
+def _needs(thunk: RegionThunk, form: LoopForm | None) -> Iterator[tuple[str, int]]:
     """Yield names and sizes of a launch's further memory, excluding the arenas of its bodies."""
-    for k, (output, t) in enumerate(zip(work.node.outputs, work.node.types, strict=True)):
+    for k, (output, t) in enumerate(zip(thunk.node.outputs, thunk.node.types, strict=True)):
         if not output and isinstance(t, TensorType):
             yield _unread(k), t.nbytes
     if form is None:
-        for body in work.bodies.values():
-            for k in range(len(work.node.outputs), len(body.graph.results)):
+        for body in thunk.bodies.values():
+            for k in range(len(thunk.node.outputs), len(body.graph.results)):
                 yield _unread(k), _nbytes(body.graph, k)
         return
-    body = work.bodies["body"].graph
-    for k in range(len(work.node.outputs), len(form.states) + len(form.pieces)):
+    body = thunk.bodies["body"].graph
+    for k in range(len(thunk.node.outputs), len(form.states) + len(form.pieces)):
         yield _unread(k), _nbytes(body, k + form.counts)
     if form.counts:
         yield COUNTER, 8
@@ -156,32 +156,32 @@ class RegionWriter:
 
     def write(self, plan: RegionPlan, graph: Graph, numbers: Numbers) -> str:
         """Generate the functions of one node with regions; return the entry function's name."""
-        work = plan.work
-        label = work.node.op.rpartition(".")[2].lower()
+        thunk = plan.thunk
+        label = thunk.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(label, self.taken)
         self.taken.add(symbol)
-        one = _Function(plan, graph, work.operands, numbers)
-        names = {key: self._body(plan, key, one.stays, numbers) for key in work.bodies}
+        one = _Function(plan, graph, thunk.operands, numbers)
+        names = {key: self._body(plan, key, one.stays, numbers) for key in thunk.bodies}
         is_open = numbers.is_open
-        n = len(work.operands) + sum(map(bool, work.node.outputs))
+        n = len(thunk.operands) + sum(map(bool, thunk.node.outputs))
         if plan.form is not None:
             text = loop_function(symbol, n, one.loop(names["body"]), is_open=is_open)
-        elif work.node.op == "onnx.If":
-            condition = one.operand(work.node.inputs[0])
+        elif thunk.node.op == "onnx.If":
+            condition = one.operand(thunk.node.inputs[0])
             then = one.call("then_branch", names["then_branch"])
             otherwise = one.call("else_branch", names["else_branch"])
             assert isinstance(condition, Param)
             text = branch_function(symbol, n, condition, then, otherwise, is_open=is_open)
         else:
-            (key,) = work.bodies
+            (key,) = thunk.bodies
             text = call_function(symbol, n, one.call(key, names[key]), is_open=is_open)
         self.texts.append(FunctionText(text, (COPY,)))
         return symbol
 
     def _body(self, plan: RegionPlan, key: str, stays: set[int], numbers: Numbers) -> str:
         """Generate the function of one body, without computing the results at positions `stays`."""
-        body, arrangement = plan.work.bodies[key], plan.bodies[key]
-        label = plan.work.node.op.rpartition(".")[2].lower()
+        body, arrangement = plan.thunk.bodies[key], plan.bodies[key]
+        label = plan.thunk.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(f"{label}_{key}", self.taken)
         self.taken.add(symbol)
         copies = [
@@ -216,7 +216,7 @@ class _Function:
         self.plan = plan
         self.numbers = numbers
         self.graph = graph
-        self.node = plan.work.node
+        self.node = plan.thunk.node
         self.params = {name: Param(i) for i, name in enumerate(operands)}
         written = [o for o in self.node.outputs if o]
         self.outputs = {o: Param(len(operands) + i) for i, o in enumerate(written)}
@@ -231,7 +231,7 @@ class _Function:
         return self.outputs[name] if name else self._scratch(_unread(k))
 
     def call(self, key: str, symbol: str) -> CallText:
-        body = self.plan.work.bodies[key]
+        body = self.plan.thunk.bodies[key]
         own = len(body.graph.inputs) - len(body.captured)
         assert not own, f"{self.node.op}: a body that is called once has {own} uncaptured inputs"
         sources = [self.operand(i) for i in body.captured]
@@ -247,7 +247,7 @@ class _Function:
         form = self.plan.form
         if form is None:
             return set()
-        body = self.plan.work.bodies["body"].graph
+        body = self.plan.thunk.bodies["body"].graph
         first = 2 if form.counts else 0
         found = {
             k + form.counts
@@ -259,7 +259,7 @@ class _Function:
     def loop(self, symbol: str) -> LoopText:
         form = self.plan.form
         assert form is not None
-        body = self.plan.work.bodies["body"]
+        body = self.plan.thunk.bodies["body"]
         states = [self._state(k, s, form) for k, s in enumerate(form.states)]
         inputs: list[Source] = [StateOf(k) for k in range(len(states))]
         outputs: list[Source] = [StateOf(k) for k in range(len(states))]

@@ -11,7 +11,7 @@ import pytest
 import compiler
 from compiler.runtime import build
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.works.branches import sections
+from compiler.runtime.thunks.branches import sections
 from compiler.targets.options import CodeOptions
 from tests.platforms import needs_own_threads
 
@@ -69,12 +69,12 @@ def test_a_chain_is_no_branch():
 def test_one_thread_and_openmp_do_one_after_the_other(monkeypatch: pytest.MonkeyPatch):
     asked: list[CodeOptions] = []
 
-    def seen(works, views, graph, options):  # type: ignore[no-untyped-def]
+    def seen(thunks, views, graph, options):  # type: ignore[no-untyped-def]
         asked.append(options)
-        found = sections(works, views, graph, options)
+        found = sections(thunks, views, graph, options)
         assert found
-        assert not sections(works, views, graph, dataclasses.replace(options, forking="gomp"))
-        assert not sections(works, views, graph, dataclasses.replace(options, threads=1))
+        assert not sections(thunks, views, graph, dataclasses.replace(options, forking="gomp"))
+        assert not sections(thunks, views, graph, dataclasses.replace(options, threads=1))
         return found
 
     monkeypatch.setattr(build, "sections", seen)

@@ -1,1 +1,0 @@
-"""Execution of a graph's nodes: implementations ("works"), memory of values, and launches."""
