@@ -18,7 +18,7 @@ from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
 from compiler.loops.limits import NotLowerable, check_kernel
 from compiler.passes.pipeline.precision import precision_mode
-from compiler.runtime.elsewhere import code_of
+from compiler.runtime.kernel_code import code_of
 from compiler.schedule.assemble import Scheduled
 from compiler.schedule.language.replay import replay
 from compiler.schedule.policy import schedule

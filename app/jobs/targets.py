@@ -17,7 +17,7 @@ from app.wire.programs import first_kernels
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
-from compiler.runtime.elsewhere import code_for
+from compiler.runtime.kernel_code import code_for
 from compiler.runtime.program import Program
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, names

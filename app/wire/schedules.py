@@ -11,7 +11,7 @@ from app.wire.fields import fields_of, text
 from app.wire.problems import problem
 from app.wire.shapes import schedules as shapes
 from app.wire.texts import code_levels
-from compiler.runtime.elsewhere import Code
+from compiler.runtime.kernel_code import Code
 from compiler.runtime.profile import median_interval
 from compiler.schedule.language.draft import Draft
 from compiler.schedule.language.move import MOVES

@@ -9,7 +9,7 @@ from app.wire import VERSION
 from app.wire.shapes.targets import TargetCode, TargetRow, Targets
 from app.wire.texts import code_levels
 from compiler.codegen.listing import CLASSES
-from compiler.runtime.elsewhere import Code
+from compiler.runtime.kernel_code import Code
 from compiler.targets.target import Target
 
 

@@ -9,7 +9,7 @@ from app.wire.shapes.stages import Span, StageText
 from app.wire.shapes.targets import KernelLevels
 from compiler.ir import text as ir_text
 from compiler.ir.graph import Graph
-from compiler.runtime.elsewhere import Code
+from compiler.runtime.kernel_code import Code
 
 LINES_KEPT = 20_000
 LINE_CHARACTERS = 2_000

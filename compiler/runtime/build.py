@@ -33,7 +33,6 @@ from compiler.runtime.executable import (
 from compiler.runtime.frame import in_memory
 from compiler.runtime.thunks.arrange import needed
 from compiler.runtime.thunks.branches import Section, sections
-from compiler.runtime.thunks.by_hand import ByHand
 from compiler.runtime.thunks.constants import ConstantPool
 from compiler.runtime.thunks.kernels import inner_infos, kernel_infos
 from compiler.runtime.thunks.launch_order import in_order, ordered_launches
@@ -48,6 +47,7 @@ from compiler.runtime.thunks.select import (
     inner_thunks,
 )
 from compiler.runtime.thunks.shared import sharing
+from compiler.runtime.thunks.user_schedules import UserSchedules
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 from compiler.trace import Event
@@ -75,7 +75,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     target = options.target
     with stage("loops"):
         of_kernels = options.of_kernels
-        by_hand = ByHand(of_kernels)
+        user_schedules = UserSchedules(of_kernels)
         selector, limited = Selector(graph, of_kernels), None
         thunks = grouped(list(selector.thunks()))
         if options.memory_limit_bytes is not None:
@@ -83,8 +83,8 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
             graph, thunks = limited.graph, limited.thunks
         else:
             thunks = sharing(graph, thunks, options.order)
-        thunks = by_hand.applied(thunks, graph)
-        by_hand.finish()
+        thunks = user_schedules.applied(thunks, graph)
+        user_schedules.finish()
     with stage("llvm"):
         written = written_functions(thunks, of_kernels)
         thunks, made = written.thunks, written.made

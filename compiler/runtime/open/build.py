@@ -23,10 +23,10 @@ from compiler.runtime.open.part import OpenPart
 from compiler.runtime.open.program import OpenProgram
 from compiler.runtime.open.select import OpenSelector
 from compiler.runtime.open.sizes import inferred_sizes, input_symbols
-from compiler.runtime.thunks.by_hand import ByHand
 from compiler.runtime.thunks.constants import ConstantPool
 from compiler.runtime.thunks.regions import RegionWriter
 from compiler.runtime.thunks.select import FallbackThunk, Selector, Thunk
+from compiler.runtime.thunks.user_schedules import UserSchedules
 from compiler.targets.options import CodeOptions
 
 
@@ -43,7 +43,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     with stage("loops"):
         choice = choose_open(graph, options)
     shapes, inferred = choice.shapes, choice.inferred
-    pieces, chosen = choice.pieces, _by_hand(choice, options)
+    pieces, chosen = choice.pieces, _with_user_schedules(choice, options)
     with stage("llvm"):
         flat = [w for thunks in chosen for w in thunks or ()]
         written = written_functions(flat, options)
@@ -104,15 +104,15 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     )
 
 
-def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Thunk] | None]:
+def _with_user_schedules(choice: OpenChoice, options: CodeOptions) -> list[list[Thunk] | None]:
     """Return the implementations in all parts, with user schedules. Errors: E-SCHEDULE-*."""
     found: list[list[Thunk] | None] = []
-    by_hand, is_one = ByHand(options), len(choice.pieces) == 1
+    user_schedules, is_one = UserSchedules(options), len(choice.pieces) == 1
     for number, (piece, thunks) in enumerate(zip(choice.pieces, choice.thunks, strict=True)):
         if thunks is not None and isinstance(piece, Graph):
-            thunks = by_hand.applied(thunks, piece, "" if is_one else f".{number}")
+            thunks = user_schedules.applied(thunks, piece, "" if is_one else f".{number}")
         found.append(thunks)
-    by_hand.finish()
+    user_schedules.finish()
     return found
 
 

@@ -72,8 +72,8 @@ def replay_lines(
             where=left[0].where,
             hint=f"the nests are {', '.join(found)}",
         )
-    by_hand = any(line.call.move == "parallel" for line in made.lines)
-    return replace(made, kernel=in_parallel(made.kernel, options, by_hand=by_hand))
+    user_schedule = any(line.call.move == "parallel" for line in made.lines)
+    return replace(made, kernel=in_parallel(made.kernel, options, user_schedule=user_schedule))
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:

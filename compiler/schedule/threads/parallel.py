@@ -43,9 +43,9 @@ IMAGE_RANK = 4
 rows."""
 
 
-def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) -> Kernel:
-    """Mark the loops that threads share; `by_hand` retains the marks of a user schedule instead."""
-    if options.threads < 2 or by_hand:
+def in_parallel(kernel: Kernel, options: CodeOptions, *, user_schedule: bool = False) -> Kernel:
+    """Mark the loops that threads share; `user_schedule` retains the marks of a user schedule instead."""
+    if options.threads < 2 or user_schedule:
         return kernel
     kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
     marker = _Marker(kernel.buffers, options.target, options.threads)

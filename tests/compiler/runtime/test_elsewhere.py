@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import compiler
-from compiler.runtime.elsewhere import code_for
+from compiler.runtime.kernel_code import code_for
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import TARGETS, by_name
 

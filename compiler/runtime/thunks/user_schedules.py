@@ -17,7 +17,7 @@ MOST_NAMES = 40
 """Maximum number of kernel names in a message."""
 
 
-class ByHand:
+class UserSchedules:
     """The requested schedules, and the kernels that they match."""
 
     def __init__(self, options: CodeOptions) -> None:
