@@ -1,7 +1,7 @@
-"""How many units in the last place generated code is off, over the whole range of numbers.
+"""Errors of functions in generated code, in units of the last place, over the range of numbers.
 
-`python -m tests.accuracy` prints the table of docs/accuracy.md and fails where a limit is passed;
-`--step 1` takes all 2**32 f32 numbers. What is right is computed in f64, by numpy and Python.
+`python -m tests.accuracy` prints the table of docs/accuracy.md and fails if an error exceeds its
+limit. `--step 1` takes all 2**32 f32 numbers. numpy and Python compute the exact results in f64.
 """
 
 from __future__ import annotations

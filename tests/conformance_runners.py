@@ -1,4 +1,4 @@
-"""What the pool's children do in tests of the pool, instead of compiling: named by `RUNNER`."""
+"""Substitutes for compiling, run by the children of the pool in its tests; `RUNNER` names one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tests share: their order, and where the real models lie."""
+"""Fixtures of all tests, the order of tests, and the locations of real models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported models beside what came in: nodes with those of subgraphs, and ONNX Runtime's levels."""
+"""Exported models compared with the originals: nodes, nodes in subgraphs, ONNX Runtime's levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays between two pages that nobody may touch: an access outside them ends the process."""
+"""Arrays between two inaccessible pages: an access outside an array ends the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs models whose indices lie far outside, with every buffer between guard pages.
+"""Programs for models with indices far out of range, with every buffer between guard pages.
 
-`python -m tests.guarded_programs known` (or `open`, as the sizes are) is a process of its own: an
-access outside a buffer ends it. It prints each case before it runs.
+`python -m tests.guarded_programs known` (or `open`, for open sizes) runs in a separate process,
+because an access outside a buffer ends it. It prints each case before running it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a kernel twice, as machine code and by the interpreter, on the same random arrays."""
+"""Runs of a kernel as machine code and by the interpreter, on the same random arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of one ai.onnx.ml node, compiled and run beside the numpy reference and ONNX Runtime."""
+"""Models of one ai.onnx.ml node: compiled results, the numpy reference and ONNX Runtime."""
 
 from __future__ import annotations
 

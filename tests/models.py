@@ -1,6 +1,6 @@
-"""The real models that tests use, found inside installed packages; nothing is downloaded.
+"""Real models for tests, found inside installed packages; nothing is downloaded.
 
-`python -m tests.models NAME` prints where the light model of this name lies.
+`python -m tests.models NAME` prints the path of the light model with this name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How far results may differ, found out by shaking the computation.
+"""Margins for results, estimated by adding noise to the computation.
 
-The numpy meaning of a graph is computed again, several times, with a few units of noise in the last
-places of whatever each node reads and makes. Where that moves a result a lot, another order of
-operations may move it too, and where it decides between two answers (a comparison, a sign, an
-overflow) both are right. What does not move must come out equal.
+The graph is evaluated in numpy several times, with noise of a few units in the last place added to
+all operands and results of each node. If noise changes a result, another order of operations may
+change it as much. If noise changes a decision (a comparison, a sign, an overflow), both outcomes
+are right. Results that noise does not change must be equal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small ONNX models for tests of the importer, put together from parts."""
+"""Small ONNX models for tests of the importer, built from parts."""
 
 from __future__ import annotations
 

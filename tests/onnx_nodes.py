@@ -1,4 +1,4 @@
-"""Single ONNX nodes in tests: imported by our facets, or run by onnx.reference."""
+"""Single ONNX nodes in tests: imported by the `onnx` facets, or evaluated by onnx.reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator samples with symbols for their sizes, and inputs for any choice of these."""
+"""Operator samples with symbols as sizes, and inputs for any values of these symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applying operators in tests: random operands, references, lowerings under the oracle, calls."""
+"""Operators applied in tests: random operands, references, lowerings by the oracle, calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays as kernels see them in memory, in blocks and with a halo, and back."""
+"""Conversions between arrays and their form in memory, with blocks and a halo."""
 
 from __future__ import annotations
 

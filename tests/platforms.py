@@ -1,7 +1,7 @@
-"""What system and processor say of this machine, whatever the compiler makes of it.
+"""Facts about this machine from the system and the processor, independent of the compiler.
 
-Tests are skipped by these facts alone: a compiler that misjudges a machine then fails its tests
-instead of hiding them.
+Tests are skipped by these facts alone. So if the compiler misjudges a machine, its tests fail
+instead of being skipped.
 """
 
 from __future__ import annotations

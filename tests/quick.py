@@ -1,8 +1,9 @@
-"""What a change needs at once: its style, its types, the quick contracts, and its own tests.
+"""The checks that a change needs at once: style, types, quick contracts, and its own tests.
 
     python -m tests.quick [--base REVISION] [--workers N]
 
-Changed is what differs from the base, by default from the last commit. `make test` runs the rest.
+A file counts as changed if it differs from the base, by default the last commit. `make test` runs
+all other tests.
 """
 
 from __future__ import annotations

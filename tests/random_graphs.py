@@ -1,9 +1,9 @@
-"""Random graphs made of the samples of the registered operators, for hypothesis to draw and shrink.
+"""Random graphs of samples of the registered operators, drawn and shrunk by hypothesis.
 
-Every step takes an operator and one of its samples. The operands are earlier values wherever that
-can be arranged: values of the very type, values that are cast, cut, repeated and reshaped to it, or
-(elementwise operators) whole samples moved to the type of an earlier value. So outputs feed inputs,
-values are shared, and views, movement and constants stand between the operators.
+Every step draws an operator and one of its samples. The operands are earlier values if possible:
+values of the required type, values that are cast, cut, repeated and reshaped to it, or (for
+elementwise operators) entire samples cast to the type of an earlier value. So outputs become
+inputs, values are shared, and views, movement and constants occur between the operators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ONNX models of recurrent layers behind each other, with seeded random weights."""
+"""ONNX models of consecutive recurrent layers, with seeded random weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Random graphs put together from the examples and near misses of rules and passes.
+"""Random graphs built from the examples and near misses of rules and passes.
 
-Random operators seldom meet as rules want them. Here every piece is something that a rule looks
-for, or nearly so, and pieces read what earlier ones made: rules meet each other's results.
+Random operators seldom match the patterns of rules. In these graphs, every piece matches a pattern
+or nearly does, and pieces read the results of earlier pieces. So rules are applied to the results
+of other rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A random sample of sentences for a reader: `python -m tests.sentences [--count 200] [--seed 1]`.
+"""Print random sentences for a reader: `python -m tests.sentences [--count 200] [--seed 1]`.
 
-Readers who did not write them mark the sentences that they had to read twice: those are defects.
+Readers who did not write the sentences mark those that they had to read twice: these are defects.
 """
 
 from __future__ import annotations

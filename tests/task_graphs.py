@@ -1,7 +1,7 @@
-"""Random tasks of several shapes, from a seed, for tests and benchmarks of placement.
+"""Random tasks of several shapes from a seed, for tests and benchmarks of placement.
 
-Costs are spread over a decade, and values so that handing one over the bus of the platform `gpu`
-takes from a little to several times what its maker takes.
+Costs vary by a factor of ten. Sizes of values are such that the transfer over the bus of the
+platform `gpu` takes from a fraction to a multiple of the producer's time.
 """
 
 from __future__ import annotations

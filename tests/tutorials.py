@@ -1,8 +1,8 @@
-"""The pages docs/adding-*.md as what they tell a reader to do: new files, changes, commands.
+"""The instructions in the pages docs/adding-*.md: new files, changes, commands.
 
-A block of code belongs to the file that the line before it names: `` `path`: `` for a new file,
-`` In `path`: `` for a change, a block of `diff` whose hunks have no line numbers. Blocks of `sh`
-are commands.
+A block of code belongs to the file named in the line before the block: `` `path`: `` for a new
+file, `` In `path`: `` for a change. A change is a block of `diff` whose hunks have no line numbers.
+Blocks of `sh` are commands.
 """
 
 from __future__ import annotations

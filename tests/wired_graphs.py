@@ -1,4 +1,4 @@
-"""Graphs whose branches part and meet everywhere, from a seed."""
+"""Random graphs with many branches and joins, from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application with small limits and a folder of its own, its client, and jobs to wait for."""
+"""Fixtures: an application with small limits and its own folder, its client, and finished jobs."""
 
 from __future__ import annotations
 

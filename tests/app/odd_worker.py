@@ -1,4 +1,4 @@
-"""A child process whose jobs misbehave in the way that the request's pipeline names."""
+"""A child process for jobs, which fails in the way that the request's pipeline names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that our description uses, as a check."""
+"""A validator for the subset of JSON Schema that the OpenAPI description uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page and its bundle: digests in addresses, caching, nothing outside the folder."""
+"""Tests of the page and its bundle: digests in URLs, caching, no files outside the folder."""
 
 from __future__ import annotations
 

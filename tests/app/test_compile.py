@@ -1,4 +1,4 @@
-"""Real models through the real child: every part is there and agrees with the others."""
+"""Tests of compilation jobs of real models: all parts of the result exist and agree."""
 
 from __future__ import annotations
 

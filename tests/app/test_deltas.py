@@ -1,4 +1,4 @@
-"""A delta put on the graph before is the graph after, however much a pass turned about."""
+"""Tests that a delta, applied to the previous graph, gives the next graph for any change."""
 
 from __future__ import annotations
 

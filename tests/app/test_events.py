@@ -1,4 +1,4 @@
-"""Server-sent events: everything is told, in order, also to those who come late."""
+"""Tests of server-sent events: all events arrive in order, also for late subscribers."""
 
 from __future__ import annotations
 

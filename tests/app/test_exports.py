@@ -1,4 +1,4 @@
-"""A stage as an ONNX file: asked for over the wire, written in a child process, read by onnx."""
+"""Tests of export jobs: a stage becomes an ONNX file, which onnx can read."""
 
 from __future__ import annotations
 

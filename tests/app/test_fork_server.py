@@ -1,4 +1,4 @@
-"""The process that forks children for jobs."""
+"""Tests of the fork server, the process that forks a child for each job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trace that both sides' tests read has the shapes of the contract, and those of today."""
+"""Tests of the golden trace: it has the declared shapes and equals a trace created now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile files through the web: every answer comes in time, and no child dies of one."""
+"""Tests of hostile uploads: each is answered in time, and no child process dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs end as they should, whatever their child process does."""
+"""Tests of jobs: each ends in the right state, whatever its child process does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of two kernels over the wire, line by line: of two jobs, or of one."""
+"""Tests of the line-by-line diff of two kernels, of two jobs or of a single job."""
 
 from __future__ import annotations
 

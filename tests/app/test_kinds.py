@@ -1,4 +1,4 @@
-"""Kinds of jobs: each is declared once, can be asked for, and refuses what was not declared."""
+"""Tests of the kinds of jobs: declared once, available, and strict about undeclared fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short links over HTTP: normal form, models that stay, and what hostile clients send."""
+"""Tests of short links over HTTP: normal form, pinned models, and hostile requests."""
 
 from __future__ import annotations
 

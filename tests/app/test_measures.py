@@ -1,4 +1,4 @@
-"""What a compilation says of a run that could not be."""
+"""Tests of the message of a compilation whose program cannot be run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking the numbers of a compiled model: asked for over the wire, done in a child process."""
+"""Tests of check jobs: requests over HTTP, and findings from a child process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description and the routes say the same, and answers have the described shapes."""
+"""Tests that the OpenAPI description lists all routes, and that answers have its shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placing the kernels of a compiled model: asked for over the wire, done in a child process."""
+"""Tests of placement jobs: requests over HTTP, and schedules from a child process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timing the kernels of a compiled model: with the compilation, again, and as a trace."""
+"""Tests of profiles: within a compilation, by a separate job, and as Chrome trace events."""
 
 from __future__ import annotations
 

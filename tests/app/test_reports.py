@@ -1,4 +1,4 @@
-"""A report holds what the page asks for, says what it left out, and lets nothing in."""
+"""Tests of reports: they contain the page's data, list omitted parts, and run no foreign code."""
 
 from __future__ import annotations
 

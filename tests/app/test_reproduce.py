@@ -1,4 +1,4 @@
-"""The command that a result names does the same again, and so does another process."""
+"""Tests that the command named by a result reproduces it, as does another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edited schedules over the wire: checked as somebody types, run beside the kernel's own."""
+"""Tests of edited schedules over HTTP: checks of texts, and runs against the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server that users start, over a real connection."""
+"""Tests of the server that `compilarium serve` starts, over a real connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel with two results, in every part of an answer."""
+"""Tests of a kernel with two results, in every part of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line diff gives both texts back, and folds what did not change."""
+"""Tests that a line diff reproduces both texts and folds equal lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faster schedules looked for over the wire: candidates told, finds kept for who asked."""
+"""Tests of tuning jobs: reported candidates, and schedules stored for the requesting user only."""
 
 from __future__ import annotations
 

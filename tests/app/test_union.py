@@ -1,4 +1,4 @@
-"""One drawing for all stages: every node has one place, and groups have an inside of their own."""
+"""Tests of the union of all stages: one position per node, and groups with separate layouts."""
 
 from __future__ import annotations
 

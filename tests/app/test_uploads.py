@@ -1,4 +1,4 @@
-"""Uploads are counted, named by their content, and never looked at in the web process."""
+"""Tests of uploads: size limits, ids by content, and no parsing in the web process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and payloads, one builder at a time."""
+"""Tests of requests and payloads, one builder at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are being written: read in a child that stays, and compiled as uploads are."""
+"""Tests of written models: checks in a persistent child, and compilation like an upload."""
 
 from __future__ import annotations
 

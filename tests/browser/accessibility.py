@@ -1,4 +1,4 @@
-"""What axe finds on a page, and what a keyboard cannot reach on it."""
+"""Accessibility findings of a page: those of axe, and elements that the keyboard cannot reach."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A Chromium for the browser tests: the installed one, else Debian's, installed where allowed.
+"""The Chromium of the browser tests: the installed one, otherwise Debian's, if permitted.
 
-`python tests/browser/chromium.py` makes sure that there is one, and fails where there cannot be.
-`CHROMIUM=chromium make browser-test` drives the whole browser, windows and all.
+`python tests/browser/chromium.py` ensures that a Chromium is installed, and fails if this is
+impossible. `CHROMIUM=chromium make browser-test` uses the complete browser instead of the headless
+shell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real server and a real browser; pages fail their test when anything goes wrong in them."""
+"""Fixtures: a real server and a real browser; an error in a page fails the test."""
 
 from __future__ import annotations
 

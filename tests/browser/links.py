@@ -1,4 +1,4 @@
-"""Links as those who get them open them, and what the address of a page says."""
+"""Helpers to open shared links like a recipient, and to read the state in a page's URL."""
 
 from __future__ import annotations
 

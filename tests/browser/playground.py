@@ -1,4 +1,4 @@
-"""The page as its users handle it. Every wait is for something that the page shows."""
+"""The page as a user handles it; every wait is for something visible in the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of every view that docs/tour.md and README.md show: `make screenshots`."""
+"""Screenshots of all views for docs/tour.md and README.md: `make screenshots`."""
 
 from __future__ import annotations
 

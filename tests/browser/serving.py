@@ -1,4 +1,4 @@
-"""The playground served as `make serve` serves it, with data of its own, on a free port."""
+"""A playground server like that of `make serve`, with its own data and a free port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No finding of axe and nothing for pointers alone: screens, panes, dialogs, themes, a phone."""
+"""Tests of accessibility: no findings in screens, panes, dialogs, themes and at phone width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any two stages, and any two pipelines, side by side; passes and rewrites by key."""
+"""Tests of comparisons: any two stages, any two pipelines, and steps by keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chart of kernels on several devices: chosen, walked, followed, and kept in the link."""
+"""Tests of the chart of devices: selection, keyboard, links to nodes, and state in the URL."""
 
 from __future__ import annotations
 

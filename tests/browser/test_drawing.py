@@ -1,4 +1,4 @@
-"""The drawing beyond looking: files of stages, motion, devices, edges by keys, small windows."""
+"""Tests of the drawing: saved files, animation, device colours, edges by key, small windows."""
 
 from __future__ import annotations
 

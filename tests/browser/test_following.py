@@ -1,4 +1,4 @@
-"""A job is followed to its end when the server has no stream free; and can be left before."""
+"""Tests of following a job: without a free event stream, and leaving it before its end."""
 
 from __future__ import annotations
 

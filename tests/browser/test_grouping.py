@@ -1,4 +1,4 @@
-"""Groups of the drawing: opened and closed by pointer and key, found into, and kept in the link."""
+"""Tests of groups in the drawing: opening and closing, search inside, and state in the URL."""
 
 from __future__ import annotations
 

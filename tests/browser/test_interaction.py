@@ -1,4 +1,4 @@
-"""Selection, keyboard, pipeline and failures: what only a real browser can show."""
+"""Tests of selection, keyboard, pipeline editing and failures that require a real browser."""
 
 from __future__ import annotations
 

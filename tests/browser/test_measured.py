@@ -1,4 +1,4 @@
-"""What was measured: the dearest kernel in the flame chart, a run timed again, the roofline."""
+"""Tests of measurements: flame chart, repeated timing, and roofline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the numbers are right: checked, walked, selected, cancelled, and kept in the link."""
+"""Tests of the pane Numbers: check, keyboard, selection, cancellation, and state in the URL."""
 
 from __future__ import annotations
 

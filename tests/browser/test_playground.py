@@ -1,4 +1,4 @@
-"""From a model to its timing, in a real browser, as a person would go through it."""
+"""Tests of the path from a model to its timing, in a real browser, as a user takes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a result is only looked at, in another page or in a file, nothing pretends to work."""
+"""Tests of read-only views, embedded or in a report: no visible control starts a job."""
 
 from __future__ import annotations
 

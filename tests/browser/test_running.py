@@ -1,4 +1,4 @@
-"""What the page says about how a run is divided: fallbacks with reasons, and what runs inside."""
+"""Tests of the division of a run: fallbacks with reasons, and kernels inside launches."""
 
 from __future__ import annotations
 

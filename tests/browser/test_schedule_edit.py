@@ -1,4 +1,4 @@
-"""Editing a schedule: a mistake under its characters, mended, completed, run beside the own one."""
+"""Tests of the schedule editor: marked errors, completion, and runs against the original."""
 
 from __future__ import annotations
 

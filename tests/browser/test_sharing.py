@@ -1,4 +1,4 @@
-"""A view leaves the page, and comes back the same: short links, embedding, reports."""
+"""Tests that short links, embedded views and reports restore a view."""
 
 from __future__ import annotations
 

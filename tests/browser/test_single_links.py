@@ -1,4 +1,4 @@
-"""One thing each that a link brings back elsewhere, or does without, where a server has lost it."""
+"""Tests of single states that a link restores, also if the server has evicted their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One selection through the whole stack, and why two nodes are one kernel or two."""
+"""Tests of the pane Stack and of fusion verdicts: one selection at every level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code of a kernel for other machines: figures of all, two listings beside each other."""
+"""Tests of the pane Targets: instruction counts of all machines, and two listings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search for faster schedules: followed as it goes, stopped, and kept in the link."""
+"""Tests of the pane Tuning: progress of a search, stopping it, and state in the URL."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The tasks of docs/usability.md, walked as a new user walks them.
+"""Tests of the tasks of docs/usability.md, walked as a new user walks them.
 
-Each answer is held against something that does not know the page: the compiler called directly, or
-the numbers that the page was given, searched here by force.
+Each answer is compared with a source independent of the page: the compiler called directly, or an
+exhaustive search over the numbers that the page received.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All that can be set in the page is set, by its controls, and comes back from a link elsewhere."""
+"""Tests that a link restores every setting of the page in another browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a model: a mistake under its characters, completed, compiled, kept in the link."""
+"""Tests of writing a model in the page: marked errors, completion, compilation, and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page has asked for and has not got yet."""
+"""The requests of a page that have not been answered yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands as a shell runs them."""
+"""Helpers that run commands as a shell does."""
 
 import json
 from typing import Any

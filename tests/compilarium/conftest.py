@@ -1,4 +1,4 @@
-"""A small model that commands are run on."""
+"""Fixture: a small model for the tests of commands."""
 
 from pathlib import Path
 

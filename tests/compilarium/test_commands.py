@@ -1,4 +1,4 @@
-"""The commands as a shell sees them: what they print, write, and exit with."""
+"""Tests of all commands: printed text, written files and exit codes."""
 
 import json
 from pathlib import Path

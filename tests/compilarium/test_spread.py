@@ -1,4 +1,4 @@
-"""`--spread`: what threads share is said on the command line."""
+"""Tests of `--spread`, which selects what threads share: loops or branches."""
 
 from __future__ import annotations
 

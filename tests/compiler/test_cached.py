@@ -1,4 +1,4 @@
-"""Programs that come from disk: the same results, the same answers, and no harm from damage."""
+"""Tests of programs loaded from disk: equal results and answers, and damaged files."""
 
 import gc
 import os

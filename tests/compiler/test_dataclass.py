@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are written late behave like the standard library's."""
+"""Tests that dataclasses with lazily generated methods behave like the standard library's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public door as docs and outside checks know it."""
+"""Tests of the public API, as documentation and external checks use it."""
 
 import subprocess
 import sys

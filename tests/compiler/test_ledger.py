@@ -1,4 +1,4 @@
-"""Questions to the ledger, on graphs where the answers are known."""
+"""Tests of queries on the ledger, on graphs with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits on time and memory hold in every call of the public door."""
+"""Tests that every call of the public API respects limits on time and memory."""
 
 from __future__ import annotations
 

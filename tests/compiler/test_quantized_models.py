@@ -1,4 +1,4 @@
-"""Models that ONNX Runtime's quantizer wrote, in each of its forms: native, and right to a step."""
+"""Tests of models from ONNX Runtime's quantizer, in all forms: native, within one step."""
 
 from __future__ import annotations
 

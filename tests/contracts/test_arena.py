@@ -1,7 +1,7 @@
-"""A running program asks for the memory that its plan says, and writes nothing outside of it.
+"""Tests that a run allocates the memory of its plan and writes only inside.
 
-The planner is not asked: requests for memory are caught and get bytes full of a pattern between
-guards; what is no longer the pattern after a run was written.
+The test does not rely on the planner: it intercepts allocations and returns memory filled with a
+pattern between guard bytes. Every byte that differs from the pattern after a run was written.
 """
 
 from __future__ import annotations

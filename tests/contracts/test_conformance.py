@@ -1,6 +1,6 @@
-"""Every case that the onnx package has for single operators is imported, printed, parsed and run.
+"""Tests that all single-operator cases of the onnx package import, print, parse and run.
 
-Foreign operators, sequences, strings, control flow and functions are among them.
+The cases include foreign operators, sequences, strings, control flow and functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every error code that the source names is in the table, is used, and has a test."""
+"""Tests that every error code in the source is in the table, is raised, and has a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator has a way to ONNX: its samples mean the same there, for onnx and for its peer."""
+"""Tests that every operator can be exported: onnx and ONNX Runtime give the sample results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Small files that ask for terabytes or years: each is answered in time, by a result or an error.
+"""Tests of small files that request terabytes or years: a result or an error, in time.
 
-`make sweep-malformed` sends all of them; here are some of each kind.
+`make sweep-malformed` tests all such files; this file tests some of each kind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Import arrows point one way, and the rooms that run in a browser need neither LLVM nor Flask."""
+"""Tests of import directions, and that folders used in a browser need neither LLVM nor Flask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are broken, hostile or absurd: each gets one error, and nothing else happens."""
+"""Tests of broken, hostile or absurd files: each raises one error, without side effects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Operators that are compositions, and those lowered to reductions, leave nothing to the reference.
+"""Tests that composite operators, and operators lowered to reductions, have no fallback.
 
-A few of the cases that onnx publishes for each, from file to verdict.
+Each operator is tested on a few of its cases in the onnx package, from the file to the verdict.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every ONNX name that is imported means what ONNX's own test cases say it means.
+"""Tests that every imported ONNX operator gives the results of ONNX's own test cases.
 
-The onnx package generates those cases: small models of one node, with inputs and outputs. Nothing
-of ours is involved in their numbers.
+The onnx package generates these cases: models of one node, with inputs and outputs. Their numbers
+do not depend on Compilarium's code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every operator with code for known sizes has code for open ones, and the same results."""
+"""Tests that operators with code for known sizes have code for open sizes, with equal results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traits of operators hold for their references; passes ask for traits instead of listing names."""
+"""Tests that traits hold for the references, and that passes query traits instead of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator has every facet, and the facets say the same thing."""
+"""Tests that every operator has all facets, and that its facets agree."""
 
 from __future__ import annotations
 

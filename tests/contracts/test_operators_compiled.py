@@ -1,4 +1,4 @@
-"""The machine code of every operator computes its reference, on all of its samples."""
+"""Tests that the machine code of every operator equals its reference, on all samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is built from the repository holds the page, and nothing is built without it."""
+"""Tests that built packages contain the page, and that a build without the page fails."""
 
 from __future__ import annotations
 

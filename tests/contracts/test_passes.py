@@ -1,4 +1,4 @@
-"""Every pass keeps what its declaration promises, alone and in any order with others."""
+"""Tests of the contract of every pass, alone and in any order with other passes."""
 
 from __future__ import annotations
 

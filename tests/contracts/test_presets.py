@@ -1,4 +1,4 @@
-"""Presets are data: their page is written from them; manners of other systems map every pass."""
+"""Tests of presets: their generated document, and a mapping of every pass to other compilers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger accounts for every node of every model: there, merged, folded, or removed and why."""
+"""Tests that the ledger accounts for every node: kept, merged, folded, or removed with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random graphs of random operators: text, passes and programs keep what they compute.
+"""Tests of random graphs of random operators: text, passes and programs preserve results.
 
 `make test` draws the same graphs every time; `make sweep-graphs` draws many more.
 """

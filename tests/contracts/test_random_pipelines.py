@@ -1,6 +1,6 @@
-"""Random graphs through O3, and through random subsets and orders of the passes.
+"""Tests of random graphs with O3, and with random subsets and orders of the passes.
 
-`make test` draws a few; `make sweep-pipelines` draws 5,000.
+`make test` draws a few graphs; `make sweep-pipelines` draws 5,000.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What must hold of the files of the repository, whatever is in them."""
+"""Tests of conventions for all files of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule keeps what its declaration promises: example, numbers, words."""
+"""Tests of the contract of every rule: example, results, description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/schedules.md: its table is that of the declarations, its schedules compile and are right."""
+"""Tests of docs/schedules.md: its table is up to date, and its schedules are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of every schedule that a policy makes gives the same kernel when it is replayed."""
+"""Tests that replaying the text of every schedule of a policy gives the same kernel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Each page docs/adding-*.md, followed to the letter in a copy of the repository, keeps its word.
+"""Tests that following each page docs/adding-*.md in a copy of the repository succeeds.
 
-The commands of the pages run there: what they add keeps the contract of its registry.
+The tests run the commands of the pages: the additions must pass the contract of their registry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A type rule that takes an operand of unknown rank takes it also where other sizes are known."""
+"""Tests that type rules that accept an operand of unknown rank accept other known sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/words.md has an entry for every pass, in the words of its declaration."""
+"""Tests that docs/words.md has an entry for every pass, with its declared description."""
 
 from __future__ import annotations
 

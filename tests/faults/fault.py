@@ -1,4 +1,4 @@
-"""What a seeded fault is, and the ways to seed one without touching the code that it breaks."""
+"""The declaration of a seeded fault, and ways to seed it without editing the faulty code."""
 
 from __future__ import annotations
 

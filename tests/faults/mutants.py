@@ -1,4 +1,4 @@
-"""Mutants of the functions that rules are made of: one small change of the source each."""
+"""Mutants of the functions of rules, with one small change of the source each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Faults that take two rules: what one makes is right, and the other, changed, relies on less.
+"""Faults of two rules: a changed rule misses a precondition that another rule violates.
 
-Either rule's rewrites alone keep the numbers of the model.
+The rewrites of either rule alone preserve the results of the model.
 """
 
 from __future__ import annotations

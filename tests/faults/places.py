@@ -1,4 +1,4 @@
-"""Faults in rules that move or view elements, and in those that fold scales into weights."""
+"""Faults in rules for data movement and views, and in rules that fold scales into weights."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Mutate the functions of all rules, and see what `check` does not notice.
+"""Mutate the functions of all rules, and print the mutants that `check` misses.
 
     python -m tests.faults.sweep [--only WORD] [--seconds N]
 
-A mutant may do nothing else than before on any of the graphs at hand (no effect), decline what it
-should do (less), or put something else: then it must be found, or it means the same. What is left
-is printed for people to look at: either the same in other words, or a hole in `check`.
+On the available graphs, a mutant may have no effect, decline a rewrite of the original rule (less),
+or return another replacement. In the third case, `check` must find it, unless the replacement is
+equivalent. The sweep prints the mutants that `check` does not find, for manual inspection: each is
+either equivalent or a gap in `check`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every seeded fault is found by `check` and named by `bisect`; without it neither finds any."""
+"""Tests that `check` finds and `bisect` names every seeded fault, and nothing without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample of the sweep: every mutant of these rules that puts something else is found."""
+"""Tests on a sample of the sweep that every mutant with another replacement is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a malformed model is declared: a maker of bytes, and the error that it must get."""
+"""Declarations of malformed models: a function that returns the bytes, and the expected error."""
 
 from __future__ import annotations
 

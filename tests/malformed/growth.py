@@ -1,4 +1,4 @@
-"""Small files that describe huge values, endless work, or exponentially many nodes."""
+"""Small files that describe huge values, endless computations, or exponentially many nodes."""
 
 from __future__ import annotations
 

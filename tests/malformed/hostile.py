@@ -1,6 +1,6 @@
-"""Files that are legal or nearly so, and ask for far more than their size suggests.
+"""Files that are legal or nearly legal, and request far more than their size suggests.
 
-Each family is a file beside this one. A file is made when it is needed: `make()` gives its bytes.
+Each family is a file in this folder. `make()` creates the bytes of a file when a test needs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One hostile file in a child process: loaded, compiled, run, under a clock."""
+"""A hostile file in a child process: loaded, compiled and run, with a time limit."""
 
 from __future__ import annotations
 

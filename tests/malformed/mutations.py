@@ -1,4 +1,4 @@
-"""Real models with changed bits and cut ends, and all files of which the exact error is known."""
+"""Real models with flipped bits and truncated ends, and all files with a known exact error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator with each of its attributes and small operands set to odd values."""
+"""Every operator with each of its attributes and small operands set to unusual values."""
 
 from __future__ import annotations
 

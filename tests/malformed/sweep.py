@@ -1,4 +1,4 @@
-"""`python -m tests.malformed.sweep`: all hostile files, each in a child process, and a table."""
+"""All hostile files, each in a child process, and a table: `python -m tests.malformed.sweep`."""
 
 from __future__ import annotations
 

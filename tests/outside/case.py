@@ -1,4 +1,4 @@
-"""A drawn model with inputs to run it on; the same (seed, index) gives the same case."""
+"""A random model with inputs; the same (seed, index) gives the same case."""
 
 from __future__ import annotations
 

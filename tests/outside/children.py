@@ -1,4 +1,4 @@
-"""Trials in child processes: a crash, or a trial without end, is an outcome."""
+"""Trials in child processes: a crash or a timeout is an outcome."""
 
 from __future__ import annotations
 

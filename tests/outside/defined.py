@@ -1,7 +1,7 @@
-"""Whether the standard says what a node gives, for inputs of other sizes.
+"""A test whether the standard defines the result of a node, for inputs of other sizes.
 
-A draft never draws what is undefined: divisors of whole numbers are constants. With other sizes a
-node may become so all the same, and ONNX Runtime does not look at everything.
+A draft contains no undefined results: integer divisors are constants. With other sizes, the result
+of a node may still be undefined, and ONNX Runtime does not detect all such cases.
 """
 
 from __future__ import annotations

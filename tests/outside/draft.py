@@ -1,7 +1,7 @@
-"""A model while it is drawn: every node runs as soon as it stands, so all values are known.
+"""A model under construction: every node runs as soon as it is added, so all values are known.
 
-What ONNX Runtime refuses never becomes part of a model, and steps can look at the numbers: whether
-a divisor is 0, which sizes a result has.
+A node that ONNX Runtime refuses never becomes part of a model. Steps can inspect the numbers:
+whether a divisor is 0, or the sizes of a result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is never drawn, and why."""
+"""Operators that are never generated, with the reasons."""
 
 from __future__ import annotations
 

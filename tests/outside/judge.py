@@ -1,7 +1,8 @@
-"""Whether results are right: as ONNX Runtime gives them, as far as rounding can tell.
+"""Verdicts on results: equal to those of ONNX Runtime, up to rounding.
 
-What differs from ONNX Runtime beyond the margins is held against onnx.reference, in f64 and in the
-model's own types. If one of them gives our results, two authorities disagree: `disputed`.
+Results that differ from ONNX Runtime's beyond the margins are compared with onnx.reference, in f64
+and in the model's types. If onnx.reference agrees with Compilarium in either, the verdict is
+`disputed`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How far rounding may move the results of a model, and what they are in f64.
+"""Margins for the effect of rounding on the results of a model, and its results in f64.
 
-As in compiler/check/margins.py, here through ONNX Runtime: the model runs node by node with noise
-in the last places of all that is computed. Where noise moves a result, roundings in another order
-may; where noise decides a comparison, either answer is right.
+The method is that of compiler/check/margins.py, with ONNX Runtime: the model runs node by node,
+with noise in the last places of all values. If noise changes a result, another order of roundings
+may change it as much. If noise changes a comparison, both outcomes are right.
 """
 
 from __future__ import annotations

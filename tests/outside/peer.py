@@ -1,4 +1,4 @@
-"""ONNX Runtime as it stands: the CPU provider, every graph optimization off."""
+"""ONNX Runtime with the CPU provider and without graph optimizations."""
 
 from __future__ import annotations
 

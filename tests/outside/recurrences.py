@@ -1,7 +1,7 @@
 """LSTM, GRU and RNN by the equations of the standard, in the type of the inputs.
 
-onnx.reference ignores activations, lengths and clip, so it has no opinion on most layers. These
-evaluate in f64 what ONNX Runtime computes in f32 with approximate activations.
+onnx.reference ignores activations, lengths and clip, so it cannot evaluate most layers. These
+functions compute in f64; ONNX Runtime computes in f32 with approximate activations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A small model that fails as a large one does (delta debugging, Zeller and Hildebrandt 2002).
+"""Reduction of a failing model (delta debugging, Zeller and Hildebrandt 2002).
 
-Results are dropped, nodes are cut out and what others read of them becomes an input with the value
-that ONNX Runtime computed, inputs become constants, and branches of an If take its place.
+Results are dropped. Nodes are removed, and their used results become inputs with the values that
+ONNX Runtime computed. Inputs become constants, and an If is replaced by one of its branches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which operator comes next."""
+"""The choice of the next operator."""
 
 from __future__ import annotations
 

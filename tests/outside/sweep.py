@@ -1,4 +1,4 @@
-"""Many cases: outcomes as they come, a summary, and the reduced model of each failure."""
+"""Many cases: each outcome at once, a summary, and the reduced model of each kind of failure."""
 
 from __future__ import annotations
 

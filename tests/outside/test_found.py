@@ -1,4 +1,4 @@
-"""Models that sweeps found, reduced: judged as a sweep judges."""
+"""Tests of reduced models that sweeps found, judged as in a sweep."""
 
 from __future__ import annotations
 

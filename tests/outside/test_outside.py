@@ -1,4 +1,4 @@
-"""The generator covers the standard; a few models with fixed seeds are compiled right."""
+"""Tests that the generator covers the standard, and of a few models with fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of one model: compiled in several ways, run, and judged."""
+"""The trial of one model: compiled in several ways, run, and judged."""
 
 from __future__ import annotations
 

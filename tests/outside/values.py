@@ -1,4 +1,4 @@
-"""Element types and random arrays: what inputs and constants of drawn models hold."""
+"""Element types and random arrays for inputs and constants of random models."""
 
 from __future__ import annotations
 

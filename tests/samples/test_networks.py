@@ -1,4 +1,4 @@
-"""The layers that train the samples: gradients against differences, exports against ONNX."""
+"""Tests of the layers that train the samples: finite differences, and exports against ONNX."""
 
 from __future__ import annotations
 

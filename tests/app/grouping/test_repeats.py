@@ -1,4 +1,4 @@
-"""Equal blocks in a row, found in what is written down by hand."""
+"""Tests of the detection of repeated blocks, on hand-written sequences."""
 
 from __future__ import annotations
 

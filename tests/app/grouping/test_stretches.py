@@ -1,4 +1,4 @@
-"""Neighbours cut into stretches."""
+"""Tests of splitting the neighbouring nodes of a level into stretches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of groups over a model, and where nodes of later stages lie in it."""
+"""Tests of the tree of groups of a model, and of the groups of later stages' nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database comes up to date by itself, and the steps make what the tables say."""
+"""Tests of the database: automatic migration, and agreement of migrations and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same state has the same link, two states never have one, and a full store says so."""
+"""Tests of stored links: equal states share a link, others do not, and limits give errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of docs/checking.md prints what the page says."""
+"""Test that the example of docs/checking.md prints the output in the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines are followed from Loop IR through LLVM to assembly, and following changes no code."""
+"""Tests of debug lines from Loop IR through LLVM IR to assembly, which leave the code unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code from text: the cache on disk, entry points, other targets, threads."""
+"""Tests of the JIT: the cache on disk, entry points, other targets, threads."""
 
 import ctypes
 import threading

@@ -1,4 +1,4 @@
-"""Statements whose places and conditions only the data know, against the interpreter."""
+"""Tests of statements with computed indices and conditions, against the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was taken apart when a model was read is one node again when it is written."""
+"""Tests that the exporter recombines nodes that the importer decomposed."""
 
 from __future__ import annotations
 

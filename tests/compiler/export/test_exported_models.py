@@ -1,4 +1,4 @@
-"""Optimized models in ONNX Runtime, and read again and compiled: the numbers stay."""
+"""Tests of exported models: equal results in ONNX Runtime, and after import and compilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `emit("onnx")` gives: layers and loops whole, no more nodes than the peer's level 1."""
+"""Tests of `emit("onnx")`: layers and loops stay intact, with no more nodes than level 1."""
 
 from __future__ import annotations
 

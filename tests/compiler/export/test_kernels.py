@@ -1,4 +1,4 @@
-"""Exports run in ONNX Runtime where the first choice of operator has no kernel for the type."""
+"""Tests of exports with types for which ONNX Runtime lacks the preferred kernel."""
 
 from __future__ import annotations
 

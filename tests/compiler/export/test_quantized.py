@@ -1,4 +1,4 @@
-"""Products of quantized numbers are written as the operators that the standard has for them."""
+"""Tests that quantized products are exported as the standard's quantized operators."""
 
 from __future__ import annotations
 

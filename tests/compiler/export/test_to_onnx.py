@@ -1,4 +1,4 @@
-"""Whole graphs as ONNX models: names, regions, fusions, constants, and what cannot be written."""
+"""Tests of exporting graphs to ONNX: names, regions, fusions, constants, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real and generated models: what the importer makes of them, and that nothing is lost."""
+"""Tests of importing real and generated models, without losing any information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Written models: their graphs, and problems under the right characters, however odd the text."""
+"""Tests of written models: graphs, and errors at the right characters of any text."""
 
 from __future__ import annotations
 

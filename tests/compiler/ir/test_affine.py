@@ -1,4 +1,4 @@
-"""Integer expressions: one canonical form, text that reads back, bounds that hold."""
+"""Tests of integer expressions: a canonical form, text that parses back, valid bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types found by inference: in branches that cannot run, and beside what a model has on record."""
+"""Tests of type inference: in branches that cannot run, and against recorded types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of graphs reads back to an equal graph, and errors name line and column."""
+"""Tests that graph texts parse back to equal graphs, and that errors have line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan does with its arena, against a picture of every byte in every step."""
+"""Tests of the account of an arena, against a map of every byte at every step."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""The checker against 10,000 random changes of right plans; bytes and steps decide who is right."""
+"""Tests of the checker on 10,000 randomly changed plans, judged by bytes and steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that run again: less is live, every task still runs, nothing reads what is gone."""
+"""Tests of rematerialised tasks: lower peak, all tasks run, no reads of dropped values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators without a declaration of ours: what is said about their types, and running them."""
+"""Tests of foreign operators: their inferred types, and their execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution and its transpose: against ONNX Runtime, against each other, and their lowerings."""
+"""Tests of convolutions and transposed convolutions, against ONNX Runtime and each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corrections of onnx.reference: what they change, and that ONNX Runtime agrees with them."""
+"""Tests of the corrections of onnx.reference, which ONNX Runtime confirms."""
 
 from __future__ import annotations
 

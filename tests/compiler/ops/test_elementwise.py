@@ -1,4 +1,4 @@
-"""Arithmetic: broadcasting, errors, shape arithmetic, and ONNX's older forms."""
+"""Tests of arithmetic: broadcasting, errors, shape computations, and older opsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fused groups: made from connected nodes, typed by their bodies, computing what the nodes did."""
+"""Tests of fused groups: created from connected nodes, typed by their bodies, same results."""
 
 from __future__ import annotations
 

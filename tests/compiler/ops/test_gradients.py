@@ -1,4 +1,4 @@
-"""Gradient facets against differences, and the Gradient node of ONNX."""
+"""Tests of gradient facets against finite differences, and of the Gradient node of ONNX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime's own domain give what ONNX Runtime gives, as generated code."""
+"""Tests of ONNX Runtime's own operators: its results, from generated code."""
 
 from __future__ import annotations
 

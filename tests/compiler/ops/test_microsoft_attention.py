@@ -1,4 +1,4 @@
-"""Attention in ONNX Runtime's forms gives what ONNX Runtime gives, as generated code."""
+"""Tests of attention in ONNX Runtime's forms: its results, from generated code."""
 
 from __future__ import annotations
 

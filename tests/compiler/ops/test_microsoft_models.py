@@ -1,4 +1,4 @@
-"""Transformers in ONNX Runtime's operators: one program for every batch and length, no fallback."""
+"""Tests of transformers in ONNX Runtime's operators: one program for all sizes, no fallback."""
 
 from __future__ import annotations
 

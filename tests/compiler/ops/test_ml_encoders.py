@@ -1,4 +1,4 @@
-"""Encoders of categories, with numbers and with words, against ONNX Runtime."""
+"""Tests of encoders of numeric and string categories, against ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tree ensembles of every kind, against ONNX Runtime, whose rules for two classes are its own."""
+"""Tests of all tree ensembles against ONNX Runtime, with its own rules for two classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape and movement operators: symbolic sizes, open parameters, old opsets, odd operands."""
+"""Tests of shape and movement operators: symbolic sizes, open parameters, old opsets."""
 
 from __future__ import annotations
 

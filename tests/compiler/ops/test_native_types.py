@@ -1,4 +1,4 @@
-"""The cases that ONNX publishes for casts and quantization: right, and by generated code alone."""
+"""Tests of ONNX's cases for casts and quantization: correct, in generated code only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisations: statistics per channel, group, layer; what training leaves to the reference."""
+"""Tests of normalisations: statistics per channel, group and layer; the training mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling: sizes, padding, what counts, against ONNX Runtime; and windows themselves."""
+"""Tests of pooling against ONNX Runtime: sizes, padding, counted elements, windows."""
 
 from __future__ import annotations
 

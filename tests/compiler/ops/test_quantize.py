@@ -1,4 +1,4 @@
-"""Quantizing and dequantizing: granularities, types, opsets that onnx.reference lacks, refusals."""
+"""Tests of quantization: granularities, types, opsets absent from onnx.reference, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime's own operators on quantized tensors: native, and within a step of what it makes."""
+"""Tests of ONNX Runtime's quantized operators: native, within one quantization step."""
 
 from __future__ import annotations
 

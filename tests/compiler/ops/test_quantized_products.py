@@ -1,4 +1,4 @@
-"""Products of quantized numbers: exact sums, rounding at the end, one kernel, peers."""
+"""Tests of quantized products: exact sums, a final rounding, one kernel, equal to peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LSTMs with quantized weights: native, and what ONNX Runtime gives."""
+"""Tests of LSTMs with quantized weights: native, with the results of ONNX Runtime."""
 
 from __future__ import annotations
 

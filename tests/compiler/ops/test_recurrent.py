@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM with all their options, against ONNX Runtime; every one is generated code."""
+"""Tests of RNN, GRU and LSTM with all options: generated code, against ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions: axes in all ONNX forms, empty axes, and shape arithmetic."""
+"""Tests of reductions: axes in all ONNX forms, empty axes, and shape computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators whose places are data: node cases as generated code, positions outside, orders."""
+"""Tests of operators with data-dependent indices: native cases, indices out of range, orders."""
 
 from __future__ import annotations
 

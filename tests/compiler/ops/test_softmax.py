@@ -1,4 +1,4 @@
-"""Rows that hold NaN, infinities or nothing that counts, in generated code."""
+"""Tests of softmax over rows with NaN, infinities or only masked elements, in generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random graphs of views and movements, with a few operators between them that move nothing."""
+"""Random graphs of views and data movement, with a few operators that move nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small graphs in which many passes find something to do, with sizes that all differ."""
+"""Small graphs that many passes change, with distinct sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs from text, inputs that make bugs visible, and comparing what two graphs compute."""
+"""Graphs from text, inputs that reveal bugs, and comparisons of the results of two graphs."""
 
 from __future__ import annotations
 

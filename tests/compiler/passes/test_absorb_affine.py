@@ -1,4 +1,4 @@
-"""Scales and shifts behind sums, concatenations, pools and activations: where they go, or not."""
+"""Tests of scales and shifts after sums, concats, pools and activations: absorbed, or declined."""
 
 from __future__ import annotations
 

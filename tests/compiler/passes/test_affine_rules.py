@@ -1,4 +1,4 @@
-"""Folding into products on both sides, tables, signs and padding: numbers, and what is declined."""
+"""Tests of folding scales and shifts into products: on both sides, tables, padding, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of algebra keep what graphs compute for other sizes, types and readers than their own."""
+"""Tests that algebraic rules preserve results for other sizes, types and readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes that move work into, out of and away from branches and loops: the numbers stay."""
+"""Tests that moving nodes into and out of branches and loops preserves results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes about branches and loops: what they do inside each other, and what they leave alone."""
+"""Tests of passes on branches and loops: effects inside regions, and unchanged graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that count for themselves: their trip counts, and what runs them."""
+"""Tests of loops with their own counter: inferred trip counts, and their execution."""
 
 from __future__ import annotations
 

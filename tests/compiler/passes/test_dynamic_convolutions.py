@@ -1,4 +1,4 @@
-"""Convolutions whose zero points only a run tells: products of plain bytes, and exact ones."""
+"""Tests of convolutions with zero points known at run time: exact integer products."""
 
 from __future__ import annotations
 

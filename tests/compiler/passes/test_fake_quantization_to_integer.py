@@ -1,4 +1,4 @@
-"""Products of codes: what becomes one, what does not and why, and that the numbers stay right."""
+"""Tests of integer products: conditions, reasons for refusals, and correct results."""
 
 from __future__ import annotations
 

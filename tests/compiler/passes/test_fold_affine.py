@@ -1,4 +1,4 @@
-"""Folding scales and shifts into weights: groups, uses, splats, and what is declined."""
+"""Tests of folding scales and shifts into weights: groups, uses, splats, and refusals."""
 
 from __future__ import annotations
 

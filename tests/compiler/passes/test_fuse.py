@@ -1,4 +1,4 @@
-"""Fusion: which nodes share a kernel, and why others do not."""
+"""Tests of fusion: nodes that share a kernel, and reasons for separate kernels."""
 
 from __future__ import annotations
 

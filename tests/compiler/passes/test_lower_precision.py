@@ -1,4 +1,4 @@
-"""Products of bf16: what is rounded, what is stored so, and what stays as it is."""
+"""Tests of bf16 products: rounded operands, values stored as bf16, and unchanged values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants with the same bits are kept once, however they are stored."""
+"""Tests that constants with equal bits are merged, in any storage form."""
 
 from __future__ import annotations
 

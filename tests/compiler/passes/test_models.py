@@ -1,4 +1,4 @@
-"""The default pipeline over real models: what is left of them, memory, and the ledger."""
+"""Tests of the default pipeline on real models: remaining nodes, memory, and ledger."""
 
 from __future__ import annotations
 

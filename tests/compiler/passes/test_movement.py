@@ -1,4 +1,4 @@
-"""Near misses of the passes about where elements lie, and what they say about them."""
+"""Tests of near misses of the data movement passes, and of the reasons in the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks like a rule's pattern and is not: each is left alone, mostly with a reason."""
+"""Tests of graphs similar to the patterns of rules: unchanged, mostly with a reason."""
 
 from __future__ import annotations
 

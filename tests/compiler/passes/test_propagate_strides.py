@@ -1,4 +1,4 @@
-"""Strides that move up: through what, where elements are picked, and where they stay."""
+"""Tests of moving strides toward the inputs: supported nodes, and reasons to stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantized graphs made simpler: every code and special number stays, and what is declined."""
+"""Tests of simplifying quantized graphs: every quantized and special number is preserved."""
 
 from __future__ import annotations
 

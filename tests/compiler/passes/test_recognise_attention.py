@@ -1,4 +1,4 @@
-"""Attention and rotary positions in the styles of exporters, and what only looks like them."""
+"""Tests of recognising attention and rotary embeddings of several exporters; near misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shuffled channels and blocks of pixels, however they are cut into parts, and what is neither."""
+"""Tests of recognising channel shuffles and blocks of pixels in any decomposition; near misses."""
 
 from __future__ import annotations
 

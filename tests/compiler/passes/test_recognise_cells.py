@@ -1,4 +1,4 @@
-"""Steps of a long short-term memory with gates in any order, and what is almost one."""
+"""Tests of recognising LSTM steps with gates in any order; near misses."""
 
 from __future__ import annotations
 

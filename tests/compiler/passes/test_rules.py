@@ -1,4 +1,4 @@
-"""The engine: what a rewrite keeps, when it is declined, how often rules are tried."""
+"""Tests of the rewrite engine: preserved properties, refusals, and the number of attempts."""
 
 from __future__ import annotations
 

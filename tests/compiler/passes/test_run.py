@@ -1,4 +1,4 @@
-"""Running pipelines: events, checks after every pass, and what happens when a pass is wrong."""
+"""Tests of running pipelines: events, verification after every pass, and faulty passes."""
 
 from __future__ import annotations
 

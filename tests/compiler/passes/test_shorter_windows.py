@@ -1,4 +1,4 @@
-"""Windows with fewer taps: the same numbers on odd shapes, and reasons where nothing is done."""
+"""Tests of windows with fewer taps: equal results on unusual shapes, and reasons for refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All rules together come to an end: none undoes what another does, whatever meets what."""
+"""Tests that all rules together terminate: no rule reverts another, on any graph."""
 
 from __future__ import annotations
 

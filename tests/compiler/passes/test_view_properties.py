@@ -1,4 +1,4 @@
-"""Random chains of views and movements: simplified, they keep every element in its place."""
+"""Tests that simplifying random chains of views and movement preserves element positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variations of a graph: other sizes, element types and readers, where the operators take them."""
+"""Variations of a graph: other sizes, element types and readers that its operators permit."""
 
 from __future__ import annotations
 

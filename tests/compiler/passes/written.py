@@ -1,4 +1,4 @@
-"""Graphs of one input written down as calls only, a node on each line, types left to the reader."""
+"""Graphs with one input, written as a call per line, with inferred types."""
 
 from __future__ import annotations
 

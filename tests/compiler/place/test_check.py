@@ -1,4 +1,4 @@
-"""The checker rejects whatever could not run, and nothing else: held against plain reasoning."""
+"""Tests of the schedule checker: it rejects exactly the schedules that cannot run."""
 
 from __future__ import annotations
 

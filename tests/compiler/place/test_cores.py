@@ -1,4 +1,4 @@
-"""Cores with caches of their own: large values keep their readers where they were made."""
+"""Tests of cores with private caches: readers of large values run on the producing core."""
 
 from __future__ import annotations
 

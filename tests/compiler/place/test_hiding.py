@@ -1,4 +1,4 @@
-"""What bringing operands earlier saves, and the memory that it takes, counted by hand."""
+"""Tests of prefetching operands: time saved and memory used, computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Platforms: those that ship, how they are read and printed, and the ways through their links."""
+"""Tests of platforms: the built-in ones, parsing and printing, and routes over links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedulers: their examples, and that none beats the shortest schedule, found by trying all."""
+"""Tests of schedulers: their examples, and the shortest schedule by enumeration as a bound."""
 
 from __future__ import annotations
 

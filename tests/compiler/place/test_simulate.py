@@ -1,4 +1,4 @@
-"""Runs of placements: transfers, shared links, operands brought ahead, memories that fill."""
+"""Tests of simulated runs: transfers, shared links, prefetched operands, full memories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: their text, and how they come from graphs."""
+"""Tests of tasks: their text form, and their creation from graphs."""
 
 from __future__ import annotations
 

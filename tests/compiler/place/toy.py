@@ -1,4 +1,4 @@
-"""A machine whose times can be counted by hand."""
+"""A small platform whose times can be computed by hand."""
 
 from compiler.place.platform import Platform
 from compiler.place.platform_text import parse_platform

@@ -1,4 +1,4 @@
-"""Positions far outside never leave the buffers of a program."""
+"""Tests that indices far out of range never access memory outside a program's buffers."""
 
 from __future__ import annotations
 

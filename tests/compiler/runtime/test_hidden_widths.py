@@ -1,4 +1,4 @@
-"""Networks of quantized products whose hidden width leaves one element for the last vector."""
+"""Tests of quantized networks whose hidden width leaves one element for the last vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole programs whose products run on emulated matrix tiles."""
+"""Tests of complete programs whose products run on emulated matrix tiles."""
 
 from __future__ import annotations
 

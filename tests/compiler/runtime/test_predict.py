@@ -1,4 +1,4 @@
-"""Predictions of kernels: where their operands lie, and what that costs."""
+"""Tests of predicted kernel times: the memory levels of operands, and their cost."""
 
 from dataclasses import replace
 

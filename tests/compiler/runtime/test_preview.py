@@ -1,4 +1,4 @@
-"""What is said about how a graph will run, beside what compiling it shows."""
+"""Tests of the predicted execution of a graph, against the compiled program."""
 
 from __future__ import annotations
 

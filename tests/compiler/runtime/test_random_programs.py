@@ -1,4 +1,4 @@
-"""Random graphs compiled and run: views, fallbacks, in-place launches, results, in any mixture."""
+"""Tests of random programs that mix views, fallbacks, in-place launches and results."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Programs on several threads give what one thread gives, to the last bit."""
+"""Tests that programs on several threads give the results of one thread, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chrome trace events: what they say, and that they lie as viewers need them."""
+"""Tests of Chrome trace events: their content, and the nesting that viewers require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed constants that do not stay in the first cache are asked for, line by line, ahead."""
+"""Tests of prefetching packed constants that do not fit in L1, cache line by cache line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules over open sizes: tiles, then what is left of them, right for every size."""
+"""Tests of schedules over open sizes: tiles and remainder loops, correct for every size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transposed convolutions: a stage for each phase, each with the weights that it meets."""
+"""Tests of transposed convolutions: a stage for each phase, with the weights of its taps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every policy, judged by the oracle of computations and the interpreter of loops."""
+"""Tests of every policy, against the oracle of computations and the interpreter of loops."""
 
 from __future__ import annotations
 

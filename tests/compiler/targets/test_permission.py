@@ -1,4 +1,4 @@
-"""Matrix tiles are used only where the system lets this process have them."""
+"""Tests that matrix tiles are used only if the system grants them to this process."""
 
 from __future__ import annotations
 

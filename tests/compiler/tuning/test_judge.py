@@ -1,4 +1,4 @@
-"""Judging candidates: right, refused, wrong, and those that take their process with them."""
+"""Tests of judging candidates: right, refused, wrong, and crashing."""
 
 import os
 import time

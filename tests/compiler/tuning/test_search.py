@@ -1,4 +1,4 @@
-"""Searches on synthetic functions with a clock of our own: they find optima, and repeat."""
+"""Tests of searches on synthetic functions with a simulated clock: optima, and determinism."""
 
 from collections.abc import Callable
 from math import inf, log2

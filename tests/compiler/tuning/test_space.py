@@ -1,4 +1,4 @@
-"""Spaces of schedules: the default is the policy's, points render, and legal ones are right."""
+"""Tests of search spaces: the policy's schedule as default, rendered points, legal ones correct."""
 
 import random
 

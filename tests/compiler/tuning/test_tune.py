@@ -1,4 +1,4 @@
-"""A real tuning run in seconds: what it keeps, how it goes on, and that programs use it."""
+"""Tests of a short tuning run: stored schedules, continuation, and use in programs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""If, Loop, Scan and SequenceMap: bodies are drafts that see what stands around them."""
+"""If, Loop, Scan and SequenceMap, whose bodies are drafts that may read outer values."""
 
 from __future__ import annotations
 

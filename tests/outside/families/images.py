@@ -1,4 +1,4 @@
-"""Resize, sampling at places that are data, and regions of interest."""
+"""Resize, sampling at computed positions, and regions of interest."""
 
 from __future__ import annotations
 

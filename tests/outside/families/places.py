@@ -1,4 +1,4 @@
-"""Gather and scatter, ordering, and selections whose size depends on data."""
+"""Gather and scatter, sorting, and selections whose size depends on data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products: matrix products, Gemm, einsum, and products of whole numbers."""
+"""Sums of products: matrix products, Gemm, Einsum, and integer products."""
 
 from __future__ import annotations
 

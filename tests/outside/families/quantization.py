@@ -1,4 +1,4 @@
-"""Codes: quantize, dequantize, and operators on codes."""
+"""Quantize, dequantize, and operators on quantized tensors."""
 
 from __future__ import annotations
 

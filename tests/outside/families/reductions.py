@@ -1,4 +1,4 @@
-"""Reductions over axes that are negative, in any order, none, or empty."""
+"""Reductions over axes that are negative, unordered, omitted or empty."""
 
 from __future__ import annotations
 

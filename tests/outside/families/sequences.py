@@ -1,4 +1,4 @@
-"""Sequences and optionals; all of them end as tensors again."""
+"""Sequences and optionals, all converted to tensors at the end."""
 
 from __future__ import annotations
 

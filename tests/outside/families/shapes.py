@@ -1,4 +1,4 @@
-"""Views and movement: reshape, transpose, concat, slice, pad, and what computes with shapes."""
+"""Views and data movement (reshape, transpose, concat, slice, pad), and shape computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on texts."""
+"""Operators on strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows over images of one to three axes: convolutions and pooling with odd parameters."""
+"""Convolutions and pooling over one to three axes, with unusual parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case as an ONNX file, with what torch itself says: made once, kept in a folder."""
+"""Exports of a case to ONNX with the results of torch, created once and stored in a folder."""
 
 from __future__ import annotations
 

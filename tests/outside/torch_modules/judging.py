@@ -1,4 +1,4 @@
-"""One exported case through the compiler, ONNX Runtime and onnx.reference, held against torch."""
+"""One exported case in Compilarium, ONNX Runtime and onnx.reference, compared with torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows judged in a child process: one that dies or hangs loses the row and is replaced."""
+"""Rows judged in child processes; a child that dies or hangs fails its row and is replaced."""
 
 from __future__ import annotations
 

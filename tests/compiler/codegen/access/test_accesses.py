@@ -1,4 +1,4 @@
-"""Every way in which lanes can lie in memory, against the interpreter."""
+"""Tests of all memory access patterns of vector lanes, against the interpreter."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""Rows at computed numbers: lanes side by side are one load, all others are gathered."""
+"""Tests of reads at computed indices: contiguous lanes are one load, others are gathered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines turned into columns in registers, against the interpreter."""
+"""Tests of transposing lines in registers, against the interpreter."""
 
 import pytest
 

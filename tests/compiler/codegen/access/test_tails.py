@@ -1,4 +1,4 @@
-"""Stores of part of a narrowed vector: the lanes that take no part leave memory as it is."""
+"""Tests of partial stores of narrowed vectors: inactive lanes leave memory unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function and conversion of every element type, with numbers at the edges of the types."""
+"""Tests of all functions and conversions for all element types, at the limits of the types."""
 
 import itertools
 

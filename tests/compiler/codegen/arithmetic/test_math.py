@@ -1,4 +1,4 @@
-"""Accuracy of generated functions in units of the last place, over all magnitudes of numbers."""
+"""Tests of the accuracy of generated functions in units of the last place, at all magnitudes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types in which numbers are only kept, over all their codes and against ml_dtypes bit for bit."""
+"""Tests of storage types: all bit patterns, bit for bit against ml_dtypes."""
 
 import numpy as np
 import pytest

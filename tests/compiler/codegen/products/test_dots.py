@@ -1,4 +1,4 @@
-"""Dot steps against the interpreter, which runs them element by element."""
+"""Tests of dot steps, against the interpreter, which executes them element by element."""
 
 from dataclasses import replace
 

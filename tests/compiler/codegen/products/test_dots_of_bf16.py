@@ -1,4 +1,4 @@
-"""Dot steps of bf16 against the interpreter, and the instruction that they become."""
+"""Tests of dot steps of bf16: results of the interpreter, and the selected instruction."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tile loops: as functions that emulate tiles, as loops, and the instructions that they become."""
+"""Tests of tile loops: by emulated tiles, by plain loops, and the selected instructions."""
 
 from __future__ import annotations
 

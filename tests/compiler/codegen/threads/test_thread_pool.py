@@ -1,4 +1,4 @@
-"""Threads of our own: every share is done once, whoever is there to help."""
+"""Tests of the thread pool: every share runs exactly once, with any number of workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers, loops that carry them, and the two kernels that decide speed."""
+"""Tests of registers, loops that carry them, and the two kernels that dominate performance."""
 
 import numpy as np
 import pytest

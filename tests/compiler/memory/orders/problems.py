@@ -1,4 +1,4 @@
-"""Small random tasks, all their orders, and the bytes that the planner's lifetimes count."""
+"""Small random tasks, all their orders, and the bytes by the planner's lifetimes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order and places found at once, against every order with every sequence of first fit."""
+"""Tests of joint order and placement, against every order with every first-fit sequence."""
 
 from __future__ import annotations
 

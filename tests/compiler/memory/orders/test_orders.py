@@ -1,4 +1,4 @@
-"""Orders against all orders there are, and their bytes against those of the planner's lifetimes."""
+"""Tests of order methods against all orders, with bytes by the planner's lifetimes."""
 
 from __future__ import annotations
 

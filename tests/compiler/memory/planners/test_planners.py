@@ -1,4 +1,4 @@
-"""The contract that every planner keeps: words, an executed example, and plans without fault."""
+"""Tests of the contract of all planners: description, example, and valid plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saturated graphs compute what the graphs computed, cost less, and are the same every time."""
+"""Tests of saturated graphs: equal results, lower cost, deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random graphs of elementwise nodes with far-reaching branches."""
+"""Random graphs of elementwise nodes with long branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Post-dominators against networkx, on random graphs."""
+"""Tests of post-dominators on random graphs, against networkx."""
 
 from __future__ import annotations
 

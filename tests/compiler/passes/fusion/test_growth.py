@@ -1,4 +1,4 @@
-"""Fusion takes work in proportion to the nodes, whatever the policy and the shape of the graph."""
+"""Tests that the time of every fusion policy grows nearly linearly, for any graph shape."""
 
 from __future__ import annotations
 

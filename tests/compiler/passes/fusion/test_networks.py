@@ -1,4 +1,4 @@
-"""Networks whose values are read on the way, compiled under every policy with layouts chosen."""
+"""Tests of networks whose inner values have several readers, under every policy with layouts."""
 
 from __future__ import annotations
 

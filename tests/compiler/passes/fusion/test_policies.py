@@ -1,4 +1,4 @@
-"""Every policy of fusion keeps what its declaration promises."""
+"""Tests of the contract of all fusion policies."""
 
 from __future__ import annotations
 

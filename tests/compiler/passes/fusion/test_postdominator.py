@@ -1,4 +1,4 @@
-"""The policy `postdominator`: what goes where paths meet, and what must not."""
+"""Tests of the policy `postdominator`: fusion at joins of paths, and refusals."""
 
 from __future__ import annotations
 

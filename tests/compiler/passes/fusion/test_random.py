@@ -1,4 +1,4 @@
-"""Random graphs under every policy: interpreted and compiled, they compute what they did."""
+"""Tests of random graphs under every policy: equal results, interpreted and compiled."""
 
 from __future__ import annotations
 

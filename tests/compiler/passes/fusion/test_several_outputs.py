@@ -1,4 +1,4 @@
-"""Kernels with several outputs: what policies put together, and what only looks as if it fitted."""
+"""Tests of kernels with several outputs: groups that policies form, and near misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units that merge in any order: no cycle arises, the order stays right, copies are apart."""
+"""Tests of units merged in any order: no cycles, a topological order, separate copies."""
 
 from __future__ import annotations
 

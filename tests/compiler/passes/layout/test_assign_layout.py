@@ -1,4 +1,4 @@
-"""The layouts chosen cost least, the programs with them are right, and everything is explained."""
+"""Tests of `assign_layout`: minimal cost, correct programs, and reasons for all choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimum cuts find what trying every choice finds."""
+"""Tests of minimum cuts, against an enumeration of all choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow and recurrent layers in programs for all sizes: as programs for known sizes."""
+"""Tests of control flow and recurrent layers with open sizes, against known sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that data end: their pieces come from generated code, in rounds."""
+"""Tests of loops with a data-dependent end, executed in rounds of generated code."""
 
 from __future__ import annotations
 

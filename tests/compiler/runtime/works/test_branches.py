@@ -1,4 +1,4 @@
-"""Chains of kernels that do not depend on each other run side by side where that is faster."""
+"""Tests of independent chains of kernels, which run in parallel if this is faster."""
 
 from __future__ import annotations
 

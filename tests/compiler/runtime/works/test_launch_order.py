@@ -1,4 +1,4 @@
-"""Launches in another order compute the same, in less memory, and stay where they have to."""
+"""Tests of reordered launches: equal results, less memory, and fixed positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs within a limit of memory compute the same to the bit, and say what it takes."""
+"""Tests of programs with a memory limit: results equal bit for bit, and the cost reported."""
 
 from __future__ import annotations
 

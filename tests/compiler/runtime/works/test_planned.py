@@ -1,4 +1,4 @@
-"""Kernels run on cores by a plan, whatever waits for what, and give what one thread gives."""
+"""Tests of kernels assigned to cores by a plan: the results of one thread, for any dependences."""
 
 from __future__ import annotations
 

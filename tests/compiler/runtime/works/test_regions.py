@@ -1,4 +1,4 @@
-"""If, Loop and Scan as one launch: right against the reference, and without a fallback."""
+"""Tests of If, Loop and Scan as a single launch, against the reference, without fallbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concats, splits and slices without copies: what is shared, what is not, and that it is right."""
+"""Tests of concats, splits and slices without copies: shared memory, refusals, correct results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves on stages: where a user puts them, what is refused and why, and the policy's own."""
+"""Tests of moves on stages: by users, refused with reasons, and by the policy."""
 
 from __future__ import annotations
 

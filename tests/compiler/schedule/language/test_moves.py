@@ -1,4 +1,4 @@
-"""Every move: its example gives loops and numbers as it says, its near miss is refused."""
+"""Tests of every move: its example gives the stated loops, its near miss is refused."""
 
 from __future__ import annotations
 

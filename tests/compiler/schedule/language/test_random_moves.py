@@ -1,7 +1,8 @@
-"""Random schedules: what is legal computes the same, what is not is refused with words.
+"""Tests of random schedules: legal ones are correct, illegal ones are refused with a reason.
 
-The interpreter of loops runs each schedule, and machine code a part of them, beside the oracle of
-computations. Nothing else than a CompileError ever comes out, and nothing takes long.
+The interpreter runs the loops of each schedule, and machine code those of some; both are compared
+with the oracle of computations. A schedule raises no exception other than CompileError, and takes
+little time.
 """
 
 from __future__ import annotations

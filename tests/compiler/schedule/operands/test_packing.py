@@ -1,4 +1,4 @@
-"""Packed constants against numpy's own way of padding, splitting and turning axes."""
+"""Tests of packed constants, against padding, splitting and transposing in numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Right operands of products in panels: who gets a copy, and that the product stays the same."""
+"""Tests of copying right operands into panels: conditions for a copy, and equal products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of f32 as products of bf16 parts: their errors, special numbers, and where they stop."""
+"""Tests of f32 products computed from bf16 parts: errors, special numbers, and conditions."""
 
 from __future__ import annotations
 

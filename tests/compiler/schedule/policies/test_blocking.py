@@ -1,4 +1,4 @@
-"""Reductions too deep for the second cache run in parts, rows that leave it in blocks."""
+"""Tests of blocking: reductions too long for L2 are split, rows that exceed it are blocked."""
 
 from __future__ import annotations
 

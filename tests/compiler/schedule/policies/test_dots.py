@@ -1,4 +1,4 @@
-"""Products of bytes in steps of four, judged by the oracle, interpreter and machine code."""
+"""Tests of int8 dot products in steps of four: oracle, interpreter and machine code agree."""
 
 from __future__ import annotations
 

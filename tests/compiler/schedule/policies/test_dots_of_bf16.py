@@ -1,4 +1,4 @@
-"""Products of bf16 in steps of two, judged by the oracle, interpreter and machine code."""
+"""Tests of bf16 dot products in steps of two: oracle, interpreter and machine code agree."""
 
 from __future__ import annotations
 

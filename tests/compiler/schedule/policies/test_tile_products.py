@@ -1,4 +1,4 @@
-"""Products of small types in matrix tiles: by the oracle, the interpreter and emulated tiles."""
+"""Tests of products in matrix tiles: oracle, interpreter and emulated tiles agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Register tiles: they fit the registers, hide latency, and mind how rows lie in memory."""
+"""Tests of register tiles: within the registers, hiding latency, aware of the memory layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels with several outputs: stages over the same points share loops, others do not."""
+"""Tests of kernels with several outputs: stages over the same points share loops, others do not."""
 
 from __future__ import annotations
 

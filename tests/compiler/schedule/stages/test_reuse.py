@@ -1,4 +1,4 @@
-"""Stages that store over what they alone still read: where they may, and where they may not."""
+"""Tests of stages that overwrite the temporary they read: permitted and refused cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages inside loops that they share: what is computed, what is kept, and what stays apart."""
+"""Tests of stages in shared loops: computed positions, temporaries, and separate stages."""
 
 from __future__ import annotations
 

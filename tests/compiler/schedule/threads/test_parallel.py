@@ -1,4 +1,4 @@
-"""Which loops are shared: those that are worth it, and only where iterations are independent."""
+"""Tests of the choice of parallel loops: profitable and proven independent."""
 
 from __future__ import annotations
 

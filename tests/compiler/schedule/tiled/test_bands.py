@@ -1,4 +1,4 @@
-"""How many rows of tiles a convolution in tiles takes through its stages together."""
+"""Tests of the number of tile rows in a band of a tiled convolution."""
 
 from __future__ import annotations
 

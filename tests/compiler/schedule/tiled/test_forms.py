@@ -1,4 +1,4 @@
-"""Convolutions in tiles, judged by the direct sum in f64, the interpreter and machine code."""
+"""Tests of tiled convolutions, against direct sums in f64, by interpreter and machine code."""
 
 from __future__ import annotations
 

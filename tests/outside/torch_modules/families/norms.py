@@ -1,4 +1,4 @@
-"""Normalizations, with statistics of the batch and kept ones."""
+"""Normalisations with batch statistics and with running statistics."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""RNN, LSTM and GRU: layers, directions, projections, states that are given, cells."""
+"""RNN, LSTM and GRU: layers, directions, projections, initial states, cells."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The complete search against what does not know it: brute force, and packings made first."""
+"""Tests of the complete search against brute force and against planted packings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iterative repair on small traces: reductions, neighbors, and plans that only get better."""
+"""Tests of iterative repair on small traces: reductions, neighbours, no worse plans."""
 
 from __future__ import annotations
 
