@@ -21,26 +21,26 @@ from compiler.ir.types import DType
 from compiler.ops.meaning import evaluate_node
 
 UNIT = {"f64": 2.0**-50, "f32": 2.0**-21, "f16": 2.0**-9, "bf16": 2.0**-6}
-"""Relative noise of each element type: a few roundings. Results of other types are exact."""
+"""Relative noise of each element type: a few roundings. Other types are exact."""
 
 N_RUNS = 6
 READS_PLACES = {"grid_sample", "roi_align"}
-"""Operators whose floats are positions, constants too; positions at infinity are unspecified."""
+"""Operators whose float operands are positions; infinite positions are undefined."""
 
 TERMS = {"random_uniform": ("low", "high"), "random_normal": ("mean", "scale")}
-"""Operators that add numbers of these sizes, which may cancel, to what they draw."""
+"""Magnitudes of the numbers, possibly cancelling, that an operator adds to its results."""
 
 FACTOR = 16.0
-"""How many times the largest movement seen is allowed."""
+"""Permitted difference as a multiple of the largest change by noise."""
 
 
 class Unsteady(Exception):
-    """A little noise decides whether the graph computes anything at all."""
+    """The graph is defined for some noise only."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """A result, how far each element may be off, and which elements are certain at all."""
+    """A result, the margin of each element, and which elements are certain."""
 
     value: Array
     margin: Array
@@ -48,14 +48,14 @@ class Expected:
 
 
 def expectations(graph: Graph, feeds: Mapping[str, Array], seed: int = 0) -> dict[str, Expected]:
-    """What every result should be, by name. Errors: what a reference raises; Unsteady."""
+    """Return the expected results, by name. Errors: those of a reference; Unsteady."""
     exact = _results(graph, feeds, None)
     shaken = [_results(graph, feeds, np.random.default_rng((seed, k))) for k in range(N_RUNS)]
     return {r.name: _expected(exact[r.name], [s[r.name] for s in shaken]) for r in graph.results}
 
 
 def objection(made: Any, expected: Expected) -> str:
-    """What is wrong with a result; "" when nothing is."""
+    """Return the error of a result; "" for none."""
     value = expected.value
     made = np.asarray(made)
     if (made.dtype, made.shape) != (value.dtype, value.shape):
@@ -155,7 +155,7 @@ def _is_finite(a: Array | None) -> bool:
 
 
 def _anything(a: Array, chance: np.random.Generator) -> Array:
-    """What makes every element uncertain."""
+    """Return an expectation in which every element is uncertain."""
     with np.errstate(all="ignore"):
         # NaN not too often, or what is made of several such values would be NaN every time.
         return chance.choice([np.nan, *[1e30, -1e30] * 3], a.shape).astype(a.dtype)

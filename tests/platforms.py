@@ -13,7 +13,7 @@ import pytest
 
 IS_LINUX = sys.platform == "linux"
 OWN_THREADS = IS_LINUX and platform.machine() in {"x86_64", "aarch64"}
-"""Whether threads of our own are promised here."""
+"""Whether Compilarium has its own threads on this machine."""
 
 needs_own_threads = pytest.mark.skipif(not OWN_THREADS, reason="threads come from OpenMP here")
 needs_fork = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processes may not be forked")

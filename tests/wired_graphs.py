@@ -9,7 +9,7 @@ from compiler.ir.graph import Graph
 
 
 def wired(n: int, seed: int) -> Graph:
-    """Products that read one another at random: branches part and meet everywhere."""
+    """Return products that read each other at random, with many branches and joins."""
     chance = random.Random(seed)
     lines = ["v0: f32[24,40] = matmul(x, w)"]
     for i in range(1, n):

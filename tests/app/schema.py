@@ -35,14 +35,14 @@ def _described() -> dict[str, Any]:
 
 
 def check_shape(payload: Any, name: str, at: str = "$") -> None:
-    """Fail with the place where a payload does not have a shape of the description."""
+    """Raise an error with the path if a payload lacks the described shape."""
     check(payload, _described()["components"]["schemas"][name], _described(), at)
 
 
 def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
-    """Compare every JSON answer of an application with what its route declares.
+    """Compare every JSON answer of an application with the declaration of its route.
 
-    Gives the list to which differences are added: to be empty at the end.
+    Return the list to which differences are added; it must be empty at the end.
     """
     found: list[str] = []
     statuses = {r.name: r.status for r in ROUTES}
@@ -71,7 +71,7 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
 
 
 def answer_schema(method: str, rule: str) -> Any:
-    """The schema of the right answer to a method of an address, written as Flask writes it."""
+    """Return the schema of the success answer to a method of a URL rule in Flask's notation."""
     path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
     responses = _described()["paths"][path][method.lower()]["responses"]
     right = next(r for status, r in responses.items() if int(status) < 300)
@@ -79,7 +79,7 @@ def answer_schema(method: str, rule: str) -> Any:
 
 
 def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[str] = ()) -> None:
-    """Fail with the place where a value does not fit its schema; `loose` fields are left out."""
+    """Raise an error with the path if a value violates its schema, except for `loose` fields."""
     assert set(schema) <= _KNOWN, f"{at}: the check does not know {set(schema) - _KNOWN}"
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]

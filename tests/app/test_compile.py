@@ -344,7 +344,7 @@ def test_open_sizes_are_assumed_unless_they_are_given(real):
 
 
 def test_other_sizes_are_assumed_where_the_usual_ones_do_not_fit(real):
-    """A reader of text lines: pictures must be 48 high."""
+    """The model reads lines of text from images, whose height must be 48."""
     strip = numpy_helper.from_array(np.array([1, 3, 48, -1]), "strip")
     nodes = [helper.make_node("Reshape", ["x", "strip"], ["y"], "r")]
     inputs = [f32("x", ["N", 3, "H", "W"])]
@@ -446,7 +446,7 @@ def test_numbers_that_are_not_finite_are_null(real):
 
 
 def test_a_trace_of_many_nodes_and_passes_is_small(real):
-    """300 nodes, 20 passes: under a megabyte for all that the page may ask about stages."""
+    """For 300 nodes and 20 passes, all data of the stages take less than a megabyte."""
     rng = np.random.default_rng(0)
     nodes, constants, last = [], [], "x"
     for i in range(100):

@@ -17,7 +17,7 @@ OPS = st.sampled_from(["add", "neg"])
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """The graphs of a few stages, in no way alike but for their names."""
+    """Return the graphs of a few stages, which share only some names."""
     made = []
     for stage in range(draw(st.integers(1, 4))):
         names = draw(NAMES)

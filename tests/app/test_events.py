@@ -9,7 +9,7 @@ from tests.app.conftest import jobs_of, submit, wait, wait_until
 
 
 def events_of(answer) -> list[tuple[int, str, dict]]:
-    """The events of a stream that has ended."""
+    """Return the events of a stream that has ended."""
     found = []
     for block in answer.get_data(as_text=True).split("\n\n"):
         fields = dict(

@@ -15,7 +15,7 @@ MODEL = {"model": {"sample": "digits_mlp"}, "shapes": {"image": [1, 1, 8, 8]}}
 
 @pytest.fixture(scope="module")
 def results(real: FlaskClient) -> list[Any]:
-    """One model compiled with all passes and with none."""
+    """The results of one model, compiled with all passes and with none."""
     found = []
     for pipeline in ("default", "O0"):
         job = compiled_job(real, **MODEL, pipeline=pipeline)

@@ -120,7 +120,7 @@ def test_a_state_that_is_too_long_is_refused_and_the_limit_is_named(client):
 
 
 def test_texts_that_the_address_holds_fit_a_short_link(client, repository):
-    """Both texts of a place as long as the page keeps them, and much of all else."""
+    """The state has two texts of the maximum length, and many other fields."""
     script = (repository / "static" / "js" / "text" / "writing.js").read_text(encoding="utf-8")
     [limit] = re.findall(r"LINK_CHARACTERS = ([\d_]+);", script)
     held = int(limit)

@@ -68,7 +68,7 @@ def test_graphs_that_have_no_room_are_no_report():
 
 @pytest.fixture
 def bundle(tmp_path, monkeypatch):
-    """A page that is bundled, whatever this clone has."""
+    """A bundled page, independent of the files in this clone."""
     from app.report import page
 
     folder = tmp_path / "site" / "dist"

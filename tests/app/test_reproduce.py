@@ -46,7 +46,7 @@ def result_of(client: FlaskClient, **request: Any) -> dict[str, Any]:
 
 
 def open_model() -> onnx.ModelProto:
-    """Two operators over sizes that the model leaves open; its name is hard on a shell."""
+    """Return two operators over open sizes, as a model whose name needs quoting in a shell."""
     weight = helper.make_tensor("w", TensorProto.FLOAT, [5, 4], [0.25 * i for i in range(20)])
     graph = helper.make_graph(
         [
@@ -132,7 +132,7 @@ def test_the_command_of_a_report_finds_the_same_besides(real, tmp_path):
 
 
 def asked(job: dict[str, Any]) -> dict[str, Any]:
-    """What a job beside a compilation was asked for, whichever that was."""
+    """Return the request of a related job of any kind."""
     return {k: v for k, v in job["request"].items() if k != "job"}
 
 

@@ -184,7 +184,7 @@ def test_what_a_dead_server_left_unfinished_goes(client):
 
 
 def malformed() -> list[bytes]:
-    """Twenty files that are no models: noise, and a small message broken in several ways."""
+    """Twenty files that are not models: noise, and a small message broken in several ways."""
     rng = np.random.default_rng(7)
     noise = [rng.integers(0, 256, n, np.uint8).tobytes() for n in (1, 2, 10, 1000, 90_000)]
     whole = b"\x08\x09\x12\x04test:\x10" + b"\x0a\x02x\x12\x01y" * 20

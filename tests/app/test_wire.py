@@ -55,7 +55,7 @@ def test_modules_are_split_into_their_functions():
 
 
 def a_choice() -> Program:
-    """A sum, and by a condition its exponential or its negative; then words put together."""
+    """A sum, then its exponential or negative by a condition, and a concatenation of strings."""
     branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))

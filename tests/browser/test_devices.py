@@ -11,7 +11,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 
 def placed(playground: Playground, what: str) -> Locator:
-    """The pane when it shows this choice: platform, scheduler, how early operands come."""
+    """Return the pane once it shows this platform, scheduler and prefetch distance."""
     body = playground.pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-placed", what, timeout=COMPILE_MS)
     expect(body).to_be_visible()

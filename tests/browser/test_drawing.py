@@ -23,7 +23,7 @@ NOT_IN_ONNX = """graph g(x: f32[2,3]) {
 
 
 def expect_clean(playground: Playground) -> None:
-    """Nothing for axe to say and nothing that a keyboard cannot reach, in both themes."""
+    """Check that axe finds nothing and the keyboard reaches everything, in both themes."""
     inspector = Inspector(playground.page)
     for _ in ("light", "dark"):
         assert inspector.violations(".walk") + inspector.unreachable(".walk") == []

@@ -16,7 +16,7 @@ N_BLOCKS = 75
 
 @pytest.fixture(scope="module")
 def link(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Equal blocks with more nodes than are drawn at once, compiled once for all tests here."""
+    """A model of equal blocks with more nodes than are drawn initially, compiled once."""
     path = tmp_path_factory.mktemp("models") / "long.onnx"
     path.write_bytes(blocks(N_BLOCKS))
     return compiled_once(browser, server, path)

@@ -14,7 +14,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 
 def checked(playground: Playground, how: str = "done") -> Locator:
-    """The pane when the check is over."""
+    """Return the pane after the end of the check."""
     expect(playground.page.locator(f'#pane[data-checked="{how}"]')).to_be_visible(
         timeout=COMPILE_MS
     )
@@ -114,7 +114,7 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
 
 
 def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> None:
-    """No pass of ours is wrong: what the server found is made worse on its way."""
+    """No pass of ours is wrong, so the test worsens the answer of the server."""
 
     def worsen(route: Route) -> None:
         answer = route.fetch()

@@ -21,7 +21,7 @@ def playground(page: Page) -> Playground:
 
 
 def walk_and_look(playground: Playground) -> None:
-    """All passes by the keyboard, then everything that came out of them."""
+    """Step through all passes by keyboard, then inspect every result."""
     stages = playground.stages()
     assert [stage for stage, _ in stages] == list(range(len(stages)))
     assert sum(changed for _, changed in stages[1:]) >= 3
@@ -55,7 +55,7 @@ CODE = {
     "llvm": re.compile(r"define .*\bret\b", re.DOTALL),
     "asm": re.compile(r"\w:.*\bret", re.DOTALL),
 }
-"""What each form of a kernel must show to be that form."""
+"""A text that each level of a kernel must contain."""
 
 
 def test_squeezenet_is_walked_from_the_import_to_its_timing(playground: Playground) -> None:

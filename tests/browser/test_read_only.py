@@ -21,8 +21,8 @@ PANES = dict(
         (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8"),
     )
 )
-"""Whether each pane of the page only reads, is nothing without the server's work, or shows what
-other jobs have found."""
+"""Kind of each pane: it only reads, it needs jobs of the server, or it shows findings of related
+jobs."""
 READING = [name for name, kind in PANES.items() if kind == "mount"]
 WORDS = "".join(
     each.read_text(encoding="utf-8") for each in (REPOSITORY / "templates" / "words").iterdir()
@@ -46,21 +46,21 @@ WINDOW: ViewportSize = {"width": 1280, "height": 800}
 
 @dataclass(frozen=True)
 class Shared:
-    """A walk that was shared: the fragment of its state, and the job."""
+    """A shared walk: the fragment of its state, and the job."""
 
     fragment: str
     job: str
 
     def at(self, pane: str) -> str:
-        """The same with another pane open."""
+        """Return the same state with another pane open."""
         return re.sub(r"(&pane=\w+)?$", f"&pane={pane}", self.fragment, count=1)
 
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, server: str) -> Shared:
-    """A compiled model, at a pass that has steps, with a node and its kernel selected.
+    """A compiled model at a pass with steps, with a selected node and kernel.
 
-    What panes ask other jobs for has been found.
+    The related jobs that panes show have finished.
     """
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
@@ -90,7 +90,7 @@ def shared(browser: Browser, server: str) -> Shared:
 
 @pytest.fixture
 def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]]]:
-    """An empty page, and what it asks the server to do."""
+    """An empty page, and its requests that start jobs."""
     context = browser.new_context(base_url=server, viewport=WINDOW, reduced_motion="reduce")
     context.set_default_timeout(STEP_MS)
     page = context.new_page()
@@ -103,7 +103,7 @@ def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]
 
 
 def expect_all_that_is_shown_to_work(page: Page) -> None:
-    """The open pane has content, and whatever can be pressed in it does something."""
+    """Check that the open pane has content, and that every button in it has an effect."""
     pane = page.locator("#pane")
     expect(pane).not_to_be_empty()
     expect(pane.locator(".pane-empty")).to_have_count(0)

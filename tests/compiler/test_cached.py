@@ -19,7 +19,7 @@ X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
 
 
 def model(scale: float = 3.0, op: str = "Exp", size: object = 2) -> bytes:
-    """y = op(x @ w) with w of 3 x 5."""
+    """Return a model of y = op(x @ w) with w of 3 x 5."""
     value = helper.make_tensor_value_info
     w = (np.arange(15, dtype=np.float32).reshape(3, 5) - 7) / 16 * np.float32(scale)
     graph = helper.make_graph(

@@ -22,7 +22,7 @@ PACKAGE = Path(home.__file__).parent
 def declared(make: Callable[..., Any], **options: Any) -> Any:
     @make(**options)
     class Box:
-        """Two sizes, and what is in it."""
+        """Two sizes and the contents."""
 
         n_kinds: ClassVar[int] = 3
         width: int
@@ -92,7 +92,7 @@ def test_frozen_instances_stay_as_they_are(slots: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Two places."""
+    """Two coordinates."""
 
     x: int
     y: int = 5
@@ -119,7 +119,7 @@ def test_a_class_of_a_class_has_the_fields_of_both() -> None:
 def test_what_a_class_defines_itself_stays() -> None:
     @dataclass(frozen=True)
     class Word:
-        """Equal to words that differ in case."""
+        """A word that equals words with other capitalisation."""
 
         text: str
 

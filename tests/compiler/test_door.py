@@ -132,7 +132,7 @@ def test_shapes_that_are_none_are_refused(inputs: Any) -> None:
 def onnx_bytes(
     op: str, shape: list[int], *constants: Any, n_inputs: int = 1, **attrs: Any
 ) -> bytes:
-    """A model of one node: inputs x0, x1... of one shape, then constants (None: left out)."""
+    """Return a model of one node with inputs x0, x1, ... of one shape, and constants (or None)."""
     names = [f"x{i}" for i in range(n_inputs)]
     stored = [
         onnx.numpy_helper.from_array(np.asarray(c), f"c{i}")

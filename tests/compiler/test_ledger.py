@@ -60,7 +60,7 @@ def test_a_node_is_found_by_a_value_too() -> None:
 
 
 def chain(n: int) -> Graph:
-    """Products and activations in a row: one kernel for two of them."""
+    """Return consecutive products and activations, two of which share each kernel."""
     links = "\n".join(
         f"m{i}: f32[2,3] = matmul(h{i}, w) @ m{i} <- m{i}\n"
         f"h{i + 1}: f32[2,3] = relu(m{i}) @ h{i + 1} <- h{i + 1}"

@@ -126,7 +126,7 @@ def test_python_between_two_checks_is_interrupted(monkeypatch: pytest.MonkeyPatc
     spinning = threading.Event()
 
     def clock() -> float:
-        """The time is over as soon as it spins, for the thread that watches over it not before."""
+        """Return a time beyond the limit once a test spins, except to the watchdog thread."""
         if threading.current_thread() is not threading.main_thread():
             spinning.wait()
         return 1.0 if spinning.is_set() else 0.0

@@ -26,7 +26,7 @@ FORMS = [
 
 
 class Builder:
-    """A model, node by node."""
+    """A model, built node by node."""
 
     def __init__(self, seed: int) -> None:
         self.chance = np.random.default_rng(seed)

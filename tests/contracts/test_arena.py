@@ -28,19 +28,19 @@ from tests.wired_graphs import wired
 GUARD_BYTES = 4096
 
 PATTERNS = (0xA5, 0x5A)
-"""Two, since a byte that is written may be the same by chance."""
+"""Two patterns, since a written byte may equal the pattern by chance."""
 
 Feeds = Mapping[str, Array]
 
 
 class Guarded:
-    """Memory as it is asked for, between guards, and all of it."""
+    """An allocation between guard bytes, and the entire memory."""
 
     def __init__(self) -> None:
         self.whole: list[Array] = []
 
     def __call__(self, nbytes: int) -> Array:
-        """So many bytes that start at a line."""
+        """Return this many bytes that start at a cache line."""
         room = np.empty(nbytes + 2 * GUARD_BYTES + LINE_BYTES, np.uint8)
         start = -room.ctypes.data % LINE_BYTES
         whole = room[start : start + nbytes + 2 * GUARD_BYTES]
@@ -50,7 +50,7 @@ class Guarded:
 
 
 def written(whole: Array, pattern: int) -> Array:
-    """For each byte between the guards whether it was written. Fails where a guard was."""
+    """Return for each byte between the guards whether it was written. Fail if a guard was."""
     changed = whole != pattern
     before, behind = changed[:GUARD_BYTES], changed[-GUARD_BYTES:]
     assert not before.any(), f"written {before.sum()} bytes before the arena"
@@ -59,12 +59,12 @@ def written(whole: Array, pattern: int) -> Array:
 
 
 def arena_bytes(plan: Plan) -> int:
-    """What is asked for: one byte at least."""
+    """Return the requested bytes, at least one."""
     return max(plan.peak_bytes, 1)
 
 
 def planned(plan: Plan) -> Array:
-    """For each byte of the arena whether a buffer of the plan lies there."""
+    """Return for each byte of the arena whether a buffer of the plan covers it."""
     found = np.zeros(arena_bytes(plan), bool)
     for b in plan.buffers:
         found[b.offset : b.limit] = True
@@ -72,7 +72,7 @@ def planned(plan: Plan) -> Array:
 
 
 def touched(program: Program, feeds: Feeds) -> Array:
-    """Runs twice in watched memory; for each byte of the arena whether it was written."""
+    """Run twice in watched memory; return for each byte of the arena whether it was written."""
     plan = program.memory
     memory = Guarded()
     with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def touched(program: Program, feeds: Feeds) -> Array:
 
 
 def used_to_the_end(program: Program, feeds: Feeds) -> None:
-    """The runs keep to the plan, and the last line of the arena is written."""
+    """Check that runs respect the plan and write the last cache line of the arena."""
     found = touched(program, feeds)
     assert found[-LINE_BYTES:].any(), "the arena is larger than what runs write"
 

@@ -23,7 +23,7 @@ def sources(*tops: str) -> Iterator[Path]:
 
 
 def codes_in(path: Path) -> set[str]:
-    """The string constants of a module that are codes; docstrings that mention one do not count."""
+    """Return the string constants of a module that are error codes, without docstrings."""
     text = path.read_text(encoding="utf-8")
     if not CODE.search(text):
         return set()

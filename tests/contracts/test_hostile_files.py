@@ -23,7 +23,7 @@ SMALL = ("doubling", "functions", "huge_dims", "strings")
 
 
 def swept(*options: str) -> subprocess.CompletedProcess[str]:
-    """What a sweep prints; it counts the files that were not answered as they should be."""
+    """Return the output of a sweep, which counts the files with a wrong answer."""
     command = [sys.executable, "-m", "tests.malformed.sweep", "--list", *options]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 

@@ -68,7 +68,7 @@ def allowed(room: str) -> set[str]:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the packages by its dotted name."""
+    """Return every module of the packages by its dotted name."""
     found = {}
     for top in ("compiler", *PACKAGES):
         for path in sorted((REPOSITORY / top).rglob("*.py")):
@@ -84,7 +84,7 @@ def room_of(module: str) -> str:
 
 @cache
 def imports_of(module: str, path: Path) -> tuple[tuple[int, str], ...]:
-    """The line and dotted name of every import, also inside functions and type-checking blocks."""
+    """Return line and dotted name of every import, also in functions and type-checking blocks."""
     return tuple(_imports_of(module, path))
 
 
@@ -136,12 +136,12 @@ def folder_of(room: str) -> Path:
 
 
 def start_of(room: str) -> str:
-    """The beginning of the dotted names of a room's modules."""
+    """Return the common prefix of the dotted names of a folder's modules."""
     return f"{room}." if room in PACKAGES else f"compiler.{room}."
 
 
 def order_inside(room: str) -> list[str]:
-    """The order of parts that the docstring of a room draws with arrows, if any."""
+    """Return the order of parts that a folder's docstring draws with arrows, if any."""
     path = folder_of(room) / "__init__.py"
     words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path.exists() else ""
     lines = (line for line in (words or "").splitlines() if "->" in line and line.startswith(" "))
@@ -149,7 +149,7 @@ def order_inside(room: str) -> list[str]:
 
 
 def wrong_arrows_inside(room: str, order: list[str]) -> list[str]:
-    """Imports of a part of a room by a part before it."""
+    """Return imports of a part of a folder by an earlier part."""
     start = start_of(room)
     inside = {name: path for name, path in modules().items() if name.startswith(start)}
     wrong: list[str] = []

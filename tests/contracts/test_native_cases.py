@@ -14,7 +14,7 @@ from compiler.conformance.cases import Case, collect
 from compiler.conformance.outcome import outcome_of
 
 N_CASES = 4
-"""Cases of one operator that are run here; docs/coverage.md counts them all."""
+"""Number of cases of one operator that run in this test; docs/coverage.md counts all cases."""
 
 OPERATORS = (
     "AffineGrid",
@@ -53,7 +53,7 @@ OPERATORS = (
 
 @cache
 def by_operator() -> dict[str, list[Case]]:
-    """The cases that consist of one operator."""
+    """Return the cases that consist of one operator, by operator."""
     found: dict[str, list[Case]] = defaultdict(list)
     for case in collect("node"):
         if len(case.operators) == 1:

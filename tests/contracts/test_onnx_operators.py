@@ -40,7 +40,7 @@ FOREIGN = {
 
 @cache
 def cases() -> dict[str, list[Any]]:
-    """ONNX's cases of one node of the standard domain, by operator."""
+    """Return ONNX's single-node cases of the standard domain, by operator."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
@@ -115,7 +115,7 @@ def applications(op_type: str) -> Iterator[tuple[Any, dict[str, np.ndarray], lis
 
 
 def compared(case: Any, given: dict[str, np.ndarray], outputs: list[np.ndarray], by: str) -> bool:
-    """Whether the node became calls of ours; their values are then compared with the outputs."""
+    """Compare the outputs if the node became calls of declared operators; return whether it did."""
     made = call_of(case.model, given)
     if made is None:
         return False

@@ -27,7 +27,7 @@ from tests.operator_samples import (
 assert compiler.ops.__doc__
 
 STRUCTURAL = {"fusion"}
-"""Holds a region instead of having a meaning of its own: its facets are the body's."""
+"""Operators with a region that defines their results; the facets are those of the body."""
 
 NOT_IN_ONNX = {
     "attention",
@@ -38,7 +38,7 @@ NOT_IN_ONNX = {
     "rotary",
     "transfer",
 }
-"""Operators that our own passes introduce: no ONNX node becomes one directly."""
+"""Operators that only our passes create: no ONNX node becomes one directly."""
 
 THROUGH_ANOTHER = {
     "shift_right": "BitShift",
@@ -52,11 +52,11 @@ THROUGH_ANOTHER = {
     "probit": "ai.onnx.ml:TreeEnsemble",
     "class_of": "ai.onnx.ml:TreeEnsembleClassifier",
 }
-"""Made by the facet that another operator registers for an ONNX name which covers both, or by
-a pass from what that facet made."""
+"""Operators created by the `onnx` facet that another operator registers for both, or by a pass from
+the result of that facet."""
 
 WITHOUT_LOWERING: set[str] = set()
-"""Evaluated by their reference only."""
+"""Operators that only their reference evaluates."""
 
 
 def named(operators: Iterator[Operator]) -> list[object]:
@@ -186,7 +186,7 @@ def test_the_type_rule_with_open_dimensions_agrees_once_they_are_given(operator:
 def inferred_or_refused(
     operator: Operator, operands: list[Tensor | None], attrs: dict[str, Any]
 ) -> tuple[Type, ...] | None:
-    """The types; None where a rule needs numbers (the sizes of a kernel) and says so."""
+    """Return the types; None if a rule refuses because it needs numbers (sizes of a kernel)."""
     try:
         return operator.infer(operands, attrs)
     except CompileError as e:
@@ -196,7 +196,7 @@ def inferred_or_refused(
 
 
 def opened_up(t: Tensor, prefix: str, values: dict[str, int]) -> Tensor:
-    """The operand with a symbol for every dimension larger than 1; notes what they stand for."""
+    """Return the operand with a symbol for every dimension above 1; record the symbols' values."""
     dims: list[Dim] = []
     for d, n in enumerate(t.type.static_shape):
         name = f"N{prefix}_{d}"

@@ -24,7 +24,7 @@ NOT_COPIED = shutil.ignore_patterns(
 
 
 class Npm:
-    """Stands in for npm: remembers how it was called, and makes what the bundler makes."""
+    """A substitute for npm that records its calls and creates the files of the bundler."""
 
     def __init__(self, *, leaves_out: str = "") -> None:
         self.called: list[tuple[str, ...]] = []
@@ -43,7 +43,7 @@ class Npm:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository with a bundle that is up to date and no npm packages, to be built from."""
+    """The repository with an up-to-date bundle and without npm packages."""
     target = tmp_path_factory.mktemp("clone") / "compilarium"
     shutil.copytree(REPOSITORY, target, ignore=NOT_COPIED)
     with pytest.MonkeyPatch.context() as patch:
@@ -54,7 +54,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(source: Path, into: Path) -> subprocess.CompletedProcess[str]:
-    """Build a wheel with the installed build back end, so that nothing is fetched."""
+    """Build a wheel with the installed build back end, so that nothing is downloaded."""
     program = f"import hatchling.build as b; print(b.build_wheel({str(into)!r}))"
     return subprocess.run(
         [sys.executable, "-c", program], cwd=source, capture_output=True, text=True, timeout=300
@@ -72,7 +72,7 @@ def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel installed into a folder of its own, without its dependencies."""
+    """The wheel, installed into a separate folder without its dependencies."""
     target = tmp_path_factory.mktemp("installed")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*command, "--target", target, wheel], check=True, timeout=300)
@@ -253,7 +253,7 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_pip_install_from_a_fresh_clone_gives_the_whole_program(tmp_path: Path) -> None:
-    """With packages from the configured index, and Node.js from the build's own environment."""
+    """Packages come from the configured index, and Node.js from the build's own environment."""
     source, environment = tmp_path / "clone", tmp_path / "environment"
     shutil.copytree(REPOSITORY, source, ignore=NOT_COPIED)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True, timeout=300)

@@ -50,7 +50,7 @@ def test_every_preset_accounts_for_the_nodes_it_meets(preset: str) -> None:
 
 @pytest.fixture(scope="module")
 def met() -> list[Graph]:
-    """Graphs as passes meet them: as they were read, and after all that comes before fusion."""
+    """Return graphs as passes receive them: as imported, and after the passes before fusion."""
     read = [load(MODELS[m]) for m in ("digits_transformer", "shufflenet", OCR_MODELS[2])]
     before = "default,-fuse,-assign_layout,-fuse_data_movement"
     return [*NETWORKS.values(), *read, *(run_pipeline(g, before, verify=False)[0] for g in read)]

@@ -74,7 +74,7 @@ def check_programs(graph: Graph, feeds: Feeds, expected: Mapping[str, Expected])
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to examine, which a failure shows as text."""
+    """A graph to examine; a failure shows it as text."""
 
     graph: Graph
     seed: int

@@ -26,7 +26,7 @@ OPTIONS = [CodeOptions(by_name("x86-64-v3")), CodeOptions(by_name("x86-64-v4"))]
 
 
 def assert_replayed(graph: Graph, options: CodeOptions) -> int:
-    """Replay all kernels of a graph; how many there are."""
+    """Replay the schedules of all kernels of a graph, and return their number."""
     n_kernels = 0
     for work in inner_works(Selector(graph, options).works()):
         lowered, made = work.lowered, work.scheduled

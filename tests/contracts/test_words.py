@@ -17,7 +17,7 @@ def test_the_table_of_passes_is_that_of_the_declarations() -> None:
 
 
 def test_a_title_is_one_short_sentence() -> None:
-    """The page shows it beside the name of the pass."""
+    """The page shows it next to the name of the pass."""
     for declared in PASSES.values():
         assert declared.title.endswith("."), declared.name
         assert len(declared.title.split()) <= 17, declared.title
@@ -32,7 +32,7 @@ def test_the_readme_counts_rules_and_passes(repository: Path) -> None:
 
 
 def test_a_former_name_is_not_written_any_more(repository: Path) -> None:
-    """Outside of declarations and tests of aliases."""
+    """Declarations and tests of aliases may contain former names."""
     written = [*(repository / "docs").glob("*.md"), repository / "README.md"]
     former = {a for p in PASSES.values() for a in p.aliases if "_" in a}
     for path in written:

@@ -24,12 +24,12 @@ SAMPLE = (
     "negation_into_conv",
 )
 LIMIT_S = 300
-"""Ends a test whose mutant does not end; nothing is timed."""
+"""Timeout for a test whose mutant does not terminate."""
 
 
 @pytest.fixture(scope="module")
 def child() -> Iterator[Pool]:
-    """A process that only the mutants change; it ends with these tests, even in a hang."""
+    """A process that runs the mutants; it ends with these tests, even if it hangs."""
     with get_context("spawn").Pool(1) as pool:
         yield pool
 

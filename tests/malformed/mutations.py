@@ -17,13 +17,13 @@ N_MUTATIONS = 40
 
 @family
 def malformed() -> Iterator[tuple[str, Maker]]:
-    """The files of tests/contracts/test_malformed_models.py."""
+    """Yield the files of tests/contracts/test_malformed_models.py."""
     yield from ((p.values[0].__name__, p.values[0]) for p in CASES)
 
 
 @family
 def mutations() -> Iterator[tuple[str, Maker]]:
-    """Models that ship, with bits flipped, bytes changed in their structure, and ends cut off."""
+    """Yield built-in models with flipped bits, changed structural bytes, and truncated ends."""
     for path in sorted(SAMPLES.glob("*.onnx")):
         for seed in range(N_MUTATIONS):
             yield f"{path.stem}_bits_{seed}", partial(flipped, path, seed)

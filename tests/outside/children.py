@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 SECONDS = 120.0
-"""How long one trial may take."""
+"""Time limit of one trial."""
 
 
 class Died(Exception):
-    """A child ended without an answer, or gave none in time."""
+    """A child process ended without an answer, or exceeded the time limit."""
 
 
 def in_child(work: Callable[[], T], seconds: float = SECONDS) -> T:
-    """What `work` returns in a forked child. Errors: Died."""
+    """Return the result of `work` in a forked child. Errors: Died."""
     for found in each_in_child(lambda _: work(), [None], seconds):
         if isinstance(found, Died):
             raise found
@@ -32,7 +32,7 @@ def in_child(work: Callable[[], T], seconds: float = SECONDS) -> T:
 def each_in_child(
     work: Callable[[S], T], items: Sequence[S], seconds: float = SECONDS
 ) -> Iterator[T | Died]:
-    """What `work` returns for each item, in one child for as many items as it survives."""
+    """Yield the result of `work` for each item, with a new child only after a crash."""
     done = 0
     while done < len(items):
         child, reader = _forked(work, items[done:])

@@ -18,4 +18,4 @@ NOT_DRAWN: dict[str, str] = {
     "ImageDecoder": NO_KERNEL,
     "Upsample": "removed in opset 10; Resize has its modes",
 }
-"""Operators of ai.onnx that no family draws, with the reason."""
+"""Operators of ai.onnx that no family generates, with the reasons."""

@@ -21,7 +21,7 @@ Step = Callable[[Draft, str], None]
 
 @dataclass(frozen=True)
 class Drawn:
-    """An operator that is drawn: how, and how often."""
+    """An operator of the generator: its step and its weight."""
 
     op: str
     step: Step

@@ -48,7 +48,7 @@ WITH_PARAMETERS = ["dense", "convolution", "batch_norm", "dense_of_tokens", "lst
 
 
 def slope(layer: Layer, x: np.ndarray, along: np.ndarray, weights: np.ndarray) -> float:
-    """How fast sum(weights * y) grows when x moves along a direction, by central difference."""
+    """Return the derivative of sum(weights * y) for x along a direction, by central difference."""
     h = 1e-2
     up, down = (
         layer.forward(x + h * along, training=True),

@@ -9,7 +9,7 @@ from app.grouping.repeats import LEAST_IN_BLOCK, Run, Sequenced, runs
 
 
 def sequence(text: str, *edges: tuple[int, int]) -> Sequenced:
-    """Nodes, a letter an operator; each reads the one before, and what `edges` say."""
+    """Return nodes in a sequence, one per letter (its operator), with additional edges."""
     sources = [{i - 1} if i else set() for i in range(len(text))]
     for source, target in edges:
         sources[target].add(source)

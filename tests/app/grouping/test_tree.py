@@ -45,7 +45,7 @@ def test_a_name_may_tell_of_thousands_of_scopes(mark):
 
 
 def chain(*names: str) -> tuple[list[Item], list[tuple[str, str]]]:
-    """Nodes in a row; the operator is the last part of the name, without its number."""
+    """Return nodes in a chain; an operator is the last scope of the name, without its number."""
     items = [
         Item(f"v{i}", name.split("/")[-1].split("_")[0], (name,)) for i, name in enumerate(names)
     ]
@@ -56,7 +56,7 @@ LAYER = ("att/q", "att/k", "att/mul", "att/soft", "mlp/dot", "mlp/gelu", "mlp/do
 
 
 def outline(group: Group) -> list:
-    """Labels with repeats, nested; of nodes how many."""
+    """Return the nested labels of groups with repeats, and the numbers of nodes."""
     inside = [outline(child) for child in group.children if isinstance(child, Group)]
     n_nodes = sum(isinstance(child, str) for child in group.children)
     return [f"{group.label} x{group.times}", n_nodes, *inside]

@@ -45,7 +45,7 @@ def test_a_difference_beyond_the_budget_is_told_with_its_place() -> None:
 
 
 def test_sums_in_another_order_are_not_wrong() -> None:
-    """(a + b) + c and a + (b + c), on numbers between which anything may cancel."""
+    """(a + b) + c and a + (b + c), on numbers with arbitrary cancellation."""
     left = graph("""
     graph g(a: f32[50], b: f32[50], c: f32[50]) {
       s: f32[50] = add(a, b)
@@ -113,7 +113,7 @@ def test_a_comparison_that_rounding_decides_is_not_judged() -> None:
     ],
 )
 def test_special_numbers_come_up_in_small_tensors(before: str, after: str) -> None:
-    """What holds for ordinary numbers and neither for NaN nor infinities."""
+    """The rule is correct for ordinary numbers, but not for NaN or infinities."""
     a, b = (graph(f"graph g(x: f32[2,3]) {{ {text}\n return y }}") for text in (before, after))
     assert any(r.objection(b, 0.0)[1].objection for r in make_rounds(a))
 

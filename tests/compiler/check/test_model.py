@@ -28,7 +28,7 @@ from tests.faults.fault import exchanged, instead
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_example_of_every_rule_is_a_right_rewrite(name: str) -> None:
-    """And there are inputs on which that can be seen."""
+    """The kinds of inputs must include values that can reveal a fault."""
     rewrites, rule = Rewrites(), RULES[name]
     before, _ = rule.example_graphs()
     log = Log(watch=rewrites.watch)

@@ -14,7 +14,7 @@ CASES = [c for c in collect("simple") if c.name.startswith("test_sequence_model"
 
 @pytest.fixture(autouse=True)
 def hanging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The file that a child makes before it hangs."""
+    """The file that a child creates before it hangs."""
     path = tmp_path / "hanging"
     monkeypatch.setenv(HANGING, str(path))
     return path
@@ -24,7 +24,7 @@ def test_a_child_that_dies_or_hangs_loses_one_case_and_is_replaced(
     monkeypatch: pytest.MonkeyPatch, hanging: Path
 ) -> None:
     class WhenItHangs(threading.Timer):
-        """The time of a case is over when it hangs, and not before, however slow the machine is."""
+        """A time limit that is over once the case hangs, independent of the machine's speed."""
 
         def run(self) -> None:
             while not self.finished.wait(0.01):

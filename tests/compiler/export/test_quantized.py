@@ -112,7 +112,7 @@ def test_a_matrix_product_of_codes_has_its_zero_point_back(codes: Any, each: boo
 
 
 def chain(codes: Any, each: bool) -> onnx.ModelProto:
-    """Quantize, convolve, rectify, convolve, in pairs of QuantizeLinear and DequantizeLinear."""
+    """Return quantize, conv, relu, conv, as pairs of QuantizeLinear and DequantizeLinear."""
     nodes: list[Any] = []
     for k, x in enumerate(("x", "r", "y")):
         nodes += [

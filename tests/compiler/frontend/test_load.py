@@ -36,7 +36,7 @@ LIGHT = (
 
 
 def checked(made: onnx.ModelProto | bytes | Path) -> Graph:
-    """Loaded, verified, and equal to what its own text parses to."""
+    """Return a loaded, verified graph, which equals the parsed form of its text."""
     source = made.SerializeToString() if isinstance(made, onnx.ModelProto) else made
     g = load(source)
     verify(g)

@@ -13,7 +13,7 @@ from tests.models import light_model
 
 
 def splat_model() -> onnx.ModelProto:
-    """A convolution, a normalisation and a matrix product, all weights splats of 0.02."""
+    """Return a convolution, a normalisation and a matrix product with splats of 0.02 as weights."""
     value = helper.make_tensor_value_info
     fill = helper.make_tensor("value", TensorProto.FLOAT, [1], [0.02])
     nodes = [

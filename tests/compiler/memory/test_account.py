@@ -63,7 +63,7 @@ def _problem(chance: random.Random) -> list[Buffer]:
 
 
 def _pictured(owner: np.ndarray) -> list[Handover]:
-    """Column by column: each change from one owner to another, free steps left out."""
+    """Return each change of owner, column by column, without free steps."""
     found: dict[tuple[int, int], int] = {}
     for column in owner.T:
         seen = [int(n) for n in column if n >= 0]

@@ -247,7 +247,7 @@ def test_the_transpose_of_a_convolution_is_its_adjoint(
 def remainder(
     sizes: tuple[int, ...], places: tuple[int, ...], kernel: tuple[int, ...], w: dict[str, Any]
 ) -> tuple[int, ...]:
-    """Rows of the image behind the last window, which the transpose must give back as zeros."""
+    """Return rows of the image after the last window, for which the transpose must give zeros."""
     found: list[int] = []
     for d, size in enumerate(sizes):
         reached = (places[d] - 1) * w["strides"][d] + w["dilations"][d] * (kernel[d] - 1) + 1

@@ -29,7 +29,7 @@ CHAIN = """graph g(x: f32[N,3], w: f32[3,4]) {
 
 
 def put_in(g: Graph, group: list[Node], fused: Node) -> Graph:
-    """The graph with a fused node in the place of its group."""
+    """Return the graph with a fusion in place of a group of nodes."""
     nodes = [fused if n is group[-1] else n for n in g.nodes if n is group[-1] or n not in group]
     read = {i for n in nodes for i in n.reads}
     constants = {k: c for k, c in g.constants.items() if k in read}

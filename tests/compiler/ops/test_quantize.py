@@ -18,7 +18,7 @@ WHOLE = ["u8", "i8", "u16", "i16", "u4", "i4", "u2", "i2"]
 
 
 def numbers(*shape: int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Any code of a type."""
+    """Return random numbers over the entire range of a type."""
     t = DType.parse(dtype)
     codes = np.random.default_rng(seed).integers(0, 1 << t.bits, shape)
     return codes.astype(f"u{t.nbytes}").view(t.numpy)

@@ -15,7 +15,7 @@ STEPS, BATCH, INPUTS, HIDDEN = 7, 3, 5, 4
 
 
 def quantized(values: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
-    """Weights [D, I, 4H] as i8 of seven bits, with the scales of what is left without the axes."""
+    """Return weights [D, I, 4H] as 7-bit i8, and scales that are shared along `axes`."""
     scale = np.abs(values).max(axis=axes, keepdims=True) / 63
     return np.rint(values / scale).astype(np.int8), np.squeeze(scale, axes).astype(np.float32)
 

@@ -15,7 +15,7 @@ LEAST = np.finfo(np.float32).min
 
 
 def rows(n: int) -> np.ndarray:
-    """Rows of scores where something may go wrong, NaN of both signs first."""
+    """Return rows of scores with special numbers, first NaN of both signs."""
     x = np.random.default_rng(0).standard_normal((8, n)).astype(np.float32)
     x[0, 3], x[1, 0] = np.nan, -np.float32(np.nan)
     x[2, 2] = np.inf
@@ -41,7 +41,7 @@ def test_special_rows_come_out_as_the_reference_has_them(op: str, n: int) -> Non
 
 
 def test_open_rows_keep_their_exponentials() -> None:
-    """Each is computed once, as with known sizes, and not again for the quotient."""
+    """As with known sizes, each exponential is computed once, and not again for the quotient."""
     graph = parse_graph("""
     graph g(x: f32[B,S]) {
       y: f32[B,S] = softmax(x, axis=1)

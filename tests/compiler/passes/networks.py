@@ -128,4 +128,4 @@ NETWORKS = {
     "shapes": graph(_SHAPES),
     "branches": graph(_BRANCHES),
 }
-"""By name; types are checked when they are made."""
+"""Graphs by name; types are checked when they are created."""

@@ -39,9 +39,10 @@ def test_the_rule_holds_for_other_sizes_types_and_readers(rule: Rule) -> None:
 
 
 def special_inputs(g: Graph, seed: int) -> dict[str, Array]:
-    """Special floats, and the least and the greatest of whole numbers, among others.
+    """Return special floats, and the minimum and maximum integers, among others.
 
-    Not what has no meaning: NaN as a whole number, infinities in sums of products.
+    Inputs without a defined result are excluded: NaN converted to an integer, infinities in sums of
+    products.
     """
     rng = np.random.default_rng(seed)
     found = random_inputs(g, seed)
@@ -65,7 +66,7 @@ def _needs_finite(op: str, t: object) -> bool:
 
 
 def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str) -> None:
-    """Whole numbers and exact rules to the bit, others within the rounding of their type."""
+    """Compare integers and exact rules bit for bit, others within the rounding of their type."""
     with np.errstate(all="ignore"):
         left, right = reference(a, inputs), reference(b, inputs)
     for key, x in left.items():
@@ -88,6 +89,6 @@ def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str)
 
 
 def in_f64(g: Graph, inputs: dict[str, Array]) -> dict[str, Array]:
-    """The meaning of a graph in f64."""
+    """Return the results of a graph in f64."""
     with np.errstate(all="ignore"):
         return reference(widened(g).graph, wide_feeds(inputs))

@@ -36,7 +36,7 @@ def reasons(steps: list[Step]) -> list[str]:
 
 
 def all_inputs(g: Graph) -> Iterator[dict[str, Array]]:
-    """Both conditions, no steps and some, special numbers."""
+    """Yield both conditions, zero and more iterations, and special numbers."""
     rng = np.random.default_rng(0)
     for flag in (False, True):
         for n in (0, 3):

@@ -18,7 +18,7 @@ from compiler.trace import Log
 
 
 def run(text: str, pipeline: str) -> tuple[Graph, Graph, list[str]]:
-    """The graph before and after, and why rewrites were declined."""
+    """Return the graph before and after, and the reasons for declined rewrites."""
     before = parse_graph(text)
     after, trace = run_pipeline(before, pipeline)
     verify(after)
@@ -60,7 +60,7 @@ def dequantized_convolution(x: str, zero: int, w: str, of_w: int, groups: int = 
 
 
 def with_constant(text: str, name: str) -> Graph:
-    """A graph with an input fixed to random codes."""
+    """Return a graph with an input fixed to random quantized values."""
     graph = parse_graph(text)
     values = feeds(graph)[name]
     ed = Editor(graph)
@@ -269,7 +269,7 @@ GATES = {
     ),
     "swish of a residual": ("r: f32[1,32,9,8] = add(c, a) g: f32[1,32,9,8] = sigmoid(r)", "r"),
 }
-"""What a convolution's numbers are multiplied by, made of them, and what it multiplies."""
+"""A factor computed from the results of a convolution, and the value that it multiplies."""
 
 
 @pytest.mark.parametrize("gate", GATES)

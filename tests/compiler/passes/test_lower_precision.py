@@ -64,7 +64,7 @@ graph g(x: f32[1,8,7,9], w: f32[16,8,3,3], v: f32[24,16,3,3], u: f32[24,24]) {
 
 
 def with_constants() -> str:
-    """The block with weights that are known."""
+    """Return the block with constant weights."""
     text = "graph g(x: f32[1,8,7,9]) {\n  const w: f32[16,8,3,3] = splat(0.3)\n"
     text += "  const v: f32[24,16,3,3] = splat(0.1)\n  const u: f32[24,24] = splat(0.01)\n"
     return text + BLOCK.split("{", 1)[1]
@@ -225,7 +225,7 @@ SPECIAL: Sequence[float] = (np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45, -0.
 
 
 def test_special_numbers_are_rounded_as_the_policy_says() -> None:
-    """Infinities stay, NaN stays NaN, what is above the largest bf16 becomes infinite."""
+    """Infinities and NaN are preserved; numbers above the largest bf16 become infinite."""
     g = graph("graph g(x: f32[8]) { y: bf16[8] = cast(x, to=bf16) return y }")
     x = np.array(SPECIAL, np.float32)
     made = compiler.compile(g).run({"x": x})["y"]

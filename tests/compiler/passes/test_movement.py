@@ -349,7 +349,7 @@ def test_rows_behind_a_transpose_are_columns_before_it() -> None:
 
 
 def test_an_empty_part_beside_an_open_one_leaves_the_concat() -> None:
-    """That the open size is 3 is known of the result alone."""
+    """The result type alone implies that the open size is 3."""
     g = graph("""
     graph g(b: f32[N,M]) {
       const a: f32[0,3] = literal()

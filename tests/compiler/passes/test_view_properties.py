@@ -26,10 +26,10 @@ MOVING = (
     "remove_redundant_broadcasts",
     "push_down_slices",
 )
-"""The graph passes about where elements lie."""
+"""The graph passes for data movement."""
 
 BATCH = 25
-"""Graphs in one test."""
+"""Number of graphs in one test."""
 
 
 def feeds(graph: Graph, seed: int, sizes: dict[str, int]) -> dict[str, Array]:
@@ -54,7 +54,7 @@ def assert_equal(before: Graph, after: Graph, inputs: dict[str, Array], what: st
 
 
 def stepped(graph: Graph, name: str) -> Graph:
-    """The graph after the rules about views, or after a pass."""
+    """Return the graph after the rules for views, or after a pass."""
     log = Log()
     after = apply_rules(graph, VIEWS, log) if name == "views" else PASSES[name].run(graph, log)
     verify(after)

@@ -101,7 +101,7 @@ def test_a_task_that_waits_for_room_for_ever_is_sent_away() -> None:
 
 @pytest.mark.parametrize("scheduler", ["heft", "cp_sat", "best"])
 def test_what_is_proven_when_tasks_were_sent_away_holds_for_all_devices(scheduler: str) -> None:
-    """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s for what x and t take."""
+    """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s to transfer x and t."""
     made = place(parse_tasks(HOLDING), toy(1500), scheduler=scheduler, time_limit_s=2.0)
     assert made.bound_seconds <= 9.2
 
@@ -124,7 +124,7 @@ def test_further_decisions_have_as_much_time_as_the_first_one_together(
 
 
 def test_what_passes_through_a_memory_takes_no_room_there() -> None:
-    """Way stations with little room, with and without a device that reads some of it as well."""
+    """Small intermediate memories, with and without a device that also reads some of the values."""
     relay = MACHINE.format(room=500_000) + FAR
     for text in (relay, relay.replace('operators = ["conv"]', 'operators = ["none"]')):
         machine = parse_platform(text)

@@ -36,5 +36,5 @@ bytes_per_second = 100.0
 
 
 def toy(room: int) -> Platform:
-    """A processor with all operators, and an accelerator for `conv` with `room` bytes."""
+    """Return a processor with all operators, and an accelerator for `conv` with `room` bytes."""
     return parse_platform(MACHINE.format(room=room))

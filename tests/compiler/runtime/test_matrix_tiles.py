@@ -97,7 +97,7 @@ def test_fast_takes_three_products_of_parts() -> None:
 
 
 def test_predictions_know_what_multiplies() -> None:
-    """Codes on tiles and on vectors: the roof is that of the unit that the loops show."""
+    """The peak is that of the unit in the loops: tiles or vectors."""
     graph = compiler.parse(CODES)
     machine = estimated(by_name("x86-64-amx"))
     seconds: list[float] = []

@@ -36,7 +36,7 @@ PARTS = [
 
 
 def a_choice(other: list[Any]) -> Graph:
-    """A sum; then its exponential, or what other nodes make of it."""
+    """Return a sum, then by a condition its exponential or the result of other nodes."""
     made = model(
         [
             node("Add", ["x", "x"], ["k"]),

@@ -55,7 +55,7 @@ GRAPHS = {
 
 @pytest.fixture
 def every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small a loop is, threads share it."""
+    """Share every loop among threads, however small it is."""
     monkeypatch.setattr(grain, "FORK_CYCLES", 0)
 
 
@@ -128,7 +128,7 @@ def test_open_sizes_are_shared_too(n: int) -> None:
 
 
 def large() -> tuple[compiler.Graph, dict[str, Any], dict[str, Any]]:
-    """A product that is worth sharing, its inputs, and what one thread makes of them."""
+    """Return a product that is large enough to be shared, its inputs, and one thread's results."""
     graph = compiler.parse(
         "graph g(x: f32[200,150], w: f32[150,170]) {\n"
         "  y: f32[200,170] = matmul(x, w)\n  return y\n}"

@@ -80,7 +80,7 @@ def test_iterations_share_lines_only_of_what_all_of_them_read() -> None:
 
 
 def _asks(s: Statement) -> bool:
-    """Whether a statement asks for a line, or for several side by side."""
+    """Return whether a statement prefetches a line, or several in adjacent lanes."""
     return isinstance(s, Prefetch) or (
         isinstance(s, Loop) and s.kind == "unroll" and isinstance(s.body[0], Prefetch)
     )

@@ -13,7 +13,7 @@ from compiler.targets import permission, target
 
 @pytest.fixture(autouse=True)
 def asked_anew() -> Iterator[None]:
-    """The machine is looked at again, before and after."""
+    """Query the machine again, before and after the test."""
     target.host.cache_clear()
     yield
     target.host.cache_clear()

@@ -138,7 +138,7 @@ def test_stages_move_and_operands_are_asked_for_further_ahead(
 
 
 def test_knobs_of_lines_that_a_turn_takes_away_turn_nothing() -> None:
-    """Blocks of 48 leave 5 of 53 queries, whose nests have lines of their own; blocks of 1 none."""
+    """Blocks of 48 leave 5 of 53 queries, with separate lines for their nests; blocks of 1 none."""
     graph = compiler.parse(GRAPHS["attention"].replace("96", "53"))
     (kernel,) = compiler.compile(graph, tuned=False).kernels
     space, text = sketch(kernel)
@@ -153,7 +153,7 @@ def test_knobs_of_lines_that_a_turn_takes_away_turn_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["block", "cache"])
 def test_blocks_and_parts_of_sums_are_right(kind: str) -> None:
-    """Those of a loop whose last part is shorter are refused."""
+    """Splits of a loop with a shorter last part are refused."""
     k = kernel_of("conv")
     assert k.computation is not None
     space, _ = sketch(k)

@@ -16,7 +16,7 @@ NEAREST = (None, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 @family("Resize", weight=2)
 def _(d: Draft, op: str) -> None:
-    """By scales and by sizes, of all modes; antialiased when it gets smaller."""
+    """By scales and by sizes, in all modes, with antialiasing for smaller results."""
     mode = d.chance.choice(("nearest", "linear", "cubic"))
     n = 2 if mode != "nearest" else d.chance.choice((1, 2, 3))
     # Between whole numbers results are cut off, and rounding decides which way.
@@ -59,7 +59,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def regions(d: Draft, height: int, width: int, n: int) -> np.ndarray:
-    """Corners x1, y1, x2, y2 inside an image."""
+    """Return corners x1, y1, x2, y2 inside an image."""
     numbers = np.random.default_rng(d.chance.getrandbits(32))
     low = numbers.uniform(0, 0.5, (n, 2))
     high = low + numbers.uniform(0.2, 0.5, (n, 2))

@@ -13,7 +13,7 @@ SMALL = ("f32", "f64", "f16")
 
 @family("BatchNormalization", weight=1.5)
 def _(d: Draft, op: str) -> None:
-    """Out of training; variances are positive."""
+    """In inference mode only; variances are positive."""
     x = d.tensor(SMALL, (2, 5), lambda v: v.size > 0)
     label, c = d.label(x), d.shape(x)[1]
     scale, bias, mean = (d.like(label, (c,)) for _ in range(3))
@@ -24,7 +24,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("InstanceNormalization")
 def _(d: Draft, op: str) -> None:
-    """Of more than one element: the deviation of one is 0, where ONNX Runtime's cancels by 3e-5."""
+    """With several elements: the deviation of one is 0, where ONNX Runtime has errors of 3e-5."""
     x = d.tensor(SMALL, (3, 5), lambda v: v.size > 0 and v[0, 0].size > 1)
     label, c = d.label(x), d.shape(x)[1]
     d.one(op, [x, d.like(label, (c,)), d.like(label, (c,))], epsilon=d.chance.choice((None, 1e-2)))
@@ -60,7 +60,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("MeanVarianceNormalization")
 def _(d: Draft, op: str) -> None:
-    """Of deviations far above the standard's 1e-9, which ONNX Runtime leaves out."""
+    """With deviations far above the standard's epsilon of 1e-9, which ONNX Runtime omits."""
     x = d.tensor(("f32",), (4, 4), lambda v: v.size > 0)
     axes = d.chance.choice((None, [0, 2, 3], [2, 3], [1]))
     deviation = d.values[x].astype(np.float64).std(tuple(axes or (0, 2, 3)))

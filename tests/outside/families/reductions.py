@@ -11,7 +11,7 @@ from tests.outside.family import family
 from tests.outside.values import FLOATS, INTEGERS, NUMBERS, numpy_type
 
 EMPTY_IS_DEFINED = ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd")
-"""Reductions that have a neutral number; the others are undefined over no elements, or infinite."""
+"""Reductions with a neutral element; others are undefined or infinite over no elements."""
 
 
 @family("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", weight=2)
@@ -25,7 +25,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def reduction(d: Draft, op: str) -> None:
-    """Axes as an attribute before opset 18 (13 for sums), else as an operand."""
+    """Axes are an attribute before opset 18 (13 for sums), and an operand since then."""
     labels = (*FLOATS, *INTEGERS) if op not in ("ReduceMax", "ReduceMin") else (*NUMBERS, "bool")
     x = d.tensor(labels)
     if op == "ReduceProd":

@@ -20,7 +20,7 @@ Feeds = dict[str, np.ndarray[Any, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """Inputs by name, and the outputs of torch in order: as they are, and in f64."""
+    """Inputs by name, and the outputs of torch in order, in the original types and in f64."""
 
     feeds: Feeds
     narrow: list[np.ndarray[Any, Any]]
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Exported:
-    """The model, and one run for each set of sizes it is to be tried with."""
+    """The model, and one run for each tested set of sizes."""
 
     model: bytes
     runs: list[Run]
@@ -40,7 +40,7 @@ class NotExported(Exception):
 
 
 def exported(case: Case, exporter: str, is_open: bool, folder: Path) -> Exported:
-    """The exported case, from the folder if it is there. Errors: NotExported."""
+    """Return the exported case, from the folder if it is stored there. Errors: NotExported."""
     stem = folder / f"{case.family}.{case.name}.{exporter}.{'open' if is_open else 'fixed'}"
     model, arrays, refused = (stem.with_name(stem.name + s) for s in (".onnx", ".npz", ".txt"))
     if refused.exists():

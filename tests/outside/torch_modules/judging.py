@@ -19,7 +19,8 @@ from compiler.runtime.compare import compare, worst
 from tests.outside.torch_modules.exporting import Exported, Run
 
 TOLERANCE = 1e-4
-"""Relative to the scale of an output; more where torch's own f32 is further from its f64."""
+"""Relative to the scale of an output; larger if the f32 results of torch differ more from its f64
+results."""
 
 RIGHT = ("right", "exporter", "peer")
 WRONG = ("wrong", "bug", "refused")
@@ -29,12 +30,12 @@ Outputs = list[np.ndarray[Any, Any]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case.
+    """The verdict on a case.
 
-    right: as torch says. exporter: as ONNX Runtime says, torch differs. peer: as torch says, ONNX
-    Runtime differs or refuses. wrong: unlike both. refused: a CompileError where ONNX Runtime runs.
-    bug: any other exception, or the end of the process. none: nobody runs it.
-    `note` says what onnx.reference does otherwise.
+    right: equal to torch. exporter: equal to ONNX Runtime, while torch differs. peer: equal to
+    torch, while ONNX Runtime differs or refuses. wrong: different from both. refused: a
+    CompileError for a model that ONNX Runtime runs. bug: any other exception, or the death of the
+    process. none: neither runs the model. `note` has the differences of onnx.reference.
     """
 
     outcome: str
@@ -44,7 +45,7 @@ class Verdict:
 
 
 def judge(case: Exported) -> Verdict:
-    """The verdict over all runs of a case: the first that is not right, else the last."""
+    """Return the verdict over all runs of a case: the first that is not right, else the last."""
     start = perf_counter()
     try:
         program = _ours(case.model)
@@ -59,7 +60,7 @@ def judge(case: Exported) -> Verdict:
 
 
 def _possible(case: Exported) -> list[Run]:
-    """The runs that fit the model's inputs: an exporter may have fixed a size that was open."""
+    """Return the runs that fit the model's inputs, since exporters may fix open sizes."""
     graph = onnx.load_model_from_string(case.model).graph
     inputs = {v.name: v.type.tensor_type.shape.dim for v in graph.input}
 
@@ -124,7 +125,7 @@ def _allowed(run: Run) -> float:
 
 
 def _off(made: Outputs, expected: Outputs) -> float:
-    """How far outputs are from others, relative to the scale of each; types may be wider."""
+    """Return the largest error of outputs relative to the scale of each; types may be wider."""
     if len(made) != len(expected):
         return np.inf
     wide = [
@@ -149,7 +150,7 @@ def _onnxruntime(model: bytes, run: Run) -> Outputs:
 
 
 def _by_the_standard(model: bytes, run: Run, peer: Outputs | None) -> tuple[Outputs | None, str]:
-    """The outputs of onnx.reference, and a note where it is alone with them or fails."""
+    """Return the outputs of onnx.reference, and a note if no other agrees or if it fails."""
     outputs, why = run_reference(model, run.feeds)
     if outputs is None:
         return None, why

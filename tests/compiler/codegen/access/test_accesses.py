@@ -92,7 +92,7 @@ numbers = st.integers(-3, 3)
 
 @st.composite
 def kernels(draw: st.DrawFn) -> str:
-    """A copy through a random affine index, guarded where it may leave the buffer."""
+    """Return a kernel that copies by a random affine index, tested if it may leave the buffer."""
     lanes, outer = draw(st.integers(1, 37)), draw(st.integers(1, 4))
     ca, ci, c0 = draw(st.integers(-20, 20)), draw(numbers), draw(st.integers(-10, 60))
     e = f"{ca}*a+{ci}*i+{c0}"

@@ -25,7 +25,7 @@ N = 37
 
 
 def edges(dtype: DType, rng: np.random.Generator) -> Array:
-    """Numbers at which something may go wrong."""
+    """Return numbers at the limits of an element type."""
     if dtype is DType.bool:
         return rng.integers(0, 2, N).astype(np.bool_)
     if dtype.is_integer:
@@ -38,7 +38,7 @@ def edges(dtype: DType, rng: np.random.Generator) -> Array:
 
 
 def check(functions: list[str], dtype: DType) -> None:
-    """One kernel with a store per function, scalars in one loop and vectors in another."""
+    """Run a kernel with a store per function, for scalars in one loop and vectors in another."""
     rng = np.random.default_rng(5)
     arrays = {"a": edges(dtype, rng), "b": edges(dtype, rng), "c": edges(DType.bool, rng)}
     arrays["small"] = rng.integers(0, 6, N).astype(dtype.numpy)

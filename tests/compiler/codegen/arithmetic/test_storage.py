@@ -17,7 +17,7 @@ HALVES = np.arange(65536, dtype=np.uint16)
 
 
 def converted(x: Array, to: DType) -> Array:
-    """What generated code makes of every element, on vectors."""
+    """Return every element as converted by generated code, in vectors."""
     n, source = len(x), DType.from_numpy(x.dtype)
     text = f"kernel k(x: {source}[{n}] input, y: {to}[{n}] output)"
     arrays = {"x": x, "y": np.zeros(n, to.numpy)}
@@ -26,7 +26,7 @@ def converted(x: Array, to: DType) -> Array:
 
 
 def assert_same_bits(got: Array, needed: Array) -> None:
-    """Equal bits, but for the bits of NaN."""
+    """Check that bits are equal, except for the payload of NaN."""
     assert got.dtype == needed.dtype
     is_number = ~np.isnan(needed.astype(np.float64))
     np.testing.assert_array_equal(~np.isnan(got.astype(np.float64)), is_number)

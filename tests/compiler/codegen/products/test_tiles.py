@@ -22,7 +22,7 @@ GROUP = {"bf16": 2, "i8": 4, "u8": 4}
 
 
 def kernel(left: str = "bf16", right: str = "bf16", rows: int = 16, lanes: int = 16) -> str:
-    """Two by two tiles over two steps of 64 bytes, then one with half as many bytes."""
+    """Return a kernel of two by two tiles: two steps of 64 bytes, then a step of half as many."""
     total, g = SUMS[left], GROUP[left]
     width, whole = 40 * g, 16 * g
 
@@ -171,7 +171,7 @@ def test_sums_go_on_from_what_is_in_memory() -> None:
 
 
 def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
-    """Tiles are given to what stands still: a block for each iteration comes and goes."""
+    """Tiles hold only loop-invariant sums; a block that changes with the iteration is stored."""
     text = f"""
     kernel k(x: bf16[6,8] input, w: bf16[4,7,2] constant, s: f32[3,6,7] temporary,
              y: f32[3,6,7] output) {{
@@ -190,7 +190,7 @@ def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
 
 
 def as_tiles(x: np.ndarray, w: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """What TDPBF16PS makes of pairs x [M, K, 2], w [K, N, 2] and sums s [M, N]."""
+    """Return the result of TDPBF16PS for pairs x [M, K, 2], w [K, N, 2] and sums s [M, N]."""
     tiny = np.float32(2.0**-126)
 
     def flushed(v: np.ndarray) -> np.ndarray:

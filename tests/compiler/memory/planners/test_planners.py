@@ -37,7 +37,7 @@ def test_the_example_of_a_planner_is_true(planner: Planner) -> None:
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Small problems of all kinds; what is pinned lies above everything, and never twice."""
+    """Return small problems of all kinds; pinned blocks are above all others and do not overlap."""
     rows = draw(
         st.lists(
             st.tuples(

@@ -29,7 +29,7 @@ quick = settings(
 
 
 class Case(NamedTuple):
-    """A graph, its inputs (with infinities and NaN, perhaps), and the policy to look at."""
+    """A graph, its inputs (possibly with infinities and NaN), and a policy."""
 
     graph: Graph
     seed: int

@@ -26,7 +26,7 @@ CHANNELS = 32
 
 
 def random_network(rng: random.Random, n: int) -> Graph:
-    """A chain of kernels with side branches, over images of one size."""
+    """Return a chain of kernels with side branches, over images of one size."""
     t = f"f32[1,{CHANNELS},9,7]"
     lines = [f"graph g(x: {t}) {{", f"  const w: f32[{CHANNELS},{CHANNELS},3,3] = splat(0.0078125)"]
     lines.append(f"  const d: f32[{CHANNELS},1,3,3] = splat(0.125)")
@@ -52,7 +52,7 @@ def random_network(rng: random.Random, n: int) -> Graph:
 
 
 def cost_of_choice(problem: Problem, chosen: tuple[int, ...]) -> int:
-    """What a choice costs when it is carried out: kernels, and the copies that then stand there."""
+    """Return the cost of a choice when applied: kernels, and the inserted copies."""
     total = sum(problem.kernel_cost(i, label) for i, label in enumerate(chosen))
     for value in problem.images:
         found = laid(problem, value, chosen)

@@ -10,7 +10,7 @@ from compiler.runtime.works.select import FallbackWork, NativeWork, ViewWork, Wo
 
 
 def work(text: str) -> Work:
-    """`b=a,c` is native, `b!a,c` a fallback, `b~a` a view."""
+    """Return nodes from a text: `b=a,c` is native, `b!a,c` a fallback, `b~a` a view."""
     mark = next(c for c in text if c in "=!~")
     name, _, reads = text.partition(mark)
     inputs = tuple(filter(None, reads.split(",")))

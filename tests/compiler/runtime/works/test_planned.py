@@ -45,7 +45,7 @@ def test_results_are_those_of_one_thread(threads: int, seed: int) -> None:
 
 
 def orders(section: Section, chance: random.Random) -> list[int]:
-    """The launches of a section in some order in which threads may begin them."""
+    """Return an order in which threads may begin the launches of a section."""
     waits = {i: 0 for i in range(section.first, section.end)}
     for followers in section.after.values():
         for v in followers:

@@ -43,7 +43,7 @@ def filled(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
 
 
 def assert_right(computation: Computation, made: Scheduled) -> None:
-    """The interpreter of loops and the oracle of computations agree."""
+    """Check that the interpreter of loops and the oracle of computations agree."""
     verify_kernel(made.kernel)
     rng = np.random.default_rng(3)
     arrays = {

@@ -24,7 +24,8 @@ EMULATED = replace(host(), name="emulated", emulates_tiles=True)
 FAST = CodeOptions(EMULATED, in_parts=True)
 
 CLOSE = 1e-5
-"""Of the scale of results: what docs/precision.md promises, and a hundredth of bf16's error."""
+"""Error limit relative to the scale of results: that of docs/precision.md, and a hundredth of
+bf16's error."""
 
 
 def product(m: int, n: int, k: int, left: str = "A[m, k]") -> str:
@@ -48,7 +49,7 @@ def in_tiles(made: Scheduled) -> bool:
 
 
 def run(made: Scheduled, text: str, arrays: dict[str, Array], threads: int = 1) -> Array:
-    """What machine code makes of arrays."""
+    """Return the results of machine code for arrays."""
     c = parse_computation(text)
     verify_kernel(made.kernel)
     assert parse_kernel(str(made.kernel)) == made.kernel
@@ -106,7 +107,7 @@ def test_only_where_it_is_asked_for_and_tiles_are_there() -> None:
 
 
 def test_special_numbers_never_look_like_results() -> None:
-    """Where f32 gives an infinity or NaN, so do parts, in the same rows only."""
+    """If f32 gives an infinity or NaN, parts give an infinity or NaN, in the same rows only."""
     text = product(40, 70, 96)
     c, arrays = parse_computation(text), operands(text)
     a = arrays["A"]

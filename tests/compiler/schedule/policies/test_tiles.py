@@ -10,7 +10,7 @@ from compiler.schedule.policies.tiles import LATENCY_CYCLES, Tile, choose_tile, 
 from compiler.targets.target import TARGETS, Target
 
 SHAPES = ((1, 7, 4096), (5, 1, 27), (7, 32, 4608), (49, 64, 512), (196, 16, 1000), (1021, 63, 768))
-"""Rows, vectors, depth."""
+"""Numbers of rows, vectors, and reduction steps."""
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)

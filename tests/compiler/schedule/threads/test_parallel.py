@@ -16,7 +16,7 @@ TARGET = by_name("x86-64-v3")
 
 
 def shared(text: str, threads: int = 2) -> list[str]:
-    """The counters of the loops that are shared."""
+    """Return the counters of the parallel loops."""
     kernel: Kernel = in_parallel(parse_kernel(text), CodeOptions(TARGET, threads))
     verify_kernel(kernel)
     return [

@@ -25,7 +25,7 @@ def _problem(family: str, n_buffers: int, seed: int) -> Problem:
 
 
 def _check(rectangles: tuple[Joined, ...], problem: Problem) -> None:
-    """Every block is in one rectangle, and none has a gap or two blocks at one place."""
+    """Check that every block is in one rectangle, without gaps and overlaps."""
     assert sorted(i for r in rectangles for i, _ in r.parts) == list(range(len(problem.blocks)))
     stacked: list[int] = []
     for r in rectangles:

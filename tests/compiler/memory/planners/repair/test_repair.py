@@ -125,7 +125,7 @@ def test_a_made_trace_is_planned_within_two_percent_or_with_less_than_greedy(nam
 
 
 def _crowd(n: int, seed: int) -> list[tuple[int, int, int]]:
-    """Blocks with a heavy tail of sizes, with as many alive at each step."""
+    """Return n blocks over n steps, with heavy-tailed sizes and short lifetimes."""
     chance = random.Random(seed)
     lives = [(chance.randrange(n), chance.randint(1, 60)) for _ in range(n)]
     sizes = [1 + int(1000 * chance.lognormvariate(0, 1)) for _ in range(n)]
