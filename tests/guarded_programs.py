@@ -147,7 +147,7 @@ def main(sizes: str) -> None:
                     try:
                         program.run({n: place_input(side, a) for n, a in given.items()})
                     except CompileError:
-                        continue  # refusing is an answer too
+                        continue  # a refusal is a valid outcome
     print("done", flush=True)
 
 

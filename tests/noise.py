@@ -94,7 +94,7 @@ def _expected(exact: Array, shaken: list[Array]) -> Expected:
     )
     tiny = float(np.finfo(np.float32).tiny) if dtype is not DType.f64 else 1e-300
     margin = np.asarray(margin + UNIT[dtype.label] * 1e-3 * scale + tiny)
-    # Where the noise is as large as the number, the number says nothing.
+    # If the noise is as large as the number, the number is meaningless.
     certain = np.all(alike, axis=0) & ~(margin > 0.5 * (scale + tiny) + np.where(finite, 0, np.inf))
     return Expected(exact, margin, np.asarray(certain))
 
@@ -129,10 +129,10 @@ def _shaken_node(
     copies = kind in ("view", "movement") and operator is not None and operator.exact
     sums = (kind not in ("elementwise", "reduction") and not copies) or node.op in READS_PLACES
     if sums and not all(map(_is_finite, operands)):
-        # Whether what counts 0 times is multiplied by 0 or left out is nobody's promise.
+        # A term with factor 0 may be multiplied by 0 or omitted; neither is guaranteed.
         return tuple(_anything(m, chance) for m in evaluate_node(node, operands, outer))
     if sums or kind == "reduction":
-        # The terms of a sum are shaken too: they may cancel. Constants may be parameters.
+        # The terms of a sum receive noise too, since they may cancel. Constants may be parameters.
         fixed = () if node.op in READS_PLACES else constants
         operands = [
             o if o is None or name in fixed else _shaken(o, chance)
@@ -157,7 +157,7 @@ def _is_finite(a: Array | None) -> bool:
 def _anything(a: Array, chance: np.random.Generator) -> Array:
     """Return an expectation in which every element is uncertain."""
     with np.errstate(all="ignore"):
-        # NaN not too often, or what is made of several such values would be NaN every time.
+        # NaN is rare, because otherwise values computed from several inputs would always be NaN.
         return chance.choice([np.nan, *[1e30, -1e30] * 3], a.shape).astype(a.dtype)
 
 
@@ -167,6 +167,6 @@ def _shaken(a: Array, chance: np.random.Generator) -> Array:
         return a
     with np.errstate(all="ignore"):
         noise = 1 + unit * chance.uniform(-1, 1, a.shape)
-        # The sign of a zero is nobody's promise either, though 1/x tells the two apart.
+        # The sign of a zero is not guaranteed either, although 1/x reveals it.
         turned = np.where((a == 0) & (chance.random(a.shape) < 0.5), -noise, noise)
         return np.asarray(a.astype(np.float64) * turned).astype(a.dtype)

@@ -113,7 +113,7 @@ def scratch_copy(root: Path) -> Path:
         if path.is_file():
             shutil.copy2(path, root)
         elif path.name in COPIED:
-            # With the compiled modules: dates stay, so they are valid in the copy too.
+            # Copy compiled modules too: their dates are preserved, so they are valid in the copy.
             shutil.copytree(path, root / path.name, ignore=_not_copied)
         else:
             (root / path.name).symlink_to(path)

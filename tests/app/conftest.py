@@ -76,10 +76,10 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
             **differences,
         }
         app = create_app(settings)
-        app.testing = False  # bugs become answers, as for users
+        app.testing = False  # bugs become error answers, as for users
         if settings["worker_module"] == ODD_WORKER:
             jobs_of(app.test_client()).fork_server = fork_servers(ODD_WORKER)
-        # Tests queue requests that are no real ones.
+        # Tests queue requests that are not valid.
         made[app] = check_answers(app, loose={"request"})
         return app
 

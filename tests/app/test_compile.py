@@ -245,7 +245,7 @@ def test_lines_of_the_assembly_lead_back_to_the_loops(digits, real):
     assert products
     assert all("mul(" in texts["loops"][links["llvm"][i]] for i in products)
     in_assembly = [i for i, line in enumerate(texts["asm"]) if "fmadd" in line or "fmla" in line]
-    # Where two branches end alike, LLVM may keep one end for both, which then has no line.
+    # If two branches end alike, LLVM may merge both ends, and the merged end has no line.
     lead_to = {links["asm"][i] for i in in_assembly} - {-1}
     assert lead_to
     assert lead_to <= set(products)

@@ -77,7 +77,7 @@ def test_a_silent_stream_is_kept_alive_and_ends_in_time(make_app, monkeypatch):
     wait_until(client, running["id"], lambda job: job["state"] == "running")
     waiting = submit(client)
     text = client.get(f"/api/v1/jobs/{waiting['id']}/events").get_data(as_text=True)
-    # An eighth of a second each time: what was told already, and two times nothing.
+    # Each request lasts an eighth of a second: the earlier events, then twice no event.
     assert text.count(": still here") == 2
     assert "event: queued" in text
     client.delete(f"/api/v1/jobs/{waiting['id']}")

@@ -13,7 +13,7 @@ from app.wire.shapes import fields_of_shape
 from app.wire.shapes.events import EVENTS
 from tests.app.schema import check_shape
 
-# Which shape of the description each kind of file has.
+# The shape of each kind of file in the description.
 SCHEMAS = {
     "about": "About",
     "samples": "Samples",

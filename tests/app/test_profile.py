@@ -71,7 +71,7 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
     first, second = get(real, f"{compiled}/profile"), get(real, f"{again['id']}/profile")
     assert [k["kernel"] for k in second["kernels"]] == [k["kernel"] for k in first["kernels"]]
     assert second["kernels"] != first["kernels"]
-    # Again, asked of the second: what was compiled is the same.
+    # Another measurement, requested for the second job: the compiled model is the same.
     third = real.post(f"/api/v1/jobs/{again['id']}/profile", json=asked).get_json()
     assert third["request"]["job"] == compiled
 

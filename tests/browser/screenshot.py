@@ -67,7 +67,7 @@ def steps(playground: Playground) -> None:
     to_pane("steps")(playground)
     playground.part("search").fill(NODE)
     playground.part("search").press("Enter")
-    playground.part("search").fill("")  # while there is a name, all others are pale
+    playground.part("search").fill("")  # during a search, all other nodes are pale
 
 
 def to_pane(name: str) -> Callable[[Playground], None]:

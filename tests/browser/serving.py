@@ -24,7 +24,7 @@ def served(folder: Path, repository: Path = REPOSITORY) -> Generator[str]:
     Errors: AssertionError if the server does not start, or if its log reports a bug.
     """
     log_path = folder / "log.txt"
-    # Port 0 takes one that is free; which one is in the first line that the server prints.
+    # With port 0 the system chooses a free port; the first printed line has its number.
     command = [sys.executable, "-m", "compiler", "serve", "--host", "127.0.0.1", "--port", "0"]
     with log_path.open("w") as log:
         process = subprocess.Popen(
@@ -54,5 +54,5 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
         if found:
             return found[0]
-        time.sleep(0.05)  # between two looks, until it has said where it listens
+        time.sleep(0.05)  # pause between reads of the log, until the server has printed its port
     raise AssertionError(f"nothing is served after {START_LIMIT_S} s: {log.read_text()}")

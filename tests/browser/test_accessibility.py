@@ -70,7 +70,7 @@ def taken(browser: Browser, server: str, link: str) -> Taken:
     job = re.search("[#&]job=([^&]+)", link)
     assert job
     check = ask.post(f"/api/v1/jobs/{job[1]}/numerics", data={}).json()["id"]
-    ask.get(f"/api/v1/jobs/{check}/events", timeout=COMPILE_MS)  # ends with the job
+    ask.get(f"/api/v1/jobs/{check}/events", timeout=COMPILE_MS)  # the stream ends with the job
     made = ask.post("/api/v1/links", data={"fragment": link[1:] + "&pane=numerics&check=x"})
     report = ask.get(f"/api/v1/jobs/{job[1]}/report", params={"fragment": link[1:]})
     found = Taken(f"/embed{made.json()['path']}", report.body())
@@ -124,7 +124,7 @@ def test_the_walk_and_every_pane(viewed: Page, link: str) -> None:
     names = []
     for name in each_pane(playground):
         names.append(name)
-        if name == "numerics":  # axe measures a page that stands still
+        if name == "numerics":  # axe measures a page without running changes
             expect(playground.pane).to_have_attribute("data-checked", "done", timeout=COMPILE_MS)
         at_pane = inspector.in_both_themes(".walk-side")
         found += [f"{name}: {each}" for each in at_pane]
@@ -177,7 +177,7 @@ def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken:
             expect(page.locator("[data-sample]").first).to_be_visible()
         else:
             expect(page.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
-        traffic.settle()  # what comes later would bring stops that were not counted
+        traffic.settle()  # later content would add focusable elements that were not counted
         Inspector(page)
         expect_tab_to_visit(page, "body")
         if link in address:

@@ -126,13 +126,13 @@ def test_the_digits_show_their_accuracy_before_and_after_compiling(
 def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: Page) -> None:
     playground.open().pick("digits_mlp")
     rows = playground.part("rows").locator("li")
-    # It comes in pieces; the last pass is one of a kind.
+    # The list appears in slices; the last pass is the only one of its kind.
     expect(rows.last.locator('[data-part="down"]')).to_be_disabled()
     names = [row.locator('[data-part="name"]').inner_text() for row in rows.all()]
     rows.first.locator(".switch").click()
     playground.compile()
     ran = page.locator(".pass-row .pass-name").all_inner_texts()
-    # The model leaves its batch open, so the sizes that were assumed are put in before all passes.
+    # The batch size of the model is open, so assumed sizes are inserted before all passes.
     assert ran[:2] == ["as imported", "specialise"]
     assert ran[2:] == names[1:]
 

@@ -109,7 +109,7 @@ def expect_all_that_is_shown_to_work(page: Page) -> None:
     expect(pane.locator(".pane-empty")).to_have_count(0)
     for link in pane.locator("a:visible").all():
         assert link.get_attribute("href"), link.evaluate("each => each.outerHTML")
-    # A pane may be drawn anew by what is pressed: buttons are known by their words, not by places.
+    # A click may draw the pane again, so buttons are identified by their texts, not positions.
     names = pane.locator("button:visible:enabled").evaluate_all(
         "all => [...new Set(all.map((each) => each.dataset.part || each.className))]"
     )
@@ -121,7 +121,7 @@ def expect_all_that_is_shown_to_work(page: Page) -> None:
             page.evaluate(_LISTEN)
             button.first.click()
             if button.count() and button.last.is_visible():
-                button.last.click()  # the first may choose what is chosen already
+                button.last.click()  # the first button may select what is already selected
             expect(page.locator("html"), name).to_have_attribute("data-changed", "")
     expect(page.locator(".problem:visible, dialog:visible")).to_have_count(0)
 
@@ -151,14 +151,14 @@ def test_an_embedded_view_starts_nothing_with_any_pane(
         assert f'<span data-word="pane.{shown}">{title}</span>' in WORDS
         if kind != "works":
             expect_all_that_is_shown_to_work(page)
-    # Of a compilation that no other test makes nothing of the kind is kept, and the view says so.
+    # No related job is stored for a compilation of this test alone, and the view reports this.
     other = shared.at("devices").replace("digits_cnn", "digits_mlp") + "&precision=bf16"
     answer = page.request.post("/api/v1/links", data={"fragment": other})
     page.goto(f"/embed{answer.json()['path']}")
     expect(page.locator("#pane .pane-empty")).to_contain_text(
         "no longer kept on the server", timeout=COMPILE_MS
     )
-    # The view asks for its own compilation, which the server has already.
+    # The view requests its own compilation, which the server has stored.
     assert {(r.method, r.url.split("/api/v1")[1]) for r in asked} == {("POST", "/jobs?reuse=1")}
 
 
@@ -197,7 +197,7 @@ def test_a_report_has_every_pane_but_those_that_need_work(
             report.show_pane(pane)
     assert opened == [name for name, kind in PANES.items() if kind != "works"]
 
-    # A file that came in pieces says so.
+    # A truncated file gives an error message.
     file.write_bytes(file.read_bytes().replace(b'id="answers">', b'id="answers">!', 1))
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("this report cannot be read")

@@ -63,7 +63,7 @@ def in_a_window(browser: Browser, address: str) -> Page:
 @pytest.fixture
 def shared_with(
     browser: Browser, server: str, page: Page
-) -> Iterator[Page]:  # another person: no state, no storage
+) -> Iterator[Page]:  # another user, without state and storage
     made = in_a_window(browser, server)
     watch = Watch(made, server)
     yield made
@@ -184,7 +184,7 @@ def test_a_view_can_be_embedded_by_another_site_and_only_be_read_there(
     href = frame.get_by_role("link", name="Open in Compilarium").get_attribute("href") or ""
     assert href.startswith("/#")
     assert "model=sample:digits_cnn" in href
-    # The playground itself does not let itself be framed; nothing else may go wrong.
+    # The playground forbids framing; no other error may occur.
     refused = [p for p in problems if "frame-ancestors 'none'" in p]
     assert len(refused) == 1
     assert problems == refused
@@ -215,7 +215,7 @@ def test_a_report_opens_from_disk_and_asks_nobody(
     report = Playground(saved)
     report.wait_for_walk()
     restored = dict(state_of(saved))
-    restored.pop("check", None)  # a report has what was checked of the same model, by whomever
+    restored.pop("check", None)  # a report contains earlier checks of the same model
     assert restored == wanted
     for pane in ("steps", "text", "node", "stack", "memory", "kernels", "timing", "asm"):
         report.show_pane(pane)

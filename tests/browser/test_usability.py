@@ -80,7 +80,7 @@ def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
     expect(says).to_contain_text(
         re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|launch overhead)")
     )
-    # The next pane says how far it is from what the machine could do.
+    # The next pane shows the distance from the roofline.
     playground.show_pane("roofline")
     expect(says).to_contain_text(slowest["name"])
     expect(says).to_contain_text(re.compile(r"% of its ceiling"))
@@ -92,7 +92,7 @@ def test_why_two_nodes_are_not_one_kernel(page: Page, digits: str, program: Prog
     playground.part("search").press("Enter")
     playground.expect_laid_out()
     x, y = map(float, (playground.part("stage").get_attribute("data-focus-at") or "").split(","))
-    # The line that leaves the node; what it leads to is found by looking down along it.
+    # The line leaves the node; its other end is found by looking downward along the line.
     tip = page.locator(".graph-tip")
     canvas = playground.part("stage").locator("canvas").first
     below = 20
@@ -147,7 +147,7 @@ def test_from_a_node_of_the_model_to_its_instructions_and_back(
     expect(pane.locator("[data-part=loops] [data-selected]")).to_contain_text("add(acc")
     (kernel,) = (each for each in program.kernels if "conv2" in each.origins)
     expect(pane.locator("[data-level=kernel]")).to_contain_text(kernel.name)
-    # Back: an instruction of another kernel, and the nodes of the model that it is for.
+    # In reverse: an instruction of another kernel, and the ONNX nodes that it computes.
     listing = playground.show_pane("asm")
     expect(listing.locator(".code-line[data-selected]").first).to_be_visible()
     listing.locator("[data-part=kernel]").select_option(index=0)

@@ -75,7 +75,7 @@ def test_whether_there_is_a_hash_is_as_in_the_standard_library(options: dict[str
 @pytest.mark.parametrize("given", [(), (1, 2, 3, 4, 5, 6)])
 def test_operands_that_do_not_fit_are_refused(given: tuple[int, ...]) -> None:
     Box = declared(dataclass, frozen=True, slots=True)
-    for _ in range(2):  # before and after the method is written
+    for _ in range(2):  # before and after the method is generated
         with pytest.raises(TypeError, match=r"Box.__init__\(\)"):
             Box(*given)
 

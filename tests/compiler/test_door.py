@@ -11,7 +11,7 @@ import onnx.numpy_helper
 import pytest
 
 import compiler
-import compiler.reference  # the module of the same name must not hide the door's function
+import compiler.reference  # the module of this name must not hide the public function
 from compiler.runtime.inputs import random_inputs
 
 TEXT = (

@@ -76,7 +76,7 @@ def chain(n: int) -> Graph:
 
 
 def test_a_question_takes_no_longer_in_a_larger_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A page asks about each edge: what grows with the model here grows with its square there.
+    # A page queries each edge, so time linear in the model here is quadratic there.
     spans = compiler.ledger._spans
     looked_at: list[str] = []
 

@@ -67,7 +67,7 @@ def test_a_run_that_cannot_end_in_time_says_its_work_and_is_not_begun(
     graph, inputs = products(512)
     program = compiler.compile(graph)
     operations = 2 * 512 * 4096**2
-    # A slow machine, so that the limit is one that a busy one does not come near.
+    # A slow machine, so that the limit is far from the time on a busy machine.
     slow = replace(estimated(host()), flops_per_second=operations / 1000)
     monkeypatch.setattr("compiler.runtime.within.machine_of", lambda _: slow)
     monkeypatch.setattr("compiler.limits.OPERATIONS_PER_SECOND", operations / 1000)
@@ -146,7 +146,7 @@ def test_python_between_two_checks_is_interrupted(monkeypatch: pytest.MonkeyPatc
         work()
     assert e.value.code == "E-LIMIT-SECONDS"
     assert "spinning" in e.value.message
-    time.sleep(0.6)  # no interrupt comes afterwards
+    time.sleep(0.6)  # no interrupt arrives afterwards
 
 
 def test_inner_limits_hold_within_outer_ones() -> None:

@@ -101,7 +101,7 @@ def quantized(
 ) -> bytes:
     plain, made = folder / "plain.onnx", folder / "quantized.onnx"
     onnx.save(model, plain)
-    # Weights of seven bits: see `seven_bits` of tests/onnx_nodes.py.
+    # 7-bit weights: see `seven_bits` of tests/onnx_nodes.py.
     kinds = {
         "weight_type": quantization.QuantType[weights],
         "per_channel": each,

@@ -169,7 +169,7 @@ def disagreement(data: bytes, inputs: Mapping[str, Any], needed: Any, slack: flo
         compare(run_peer(data, inputs), needed, slack)
     except NoKernel:
         return ""
-    except Exception as e:  # its own exceptions have no common class
+    except Exception as e:  # its exceptions have no common base class
         return f"{type(e).__name__}: {e}"
     return ""
 
@@ -231,7 +231,7 @@ def types_without_kernel(operator: Operator) -> set[str]:
                 continue
             if not is_for_peer(graph):
                 continue
-            with suppress(Exception):  # what it gives, and its other errors, are judged above
+            with suppress(Exception):  # its results and other errors are judged above
                 try:
                     run_peer(data, inputs)
                 except NoKernel:

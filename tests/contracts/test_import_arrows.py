@@ -13,7 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# The order of docs/architecture.md: a room imports only from rooms that stand before it.
+# The order in docs/architecture.md: a folder imports only from folders before it.
 ORDER = (
     "dataclass",
     "errors",
@@ -42,16 +42,17 @@ ORDER = (
     "app",
     "compilarium",
 )
-# These stand beside `passes`: what they may import, and from which room on they may be imported.
+# Folders on the level of `passes`: their permitted imports, and the first folder that may import
+# them.
 BESIDE = {
     "frontend": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
     "export": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
     "reference": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
 }
 BESIDE_ARE_SEEN_FROM = "loops"
-# The public door and `python -m compiler`: no logic of their own, open onto every room.
+# The public API and `python -m compiler`: without logic, they may import every folder.
 DOORS = {"compiler", "compiler.__main__"}
-# Packages that are one room each, after all rooms of the compiler.
+# Packages after all folders of the compiler; each counts as a single folder.
 PACKAGES = ("app", "compilarium")
 
 LIGHT_ROOMS = ("ir", "compute", "ops", "passes", "memory", "place")
@@ -99,7 +100,7 @@ def _imports_of(module: str, path: Path) -> Iterator[tuple[int, str]]:
                 kept = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*kept, *([node.module] if node.module else [])])
             yield node.lineno, base
-            # `from compiler import ir` names a room only in its last word.
+            # In `from compiler import ir`, only the last word names a folder.
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
 
 
@@ -158,7 +159,7 @@ def wrong_arrows_inside(room: str, order: list[str]) -> list[str]:
         for line, name in imports_of(module, path):
             other = name.removeprefix(start).split(".")[0]
             if not name.startswith(start) or other not in order:
-                continue  # another room, or a name that the room itself defines
+                continue  # another folder, or a name that the folder itself defines
             if order.index(other) > order.index(part):
                 wrong.append(f"{path.name}:{line}: {part} imports {other}")
     return wrong

@@ -41,7 +41,7 @@ def test_there_are_many_kinds_of_malformed_models() -> None:
     assert reading <= codes
 
 
-# From a path: nothing but the model is opened
+# Models from a path: only the model file is opened
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from tests.operator_samples import value_of
 assert compiler.ops.__doc__
 
 FOREIGN = {
-    # Left to onnx.reference by intent: what a facet answers with None.
+    # Nodes left to onnx.reference on purpose: their facet returns None.
     "Cast": "8-bit and smaller floats, 4-bit and 2-bit integers, strings",
     "CastLike": "as Cast",
     "DFT": "the inverse of a whole spectrum",

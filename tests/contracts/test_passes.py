@@ -36,7 +36,7 @@ def test_the_example_holds_in_text(declared: Pass) -> None:
     after = declared.run(before, **(declared.example_options or {}))
     verify(after)
     if declared.kind == "rules":
-        # The example shows one of the rules; the others may do more.
+        # The example shows one of the rules; other rules may apply too.
         assert after is not before
     else:
         assert plain(after) == plain(expected)

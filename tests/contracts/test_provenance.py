@@ -73,4 +73,4 @@ def cases(suite: str) -> Iterator[tuple[str, Graph]]:
         try:
             yield case.name, load(case.model.SerializeToString())
         except CompileError:
-            continue  # models that ONNX's own checker refuses have no ledger
+            continue  # models that onnx's checker refuses have no ledger

@@ -71,7 +71,7 @@ def _all(seeds: Sequence[Seed]) -> Generator[None]:
         yield
 
 
-# Rules: declarations are frozen and shared, so that a field exchanged here is seen by every pass.
+# Rules: declarations are frozen and shared, so every pass sees a field exchanged here.
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def hurried(name: str, made: Body) -> Seed:
         def run(**got: Any) -> Any:
             try:
                 found = old(**got)
-            except Exception:  # some rules decline by raising
+            except Exception:  # some rules decline by raising an exception
                 return made(**got)
             return made(**got) if isinstance(found, Skip) else found
 

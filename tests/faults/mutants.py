@@ -146,7 +146,7 @@ def _changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 def _in(node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.Call) and _called(node) in WORDS:
-        # What is put in the place stands beside the words.
+        # A replacement may be an argument of the same call as the reason.
         if _called(node) == "Because" and node.args:
             yield from _in(node.args[0])
         return

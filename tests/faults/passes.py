@@ -75,7 +75,7 @@ def _everything_is_invariant(old: Any) -> Any:
     """Treat a loop-carried value as invariant if no outer value has its name."""
 
     def invariant(body: Graph, log: Any, loop: Node) -> list[Node]:
-        # The state is taken for a captured value: only the step's number and condition vary.
+        # The state is treated as a captured value, so only the iteration number and condition vary.
         return old(replace(body, inputs=body.inputs[:2]), log, loop)
 
     return invariant

@@ -245,7 +245,7 @@ PLACES = [
         }
         """,
     ),
-    # Scales and shifts into weights
+    # Folding of scales and shifts into weights
     Fault(
         "scales go along the inputs of a product",
         "wrong axis",

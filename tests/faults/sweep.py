@@ -152,7 +152,7 @@ def one(tried: Try) -> tuple[Fate, str]:
         verify(after)
     except CompileError as e:
         return "found", f"invalid: {e}"
-    except Exception as e:  # whatever a mutant runs into
+    except Exception as e:  # a mutant may raise any exception
         return "found", f"{type(e).__name__}: {e}"
     text = str(after)
     if text == tried.after:

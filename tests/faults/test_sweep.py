@@ -38,6 +38,6 @@ def child() -> Iterator[Pool]:
 def test_mutants_that_put_something_else_are_found(child: Pool, name: str) -> None:
     n_found, survivors, is_put_back = child.apply_async(sampled, (name,)).get(timeout=LIMIT_S)
     assert n_found > 0
-    # What a reshape or slice is given in other words may mean the same.
+    # Other parameters of a reshape or slice may have the same effect.
     assert not [s for s in survivors if "s != 1" not in s and "2 for 1" not in s]
     assert is_put_back

@@ -39,7 +39,8 @@ def content(path: Path) -> bytes:
 def flipped(path: Path, seed: int) -> bytes:
     chance = np.random.default_rng(seed)
     data = bytearray(content(path))
-    # Most bytes are weights: half of the changes go to the first kilobytes, where the nodes stand.
+    # Most bytes are weights, so half of the changes are in the first kilobytes, which have the
+    # nodes.
     reach = len(data) if seed % 2 else min(len(data), 4096)
     for place in chance.integers(0, reach, 1 + seed % 5):
         data[place] ^= 1 << int(chance.integers(0, 8))

@@ -68,7 +68,7 @@ def _forked(work: Callable[[S], T], items: Sequence[S]) -> tuple[int, int]:
                 sent += os.write(writer, text[sent:])
         status = 0
     finally:
-        os._exit(status)  # neither tests nor anything else of the parent goes on here
+        os._exit(status)  # neither the tests nor other code of the parent may continue in the child
 
 
 def _answer(reader: int, seconds: float) -> Any:

@@ -97,7 +97,7 @@ def _margin(value: Array, others: list[Any]) -> Margin:
     wide = value.astype(np.float64)
     with np.errstate(all="ignore"):
         moved = [np.abs(o.astype(np.float64) - wide) for o in others]
-        # Noise may leave the domain of a function: then nothing can be said.
+        # Noise may leave the domain of a function: then no verdict is possible.
         most = np.nan_to_num(
             np.max([np.zeros(value.shape), *moved], axis=0), nan=np.inf, posinf=np.inf
         )
@@ -186,7 +186,7 @@ def _noisy(
     size = NOISE * max(float(ml_dtypes.finfo(value.dtype).eps), rounding)
     wide = value.astype(np.float64)
     noise = chance.uniform(-1, 1, value.shape) * np.maximum(size * np.abs(wide), least)
-    # Terms that cancel may leave nothing at all: whether an element is 0 depends on rounding then.
+    # Cancelling terms may have a sum of 0: then rounding decides whether an element is 0.
     cancelled = (np.abs(wide) < least) & (chance.random(value.shape) < 0.5)
     return np.asarray(np.where(cancelled, 0, wide + noise).astype(value.dtype))
 

@@ -36,7 +36,7 @@ def peer_session(model: bytes) -> Any:
     onnxruntime.set_default_logger_severity(4)
     try:
         return onnxruntime.InferenceSession(model, _options(), ["CPUExecutionProvider"])
-    except Exception as e:  # the package's exceptions have no common base
+    except Exception as e:  # the exceptions of the package have no common base class
         raise PeerRefused(str(e)) from e
 
 
@@ -178,7 +178,7 @@ def run_onnx_reference(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str,
             evaluator = corrected_evaluator(model, LAYERS)
             needed = {str(n) for n in evaluator.input_names}
             made = evaluator.run(None, {n: v for n, v in feeds.items() if n in needed})
-    except Exception:  # it may fail on a model in any way; then it has no opinion
+    except Exception:  # any failure on a model means that it has no result to compare
         return None
     names = [str(n) for n in evaluator.output_names]
     assert isinstance(made, list)

@@ -66,7 +66,7 @@ def try_case(case: Case, ways: Sequence[Way] = WAYS) -> Outcome:
             results = _run(text, way, judges)
         except CompileError as e:
             return Outcome("refused", str(way), f"{e.code} {e.message} {e.where}")
-        except Exception as e:  # any other exception is a bug of ours, and its text is the finding
+        except Exception as e:  # any other exception is a bug; its text is the finding
             return Outcome("crash", str(way), _told(e))
         for k, (judge, made) in enumerate(zip(judges, results, strict=True)):
             if found := judge.objection(made):

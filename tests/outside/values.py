@@ -99,7 +99,7 @@ def some_array(chance: random.Random, label: str, shape: Sequence[int]) -> Array
         return np.array(numbers.choice(WORDS, shape), dtype=object).reshape(shape)
     if label in (*FLOATS, *FLOAT8):
         x = numbers.standard_normal(shape) * chance.choice((0.5, 1.0, 1.0, 3.0))
-        if chance.random() < 0.3:  # ties
+        if chance.random() < 0.3:  # to create ties
             x = np.round(x * 2) / 2
         return np.asarray(x, numpy_type(label))
     if label in NIBBLES:

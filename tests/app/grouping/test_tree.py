@@ -105,7 +105,7 @@ def test_weights_made_by_nodes_lie_with_what_reads_them():
 
 @pytest.mark.parametrize("n", [MOST_IN_LEVEL, 1000])
 def test_no_level_has_more_boxes_than_are_seen(n):
-    # A triangle of distinct operators: no names, no repeats, no chains.
+    # A triangle of distinct operators, without names, repeats and chains.
     items = [Item(f"v{i}", f"op{i}", (f"v{i}",)) for i in range(n)]
     edges = [(f"v{i}", f"v{j}") for i in range(n) for j in (2 * i + 1, 2 * i + 2, i + 1) if j < n]
     root = tree_of(items, edges)
@@ -138,5 +138,5 @@ def test_thousands_of_nodes_from_one_node_of_the_model_find_their_homes_at_once(
     profile = Profile()
     for _ in items:
         profile.runcall(homes.find, ("call",))
-    # However many they are: a few calls for each, which the machine has no part in.
+    # The number of calls per node is constant, and independent of the machine.
     assert Stats(profile).total_calls < 10 * len(items)  # type: ignore[attr-defined]

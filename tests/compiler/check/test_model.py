@@ -182,7 +182,7 @@ def test_large_tensors_are_judged_on_small_ones() -> None:
     assert [str(v.type) for v in small[0].inputs] == ["f32[1,3,6,5]"]
     assert [str(v.type) for v in small[1].outputs] == ["f32[1,4,6,5]"]
     assert all(j.ok and j.n_inputs >= 5 for j in judge_rewrites(rewrites))
-    # A size that a constant names stays: which of them mean the same cannot be told.
+    # A size that a constant contains is not replaced: equal numbers may have different meanings.
     named = graph("""
     graph g(x: f32[400,112]) {
       const to: i64[2] = literal(112,400)

@@ -41,7 +41,7 @@ def test_a_child_that_dies_or_hangs_loses_one_case_and_is_replaced(
     assert lost[DIES].why == "the process ended with exit code 7"
     assert lost[HANGS].why == "took longer than 4 s"
     assert lost[DIES].operators == ("SequenceAt", "SequenceConstruct", "SequenceErase")
-    # Three children: before, between and after the two that were lost.
+    # Three children: before, between and after the two lost children.
     processes = [found[c.name].why for c in CASES if c.name not in lost]
     assert len(set(processes)) == 3
     assert processes == sorted(processes, key=processes.index)

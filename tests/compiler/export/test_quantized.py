@@ -18,7 +18,7 @@ from tests.onnx_models import F32, model, node, stored, value
 
 U8, I8 = TensorProto.UINT8, TensorProto.INT8
 CHANCE = np.random.default_rng(23)
-# Of seven bits: see `seven_bits` of tests/onnx_nodes.py.
+# 7-bit weights: see `seven_bits` of tests/onnx_nodes.py.
 FILTERS = CHANCE.integers(-63, 64, (5, 3, 3, 2)).astype(np.int8)
 COLUMNS = CHANCE.integers(-63, 64, (6, 9)).astype(np.int8)
 SCALES = [0.01, 0.02, 0.005, 0.015, 0.03]

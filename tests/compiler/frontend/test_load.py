@@ -159,7 +159,7 @@ def test_what_the_model_records_closes_types_that_inference_leaves_open() -> Non
     inputs = [value("x", (2, 3)), value("s", (2,), I64)]
     made = model([node("Reshape", ["x", "s"], ["y"])], inputs, [value("y", (3, 2))])
     assert str(checked(made).outputs[0].type) == "f32[3,2]"
-    # A record of sizes that the inputs decide was made for other inputs, perhaps.
+    # Recorded sizes that depend on inputs may come from other inputs.
     made = model([node("Relu", ["x"], ["y"])], [value("x", ("N", 3))], [value("y", (1, 3))])
     assert str(checked(made).outputs[0].type) == "f32[N,3]"
 

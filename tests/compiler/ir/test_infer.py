@@ -69,7 +69,7 @@ def test_a_node_outside_of_regions_is_refused_at_once() -> None:
 
 def test_a_recorded_type_outlives_the_choice_of_sizes() -> None:
     """The type rules know nothing about a sequence from a foreign operator, except the record."""
-    # The element at a position that only a run tells: the record says what it is.
+    # The element at an index known at run time; the recorded type gives its type.
     nodes = [
         node("SequenceConstruct", ["x", "z"], ["s"]),
         node("SequenceAt", ["s", "i"], ["e"]),

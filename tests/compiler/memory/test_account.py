@@ -14,7 +14,7 @@ from compiler.memory.account import (
     used_by_step,
 )
 
-# c takes over all of a and a byte of b; d lies where nothing lay.
+# c reuses all of a and a byte of b; d uses new memory.
 SMALL = (
     Buffer("a", 3, 0, 2, 0),
     Buffer("b", 4, 1, 3, 3),

@@ -93,7 +93,7 @@ def test_fusions_merge_and_names_inside_do_not_meet() -> None:
     g = chain()
     first = fuse_nodes(g, g.nodes[:2], "contraction")
     once = put_in(g, list(g.nodes[:2]), first)
-    # The same names inside both bodies, and a body input that is no operand's name any more.
+    # Both bodies have the same names, and a body input whose name is not an operand's any more.
     body = first.regions["body"]
     clash = parse_graph(
         """graph g(x: f32[N,3], w: f32[3,4]) {

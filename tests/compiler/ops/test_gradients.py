@@ -27,7 +27,7 @@ def samples(name: str) -> list[Sample]:
     for sample in OPERATORS[name].all_samples():
         types = [parse_type(o) for o in sample.operands if isinstance(o, str)]
         floats = [t for t in types if isinstance(t, TensorType) and t.dtype.is_float]
-        vectors = name == "matmul" and any(t.rank < 2 for t in floats)  # those have no rule
+        vectors = name == "matmul" and any(t.rank < 2 for t in floats)  # have no rule
         if vectors:
             continue
         if floats and len(floats) == len(types) and all(t.n_elements for t in floats):
@@ -62,7 +62,7 @@ def test_gradients_are_what_small_differences_say(name: str):
     tried = samples(name)[:3]
     for sample in tried:
         graph, inputs = graph_of(name, sample)
-        # Away from 0, where some have a kink or no value.
+        # Away from 0, where some operators are not differentiable or not defined.
         types = [(v.name, v.type) for v in graph.inputs]
         given = {
             x: chance.uniform(0.3, 2, t.static_shape) for x, t in types if isinstance(t, TensorType)

@@ -152,7 +152,7 @@ def test_a_transposed_convolution_whose_pads_are_an_operand() -> None:
 def test_skipped_normalisations(has_bias: bool, n_outputs: int) -> None:
     skip, gamma, beta = normal(2, 5, 8, seed=1), normal(8, seed=2), normal(8, seed=3)
     bias = [normal(8, seed=4)] if has_bias else []
-    # ONNX Runtime leaves the saved statistics as they are in its processor kernels.
+    # The CPU kernels of ONNX Runtime do not write the saved statistics.
     rest: dict[str, Any] = {"n_outputs": n_outputs, "unread": (1, 2), "epsilon": 1e-5}
     plain = [X, skip, gamma, beta, *bias]
     if n_outputs == 1:

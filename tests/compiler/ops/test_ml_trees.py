@@ -131,7 +131,7 @@ def test_two_classes_may_share_a_column(
 ) -> None:
     """For rows in which one class has no score, and models in which only one class has scores."""
     if len(classes) > 2 and len(base) == 1:
-        base = []  # ONNX Runtime then leaves memory unwritten where the second has none
+        base = []  # otherwise ONNX Runtime leaves memory unwritten for the second class
     rng = np.random.default_rng(4)
     attrs = listed(rng, 1, ["BRANCH_LEQ"], "class", dense=False)
     count = len(attrs["class_ids"])
@@ -152,7 +152,7 @@ def test_two_classes_may_share_a_column(
         **labels,
         **attrs,
     )
-    # The second column of PROBIT is memory that ONNX Runtime does not write.
+    # ONNX Runtime does not write the second column of PROBIT.
     fallbacks = int(words) if transform == "NONE" else None
     columns = 1 if transform == "PROBIT" else None
     check(model, {"x": x}, fallbacks=fallbacks, columns=columns)

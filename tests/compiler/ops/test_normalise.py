@@ -171,6 +171,6 @@ def test_a_large_mean_leaves_the_digits_of_the_deviations(
         opset=opset,
     )
     got = compiler.compile(made.SerializeToString()).run({"x": given})["y"]
-    # Both the mean and the deviations from it are rounded; a deviation of 0.3 may stand for 1.
+    # The mean and the deviations are rounded; an exact deviation of 1 may become 0.3.
     distance = float(np.spacing(np.float32(abs(mean))))
     np.testing.assert_allclose(got, needed, atol=4 * distance + 1e-4)

@@ -35,7 +35,7 @@ def test_every_granularity_is_that_of_onnx(dtype: str, by: str) -> None:
         needed = expected("QuantizeLinear", x, scale, zero, opset=25, **attrs)
         np.testing.assert_array_equal(got.astype(np.float32), needed.astype(np.float32))
         if dtype == "f4e2m1":
-            zero = None  # onnx.reference subtracts none here, whatever the formula says
+            zero = None  # onnx.reference does not subtract the zero point here, unlike the formula
         back = computed("DequantizeLinear", got, scale, zero, opset=25, by=by, **attrs)
         needed = expected("DequantizeLinear", got, scale, zero, opset=25, **attrs)
         np.testing.assert_allclose(back, needed, rtol=1e-6)

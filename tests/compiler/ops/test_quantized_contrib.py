@@ -104,7 +104,7 @@ def test_activations(op_type: str, attrs: dict[str, Any], dtype: str) -> None:
 
 
 def test_a_missing_zero_point_is_nothing() -> None:
-    # ONNX Runtime 1.31 crashes here.
+    # ONNX Runtime 1.31 crashes for this node.
     x = whole(4, 9, dtype="i8")
     model = model_of("QLinearLeakyRelu", (x, scale(0.05), None, scale(0.04)), "i8", 2, {})
     made = compiler.compile(compiler.load(model)).run({"x0": x})["y"]
@@ -130,7 +130,7 @@ def test_choice_between_two() -> None:
 
 
 def test_concatenation_of_tensors_with_scales_of_their_own() -> None:
-    # ONNX Runtime takes the scale of the result first, so a first operand that is no weight fails.
+    # ONNX Runtime reads the scale of the result first, so a non-constant first operand fails.
     parts = [whole(2, n, 3, seed=n) for n in (4, 1, 5)]
     attrs = {"axis": 1}
     triples = [o for k, p in enumerate(parts) for o in (p, scale(0.1 + k / 9), zero(5 * k))]

@@ -55,7 +55,7 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
     model = model_of(direction, per_column)
     x = np.random.default_rng(0).normal(size=(STEPS, BATCH, INPUTS)).astype(np.float32)
     options = onnxruntime.SessionOptions()
-    # Threads that share the batch would each choose a scale for their part of the state.
+    # Threads that share the batch would each choose a scale for their own part of the state.
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     expected = dict(zip(("y", "yh", "yc"), session.run(None, {"x": x}), strict=True))

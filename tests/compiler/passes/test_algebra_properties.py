@@ -82,7 +82,7 @@ def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str)
         allowed = error * {"f16": 2.0**13, "bf16": 2.0**16}.get(dtype.label, 1.0)
         close = np.isclose(p, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
         if not close.all():
-            # Where a pattern cancels, its replacement is nearer to the meaning in f64.
+            # If a pattern cancels, its replacement is closer to the f64 results.
             exact = in_f64(a, inputs)[key]
             close |= np.isclose(exact, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
         assert close.all(), f"{name}: {a}\n{p}\n{q}"

@@ -243,7 +243,7 @@ def test_matrix_tiles_make_direct_sums_faster_than_fewer_products() -> None:
     assert chosen(network(), budget=2e-5, direct="bf16_tiles")[0] == "direct"
     cost = {d: Shape(1, 128, 128, 14, 14, d).direct for d in get_args(Products)}
     assert cost["bf16_tiles"] < cost["parts"] < cost["f32"]
-    # Parts are not made for few channels.
+    # Operands with few channels are not split into parts.
     assert Shape(1, 128, 32, 14, 14, "parts").direct == Shape(1, 128, 32, 14, 14).direct
     program = compiler.compile(tall_network(), precision="bf16", verify=True)
     convs = [n for n in all_nodes(program.graph) if n.op == "conv"]

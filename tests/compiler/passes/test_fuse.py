@@ -482,5 +482,5 @@ def test_weights_are_dequantized_in_the_product_where_that_pays() -> None:
     assert weights_of("N", -1) == together
     assert weights_of(33, 1) == apart
     assert weights_of(500, 0, ", transpose_b=true") == together
-    assert weights_of(8, 0) == apart  # a scale that changes along the sum
+    assert weights_of(8, 0) == apart  # a scale that varies along the summed axis
     assert weights_of(8, 1, ", transpose_b=true") == apart

@@ -75,7 +75,7 @@ def test_what_lies_between_products_is_short_and_the_rest_is_not() -> None:
     after, _ = lowered(g)
     assert dtypes(after, "a", "b", "c", "d", "e") == ["bf16"] * 5
     assert dtypes(after, "x", "y") == ["f32", "f32"]
-    # A product of 24 x 24 is too small to round for: what leads to it alone stays f32.
+    # A product of 24 x 24 is too small for rounding: values used only by it stay f32.
     assert dtypes(after, "f", "h") == ["bf16", "f32"]
 
 

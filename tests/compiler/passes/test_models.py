@@ -44,7 +44,7 @@ def test_normalisations_behind_convolutions_vanish_and_weights_stay_small(
     after, _ = run_pipeline(light[name], "default")
     ops = {n.op for n in all_nodes(after)}
     assert not ops & {"batch_norm", "identity", "fill", "unsqueeze"}
-    # Where the normalisation's parameters are real numbers, the weights behind them become so too.
+    # If the normalisation's parameters have random values, so do the weights after it.
     held = sum(c.type.nbytes for c in after.constants.values())
     assert sum(c.stored_bytes for c in after.constants.values()) < 0.02 * held
 

@@ -127,7 +127,7 @@ def at_no_time(made: Schedule, tasks: TaskGraph, machine: Platform, by: Chance) 
         j = by.randrange(len(made.moves))
         made = with_move(made, j, replace(made.moves[j], **changes))
     if by.random() < 0.5:
-        # Beside that, something that is wrong by itself.
+        # In addition, an error of another kind.
         return at_another_time(made, tasks, machine, by)
     return made
 
@@ -197,7 +197,7 @@ def test_the_checker_rejects_what_is_corrupted_and_nothing_else() -> None:
                     (*CHANGES, *(OF_MOVES if made.moves else ()), *(OF_MOVES if made.moves else ()))
                 )
                 bad = change(made, tasks, machine, by)
-                # A task that waited only for its turn may truly be early, so times decide.
+                # A task that only waited for its device may start earlier, so times decide.
                 still_right = is_possible(tasks, machine, bad)
                 faults = check_schedule(tasks, machine, bad)
                 assert bool(faults) != still_right, (change.__name__, machine.name, faults)

@@ -65,7 +65,7 @@ def test_products_of_bf16(name: str, threads: int) -> None:
     assert tile_loops(program)
     found, wanted = program.run(inputs)["y"], compiler.reference(graph, inputs)["y"]
     assert np.abs(found - wanted).max() <= 1e-2 * np.abs(wanted).max()
-    # Beside vectors: the same rounded operands, other sums.
+    # Compared with vectors: the same rounded operands, other orders of sums.
     other = compiler.compile(graph, precision="bf16").run(inputs)["y"]
     np.testing.assert_allclose(found, other, atol=1e-5 * float(np.abs(wanted).max()))
 

@@ -121,7 +121,7 @@ def test_stages_move_and_operands_are_asked_for_further_ahead(
     k = kernel_of(name)
     assert k.computation is not None
     text = "".join(f"{m}\n" for m in k.moves)
-    if words not in text:  # a policy asks ahead on some machines only
+    if words not in text:  # a policy prefetches on some machines only
         text += "Y: prefetch(B, k, 16)\n"
     space = space_of(k.computation, k.constants, text, CodeOptions(host()))
     knobs = [(i, knob) for i, knob in enumerate(space.knobs) if knob.kind == kind]

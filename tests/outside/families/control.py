@@ -42,7 +42,7 @@ def finished(b: Draft, outputs: Sequence[str]) -> GraphProto:
         fresh = output in made and output not in named
         named.append(output if fresh else b.one("Identity", [output]))
     graph = b.graph(named, b.prefix.strip("_"))
-    if b.chance.random() < 0.5:  # sizes of parameters are not known either
+    if b.chance.random() < 0.5:  # the sizes of parameters are unknown too
         for v in graph.input:
             if v.type.tensor_type.shape.dim:
                 for dim in v.type.tensor_type.shape.dim:
@@ -123,7 +123,7 @@ def _(d: Draft, op: str) -> None:
     if not states and not collected:
         raise Dropped
     again = go if b.maybe(0.7) else b.one("Less", [turn, b.constant(d.chance.randint(0, 3))])
-    # The sizes of rows that a loop without turns collects are not defined.
+    # The sizes of scan outputs of a loop without iterations are undefined.
     turns = d.chance.choice((1, 2, 3, 5) if collected else (0, 1, 2, 3, 5))
     count = d.numbers(turns) if again == go or d.maybe(0.7) else ""
     goes = np.asarray(bool(collected) or d.maybe(0.9))

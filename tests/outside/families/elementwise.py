@@ -107,7 +107,7 @@ def _(d: Draft, op: str) -> None:
     label = d.label(a)
     b = d.constant(_nonzero(d, broadcast_partner(d, d.shape(a)), label))
     fmod = 1 if label in FLOATS else d.chance.choice((0, 0, 1))
-    if fmod and label in ("i64", "u64"):  # ONNX Runtime divides as f64
+    if fmod and label in ("i64", "u64"):  # ONNX Runtime divides in f64
         a = inside(d, a, 0 if label == "u64" else -(2**53), 2**53)
     d.one(op, [a, b], fmod=fmod)
 
@@ -274,7 +274,7 @@ def _(d: Draft, op: str) -> None:
 @family("Gelu")
 def _(d: Draft, op: str) -> None:
     """Not for f64 with the tanh approximation, whose constants in the standard's body are f32."""
-    x = inside(d, d.tensor(FLOATS), -4, 100)  # below, 1 + tanh is what rounding leaves of it
+    x = inside(d, d.tensor(FLOATS), -4, 100)  # below -4, 1 + tanh consists of rounding errors
     ways = (None, "none") if d.label(x) == "f64" else (None, "none", "tanh")
     d.one(op, [x], approximate=d.chance.choice(ways))
 

@@ -19,7 +19,7 @@ def _(d: Draft, op: str) -> None:
     """By scales and by sizes, in all modes, with antialiasing for smaller results."""
     mode = d.chance.choice(("nearest", "linear", "cubic"))
     n = 2 if mode != "nearest" else d.chance.choice((1, 2, 3))
-    # Between whole numbers results are cut off, and rounding decides which way.
+    # Results between integers are truncated, so rounding would decide.
     x = image(d, ("f32", "f32", "u8", "i32") if mode == "nearest" else ("f32",), n)
     where = d.chance.choice((None, *WHERE))
     attrs: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": where}
@@ -30,7 +30,7 @@ def _(d: Draft, op: str) -> None:
         attrs["exclude_outside"] = d.chance.choice((None, 0, 1))
     sizes = d.shape(x)
     if d.maybe():
-        # With 0.6 places lie on the border of two elements, and rounding chooses one.
+        # With 0.6, positions are on the border of two elements, so rounding would decide.
         factors = (0.5, 1.0, 2.0, 3.0) if mode == "nearest" else (0.5, 0.6, 1.0, 1.5, 2.0, 3.0)
         if mode == "nearest" and where == "half_pixel_symmetric":
             attrs["nearest_mode"] = "round_prefer_floor"  # others border on whole places

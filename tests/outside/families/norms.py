@@ -74,7 +74,7 @@ def _(d: Draft, op: str) -> None:
     x = d.tensor(FLOATS, (1, 4), lambda v: v.size > 0)
     axis = d.axis(len(d.shape(x)))
     if (np.abs(d.values[x].astype(float)).sum(axis) < 0.1).any():
-        raise Dropped  # nothing to divide by
+        raise Dropped  # a division by zero
     d.one(op, [x], axis=axis, p=d.chance.choice((None, 1, 2)))
 
 
@@ -91,7 +91,7 @@ def _(d: Draft, op: str) -> None:
     label, tail = d.some_label(("f32", "f64")), d.chance.choice(((), (2,), (2, 3)))
     x = d.like(label, (n, c, *tail))
     numbers = np.random.default_rng(d.chance.getrandbits(32))
-    # A constant: ONNX Runtime does not look whether sizes of scores and targets are equal.
+    # A constant, because ONNX Runtime does not check that scores and targets have equal sizes.
     target = d.constant(numbers.integers(0, c, (n, *tail)))
     weights = [d.constant(numbers.uniform(0.5, 2, c).astype(numpy_type(label)))]
     operands = [x, target, *(weights if d.maybe() else [])]

@@ -139,7 +139,7 @@ def _(d: Draft, op: str) -> None:
 @family("Unique")
 def _(d: Draft, op: str) -> None:
     x = d.tensor(("f32", "f64", "i64", "i8", "str"), (1, 3), lambda v: v.size > 0)
-    if d.label(x) in FLOATS:  # whether computed numbers are equal would be decided by rounding
+    if d.label(x) in FLOATS:  # rounding would decide whether computed numbers are equal
         x = d.one("Round", [x])
     axis = d.axis(len(d.shape(x))) if d.maybe() else None
     d.node(op, [x], d.chance.choice((1, 2, 4)), axis=axis, sorted=d.chance.choice((None, 0, 1)))

@@ -285,7 +285,7 @@ def _(d: Draft, op: str) -> None:
     rank = d.chance.choice((2, 2, 3))
     size = [d.chance.choice((1, 2, 3, 5)) for _ in range(rank + 2)]
     theta = d.like(d.some_label(("f32", "f64")), (size[0], rank, rank + 1))
-    ends = (None, 0) if 1 in size[2:] else (None, 0, 1)  # a single point has no end to lie at
+    ends = (None, 0) if 1 in size[2:] else (None, 0, 1)  # a single point is at neither end
     d.one(op, [theta, d.numbers(size)], align_corners=d.chance.choice(ends))
 
 

@@ -42,10 +42,11 @@ def window(d: Draft, n: int, dilates: bool = True, pools: bool = False) -> Windo
     elif way < 0.7:
         attrs["auto_pad"] = d.chance.choice(("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"))
     if attrs.get("auto_pad", "").startswith("SAME"):
-        # Strides beyond the window would ask for negative pads, which runtimes read differently.
+        # Strides larger than the window would require negative pads, which runtimes interpret
+        # differently.
         strides = attrs.get("strides", [1] * n)
         attrs["strides"] = [min(s, k) for s, k in zip(strides, kernel, strict=True)]
-        if pools:  # ONNX Runtime leaves dilations out of the pads
+        if pools:  # ONNX Runtime ignores dilations in the pads
             attrs.pop("dilations", None)
     return Window(kernel, attrs)
 

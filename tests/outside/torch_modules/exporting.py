@@ -48,7 +48,7 @@ def exported(case: Case, exporter: str, is_open: bool, folder: Path) -> Exported
     if not arrays.exists():
         try:
             made = _export(case, exporter, is_open)
-        except Exception as e:  # exporters raise whatever they meet
+        except Exception as e:  # exporters may raise any exception
             reason = f"{type(e).__name__}: {e}".strip()[:2000]
             refused.write_text(reason)
             raise NotExported(reason) from e
@@ -76,7 +76,7 @@ def _run(case: Case, run: int) -> Run:
         narrow = _flat(case.module()(*tensors))
         try:
             wide = _flat(case.module().double()(*[_widened(t) for t in tensors]))
-        except RuntimeError:  # constants inside are f32, or the function is not there in f64
+        except RuntimeError:  # inner constants are f32, or the function does not exist in f64
             wide = narrow
     return Run(feeds, narrow, wide)
 
@@ -126,7 +126,7 @@ def _by_dynamo(case: Case, module: torch.nn.Module, names: list[str], is_open: b
             if isinstance(d, str)
         }
         per_input = tuple({a: dims[d] for a, d in axes.items()} for axes in _open_axes(case))
-        # A function takes all its inputs as one tuple: `Call.forward(*args)`.
+        # A function receives all inputs as one tuple: `Call.forward(*args)`.
         is_variadic = type(module).__name__ == "Call"
         shapes = (per_input,) if is_variadic else per_input
     program = torch.onnx.export(

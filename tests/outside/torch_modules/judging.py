@@ -49,7 +49,7 @@ def judge(case: Exported) -> Verdict:
     start = perf_counter()
     try:
         program = _ours(case.model)
-    except Exception as e:  # what it is decides the verdict
+    except Exception as e:  # the verdict depends on the exception
         program = e
     verdict = Verdict("right")
     for run in _possible(case):
@@ -86,7 +86,7 @@ def _judge_run(model: bytes, program: tuple[Any, Any] | Exception, run: Run) -> 
         if isinstance(program, Exception):
             raise program
         graph, made = program
-        taken = [v.name for v in graph.inputs]  # an exporter may leave out an unused input
+        taken = [v.name for v in graph.inputs]  # an exporter may omit an unused input
         feeds = {name: run.feeds[name] for name in taken}
         mine = list(made.run(feeds).values())
         plain = list(reference(graph, feeds).values())
@@ -95,10 +95,10 @@ def _judge_run(model: bytes, program: tuple[Any, Any] | Exception, run: Run) -> 
         if peer is None:
             return Verdict("none", f"{said}; {why}", note)
         return Verdict("refused", said, note)
-    except Exception as e:  # not a CompileError: ours to mend
+    except Exception as e:  # not a CompileError: a bug of Compilarium
         return Verdict("bug", f"{type(e).__name__}: {e}"[:300], note)
     verdict = _compared("program", mine, peer, why, run)
-    # Passes may be more exact than the graph: the reference is held against the standard's too.
+    # Passes may increase accuracy, so the results are also compared with onnx.reference.
     if verdict.outcome in RIGHT and _off(plain, standard or run.wide) > _allowed(run):
         other = _compared("reference", plain, peer, why, run)
         verdict = other if other.outcome not in RIGHT else verdict
@@ -165,5 +165,5 @@ def _by_the_standard(model: bytes, run: Run, peer: Outputs | None) -> tuple[Outp
 def _attempt(run: Callable[[], Outputs]) -> tuple[Outputs | None, str]:
     try:
         return run(), ""
-    except Exception as e:  # a runtime raises whatever it meets
+    except Exception as e:  # a runtime may raise any exception
         return None, f"ONNX Runtime: {type(e).__name__}: {e}".splitlines()[0][:300]

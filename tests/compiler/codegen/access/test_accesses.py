@@ -121,7 +121,7 @@ def test_smaller_vectors_of_the_same_processor_family_do_the_same(name: str):
 
     target = by_name(name)
     if not host().is_x86 or host().vector_bytes < target.vector_bytes:
-        target = host()  # another family of processors can only be asked about itself
+        target = host()  # another processor family supports only queries about itself
     for body in list(KERNELS.values())[::3]:
         text = f"kernel k(x: f32[20,20] input, y: f32[20,20] output) {{ {body} }}"
         compare(text, rtol=1e-6, target=target)

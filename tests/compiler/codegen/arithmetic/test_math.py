@@ -126,7 +126,7 @@ def test_distributions_in_f64_agree_with_their_series(name: str, limit: int) -> 
     for value, y, got in zip(x, argument, made, strict=True):
         right = _normal_cdf(y)
         right = 2 * right - 1 if name == "erf" else right
-        # The argument of erf was rounded on its way through sqrt(2).
+        # The argument of erf was rounded when it was divided by sqrt(2).
         slack = abs(value) * math.exp(-value * value) * 2**-52 if name == "erf" else 0.0
         off = abs(decimal.Decimal(float(got)) - right)
         assert float(off) <= limit * math.ulp(float(right)) + slack, value

@@ -36,7 +36,7 @@ def assert_same_bits(got: Array, needed: Array) -> None:
 
 @pytest.mark.parametrize("dtype", KEPT, ids=str)
 def test_every_code_is_the_number_of_ml_dtypes(dtype: DType):
-    n_codes = 1 << dtype.bits if dtype.is_float else len(BYTES)  # high bits are free
+    n_codes = 1 << dtype.bits if dtype.is_float else len(BYTES)  # the high bits are ignored
     codes = BYTES[:n_codes].view(dtype.numpy)
     for to in (DType.f32, DType.f64, DType.f16, DType.bf16):
         assert_same_bits(converted(codes, to), codes.astype(np.float32).astype(to.numpy))

@@ -74,7 +74,7 @@ def test_the_same_loops_without_tiles(left: str, right: str) -> None:
 def test_the_instruction_of_each_pair_of_types(left: str, right: str, name: str) -> None:
     compare(kernel(left, right, 3, 4), rtol=ROUNDING if left == "bf16" else 0, target=TARGETS[0])
     made = instructions(kernel(left, right))
-    assert made.count(name) == 8  # four tiles in the loop, and four behind it
+    assert made.count(name) == 8  # four tiles in the loop, and four after it
     assert not {"call", "callq"} & set(made)
 
 
@@ -186,7 +186,7 @@ def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
     assert made.count("tilestored") == 1
 
 
-# The functions that emulate tiles, against Intel's words
+# The functions that emulate tiles, compared with Intel's manual
 
 
 def as_tiles(x: np.ndarray, w: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ def test_emulated_sums_are_those_of_the_manual() -> None:
     k = parse_kernel(text)
     arrays = random_arrays(k, seed=5)
     arrays["x"][0, :4] = 1e-39  # denormal operands
-    arrays["x"][1], arrays["w"][:, 1] = 3e-20, 2e-20  # products that would be
+    arrays["x"][1], arrays["w"][:, 1] = 3e-20, 2e-20  # products that would be denormal
     arrays["s"][0, 0], arrays["s"][1, 1], arrays["s"][2, 3] = 1e-40, 0.0, -0.0
     arrays["x"][3, 1] = np.inf
     arrays["x"][4, 2], arrays["w"][1, 2, 0] = np.inf, 0.0

@@ -86,7 +86,7 @@ def wide(seed: int, n_stages: int, width: int) -> Tasks:
                 sizes[made] = chance.randrange(1, 40) * 8
                 source = made
             ends.append(source)
-        # Listed across the chains, as a breadth-first exporter would.
+        # Listed level by level, as in a breadth-first exporter.
         steps[-3 * width :] = [
             steps[len(steps) - 3 * width + 3 * c + i] for i in range(3) for c in range(width)
         ]

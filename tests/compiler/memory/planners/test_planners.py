@@ -79,7 +79,7 @@ def test_every_plan_passes_the_checker_and_is_not_below_the_bound(
 
 @each_planner
 def test_an_empty_buffer_keeps_the_place_it_is_pinned_to(planner: Planner) -> None:
-    # Aligned, the two others reach one byte above what is alive: searches have something to do.
+    # Alignment makes the two others end one byte above the live bytes, so searches have work.
     problem = Problem(
         (
             Buffer("a", 3, 1, 3, alignment_bytes=4),

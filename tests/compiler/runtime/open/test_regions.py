@@ -170,7 +170,7 @@ def test_scans_in_a_scan_from_either_end() -> None:
     )
     inputs = [value("x", ("T", "N", 3)), value("a", (3,))]
     g = loaded(model([scan], inputs, [value("y", None), value("z", None)]))
-    # The reference learns from a step how large its pieces are.
+    # The reference learns the sizes of scan outputs from an iteration.
     agrees(g, sizes=[(t, n) for t, n in SIZES if t and n])
 
 

@@ -19,7 +19,7 @@ def work(text: str) -> Work:
         return ViewWork(node, inputs[0])
     if mark == "!":
         return FallbackWork(node, "for the test")
-    nothing: Any = None  # how it computes does not matter to its place
+    nothing: Any = None  # the way of computing does not affect the position
     return NativeWork(node, nothing, nothing)
 
 

@@ -53,7 +53,7 @@ def orders(section: Section, chance: random.Random) -> list[int]:
     found: list[int] = []
     while waits:
         free = [i for i, n in waits.items() if n == 0]
-        # The one that waited longest, or was listed last, or any: all threads but one may sleep.
+        # The longest-waiting launch, the last in the list, or any: all threads but one may sleep.
         i = chance.choice([free[0], free[-1], chance.choice(free)])
         found.append(i)
         del waits[i]
@@ -110,7 +110,7 @@ def test_the_plan_follows_what_was_measured() -> None:
         made = [k.writes[0] for k in program.kernels]
         sections = program.fixed.sections
         alone = [[made[i] for i in c] for s in sections for c in s.chains]
-        # With one second on one of two ways, nothing is gained; HEFT may still part them.
+        # A path with a one-second launch leaves nothing to gain; HEFT may still separate the paths.
         assert not alone or all(len({"a", "c"} & set(c)) <= 1 for c in alone)
     seconds = dict.fromkeys("abcde", 1e-3)
     program = compiler.compile(

@@ -90,8 +90,8 @@ def test_the_schedule_as_text_gives_the_same_kernel() -> None:
         (product(40, 60, 96), "W"),  # few columns for each number that is split
         (product(9, 70, 96), "W"),  # few rows
         (product(40, 70, 40), "W"),  # short sums
-        (product(40, 70, 96), ""),  # no constant
-        (product(40, 70, 96, "max(A[m, k], f32(0.0))"), "W"),  # parts of what is rounded first
+        (product(40, 70, 96), ""),  # not a constant
+        (product(40, 70, 96, "max(A[m, k], f32(0.0))"), "W"),  # a value that is rounded first
     ],
 )
 def test_what_does_not_pay_or_is_no_product_stays_f32(text: str, constants: str) -> None:
@@ -119,7 +119,7 @@ def test_special_numbers_never_look_like_results() -> None:
     assert not np.isfinite(found[:4]).any()
     assert not np.isfinite(wanted[:3]).any()
     assert np.isfinite(found[4:]).all()
-    np.testing.assert_array_equal(found[4], arrays["B"])  # denormal numbers are 0
+    np.testing.assert_array_equal(found[4], arrays["B"])  # denormal numbers become 0
     np.testing.assert_allclose(found[5:], wanted[5:], atol=CLOSE * np.abs(wanted[5:]).max())
 
 

@@ -38,7 +38,7 @@ def test_blocks_alive_throughout_lie_at_the_bottom_and_are_not_searched() -> Non
 
 
 def test_only_steps_with_a_maximal_live_set_remain() -> None:
-    # Steps 0 and 1: the live set of step 0 is part of that of step 1; nothing ends in between.
+    # Steps 0 and 1: the live set of step 0 is a subset of that of step 1, as no block ends at 1.
     problem = _problem([(1, 0, 3), (1, 1, 2), (1, 2, 5), (1, 4, 7)])
     blocks = Reduction(problem.blocks).blocks
     assert blocks.start.tolist() == [0, 0, 1, 2]
