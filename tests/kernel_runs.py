@@ -59,8 +59,8 @@ def run_native(
     library.function("k", len(pointers) + len(numbers))(*pointers, *numbers)
     for name, (outer, inner) in guarded.items():
         n, first = inner.nbytes, inner.ctypes.data - outer.ctypes.data
-        assert (outer[:first] == 171).all(), f"{name} was written before its beginning"
-        assert (outer[first + n :] == 171).all(), f"{name} was written behind its end"
+        assert (outer[:first] == 171).all(), f"{name} was written before its first byte"
+        assert (outer[first + n :] == 171).all(), f"{name} was written after its last byte"
         arrays[name][...] = inner
 
 

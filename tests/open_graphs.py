@@ -43,7 +43,7 @@ class OpenSample:
 
 def with_sizes(t: object, values: Mapping[str, int]) -> TensorType:
     """Return a tensor type with numbers for its symbols."""
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(values.get(str(d), d) for d in t.dims))
 
 
@@ -95,7 +95,7 @@ def _result_types(
 
 
 def _symbolic(t: object, symbols: Mapping[int, object]) -> TensorType:
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(symbols.get(d, d) for d in t.static_shape))  # type: ignore[misc]
 
 

@@ -19,7 +19,7 @@ from compiler.ir.verify import verify
 from compiler.passes import PASSES, RULES
 
 MAX_ELEMENTS = 20_000
-"""Pieces with larger tensors are omitted: they reveal no more than small ones."""
+"""Pieces with larger tensors are omitted, because they reveal no more faults than small pieces."""
 
 
 @cache

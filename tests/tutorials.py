@@ -89,7 +89,7 @@ class Tutorial:
                 text = path.read_text(encoding="utf-8")
                 path.write_text(changed(text, block.text, block.path), encoding="utf-8")
             elif block.language != "sh":
-                assert not path.exists(), f"{self.page.name}: there is a {block.path} already"
+                assert not path.exists(), f"{self.page.name}: {block.path} exists already"
                 path.write_text(block.text, encoding="utf-8")
 
 
@@ -100,7 +100,7 @@ def changed(text: str, diff: str, name: str) -> str:
         old, new = (
             "".join(f"{line[1:]}\n" for line in lines if line[0] in kept) for kept in (" -", " +")
         )
-        assert text.count(old) == 1, f"{name} has {text.count(old)} places like\n{old}"
+        assert text.count(old) == 1, f"{name} has {text.count(old)} positions like\n{old}"
         text = text.replace(old, new)
     return text
 

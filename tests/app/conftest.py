@@ -154,7 +154,7 @@ def until(holds: Callable[[], bool]) -> None:
     """Wait until a condition holds, however busy the machine is."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition did not hold in time"
         time.sleep(0.02)
 
 

@@ -80,18 +80,18 @@ def answer_schema(method: str, rule: str) -> Any:
 
 def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[str] = ()) -> None:
     """Raise an error with the path if a value violates its schema, except for `loose` fields."""
-    assert set(schema) <= _KNOWN, f"{at}: the check does not know {set(schema) - _KNOWN}"
+    assert set(schema) <= _KNOWN, f"{at}: this validator does not support {set(schema) - _KNOWN}"
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return check(value, root["components"]["schemas"][name], root, at, loose)
     if "anyOf" in schema:
         return _check_any(value, schema["anyOf"], root, at, loose)
     if "enum" in schema:
-        assert value in schema["enum"], f"{at}: {value!r} is none of {schema['enum']}"
+        assert value in schema["enum"], f"{at}: {value!r} is not in {schema['enum']}"
     if "type" in schema:
         fits = isinstance(value, _TYPES[schema["type"]])
         fits = fits and (schema["type"] == "boolean" or not isinstance(value, bool))
-        assert fits, f"{at}: {value!r} is no {schema['type']}"
+        assert fits, f"{at}: {value!r} is not of type {schema['type']}"
     if isinstance(value, list | tuple):
         each = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
         assert len(each) == len(value), f"{at}: {len(value)} items, not {len(each)}"

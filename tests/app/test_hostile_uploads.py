@@ -24,7 +24,7 @@ SOME = {
     "pattern_0",
 }
 
-assert growth.__doc__, "importing it registers its families"
+assert growth.__doc__, "importing the module registers its families"
 
 
 def answered(client: FlaskClient, method: str, path: str, **rest: Any) -> Any:

@@ -157,7 +157,9 @@ def test_a_link_that_is_refused_keeps_no_model(make_app):
     assert answer.status_code == 507
     assert "1 of 1" in answer.get_json()["error"]["message"]
     assert [store.is_pinned(each) for each in (first, second)] == [True, False]
-    assert post(client, f"v=1&model=upload:{first}").status_code == 201, "it is kept already"
+    assert post(client, f"v=1&model=upload:{first}").status_code == 201, (
+        "the model is stored already"
+    )
 
 
 def test_of_two_models_both_are_kept_or_none(make_app):
@@ -231,7 +233,7 @@ def test_an_address_may_not_fill_the_store_with_long_texts(make_app):
     assert refused.status_code == 429
     message = refused.get_json()["error"]["message"]
     assert "at most 300 bytes of links are accepted in 86,400 s from one address" in message
-    assert post(client, text).status_code == 201, "it is kept already"
+    assert post(client, text).status_code == 201, "the model is stored already"
 
 
 def test_a_foreign_page_makes_no_links(client):

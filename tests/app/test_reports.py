@@ -38,7 +38,7 @@ def test_small_results_are_held_whole():
     assert {"result", "union", "provenance", "neighbours", "stages/0/delta"} <= set(held.answers)
     assert {"stages/2/steps?offset=0&limit=5000", "kernels/1/loops"} <= set(held.answers)
     assert "stages/2/diff?against=1&context=3" in held.answers
-    assert "stages/1/delta" not in held.answers, "a stage without a change has the graph before"
+    assert "stages/1/delta" not in held.answers, "an unchanged stage has the previous graph"
 
 
 def test_what_has_no_room_is_left_out_and_named():

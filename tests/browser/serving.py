@@ -55,4 +55,4 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         if found:
             return found[0]
         time.sleep(0.05)  # pause between reads of the log, until the server has printed its port
-    raise AssertionError(f"nothing is served after {START_LIMIT_S} s: {log.read_text()}")
+    raise AssertionError(f"the server does not answer after {START_LIMIT_S} s: {log.read_text()}")

@@ -121,7 +121,7 @@ def test_from_pass_to_pass_only_what_is_gone_or_new_moves(browser: Browser, serv
     page.clock.fast_forward(1000)  # the next pass follows at once, so there is no animation
     seen = page.evaluate(_FRAMES)
     assert seen["frames"] > 0
-    assert seen["most"] <= 3, "what survives is the same in every frame, but for rounding"
+    assert seen["most"] <= 3, "surviving nodes are equal in every frame, up to rounding"
     expect(stage).not_to_have_attribute("data-moving", "")
     # If passes follow quickly, the last pass is shown at once.
     page.keyboard.press("Home")

@@ -113,7 +113,7 @@ def test_what_a_job_of_another_version_made_is_not_shown(
     playground.wait_for_walk()
     expect(page.locator("#pane tbody tr")).not_to_have_count(0)
     assert said(page) == wanted
-    assert older not in page.evaluate("location.hash"), "another job did it"
+    assert older not in page.evaluate("location.hash"), "the result comes from another job"
 
 
 def test_a_step_far_down_comes_with_what_it_explains(

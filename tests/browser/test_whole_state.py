@@ -227,7 +227,7 @@ def test_all_that_is_set_comes_back_from_a_short_link(
     written(page, f"pane={list(PANES)[-1]}")
     address = said(page)
     left = declared() - set(address) - JOBS - ELSEWHERE
-    assert not left, f"the test sets nothing of {sorted(left)}"
+    assert not left, f"the test does not set {sorted(left)}"
 
     with elsewhere(browser, server, shared(page)) as again:
         assert said(again.page) == address

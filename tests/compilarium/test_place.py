@@ -42,7 +42,7 @@ def test_people_see_a_chart_and_tables(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "tasks by iterated in" in done.output
     assert "#" in done.output.splitlines()[0] + done.output.splitlines()[1]
-    assert "operands come" not in done.output, "nothing is brought: the processor does all"
+    assert "operands come" not in done.output, "no transfers: the processor runs all tasks"
     assert chart.read_text().startswith("<svg")
 
 

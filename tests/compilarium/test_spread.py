@@ -1,4 +1,4 @@
-"""Tests of `--spread`, which selects what threads share: loops or branches."""
+"""Tests of `--spread`, the choice between sharing loops and sharing branches among threads."""
 
 from __future__ import annotations
 

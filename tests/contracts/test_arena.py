@@ -53,8 +53,8 @@ def written(whole: Array, pattern: int) -> Array:
     """Return for each byte between the guards whether it was written. Fail if a guard was."""
     changed = whole != pattern
     before, behind = changed[:GUARD_BYTES], changed[-GUARD_BYTES:]
-    assert not before.any(), f"written {before.sum()} bytes before the arena"
-    assert not behind.any(), f"written {behind.sum()} bytes behind the arena"
+    assert not before.any(), f"{before.sum()} bytes before the arena were written"
+    assert not behind.any(), f"{behind.sum()} bytes after the arena were written"
     return changed[GUARD_BYTES:-GUARD_BYTES]
 
 
@@ -79,24 +79,24 @@ def touched(program: Program, feeds: Feeds) -> Array:
         patch.setattr(frame, "aligned_bytes", memory)
         first = program.run(feeds)
         made_bytes = [w.nbytes - 2 * GUARD_BYTES for w in memory.whole]
-        assert made_bytes == [arena_bytes(plan)], "one arena of the planned size"
+        assert made_bytes == [arena_bytes(plan)], "a run allocates one arena of the planned size"
         (whole,) = memory.whole
         found = written(whole, PATTERNS[0])
         whole[:] = PATTERNS[1]
         again = program.run(feeds)
         found |= written(whole, PATTERNS[1])
-        assert len(memory.whole) == 1, "the next run uses the arena of the one before"
+        assert len(memory.whole) == 1, "the next run reuses the arena"
     for name, value in first.items():
         same = np.asarray(again[name]).tobytes() == np.asarray(value).tobytes()
         assert same, f"{name} depends on bytes that the run did not write"
-    assert not (found & ~planned(plan)).any(), "written where no buffer lies"
+    assert not (found & ~planned(plan)).any(), "bytes between buffers were written"
     return found
 
 
 def used_to_the_end(program: Program, feeds: Feeds) -> None:
     """Check that runs respect the plan and write the last cache line of the arena."""
     found = touched(program, feeds)
-    assert found[-LINE_BYTES:].any(), "the arena is larger than what runs write"
+    assert found[-LINE_BYTES:].any(), "runs do not write the end of the arena"
 
 
 MODELS = {

@@ -66,4 +66,4 @@ def test_every_code_has_a_meaning_and_a_hint() -> None:
         assert CODE.fullmatch(code)
         assert row.meaning.endswith("."), f"{code}: the meaning is a sentence"
         assert row.hint, f"{code}: the hint is an action"
-        assert not row.hint.endswith("."), f"{code}: the hint is no sentence"
+        assert not row.hint.endswith("."), f"{code}: the hint is not a sentence"

@@ -124,7 +124,7 @@ def wrong_arrows(module: str, path: Path) -> list[str]:
 
 def test_every_room_has_a_place_in_the_order() -> None:
     rooms = {room_of(name) for name in modules() if name not in DOORS}
-    assert rooms <= set(ORDER) | set(BESIDE), "give each new room a place in docs/architecture.md"
+    assert rooms <= set(ORDER) | set(BESIDE), "add each new folder to docs/architecture.md"
 
 
 def test_rooms_import_only_rooms_to_their_left() -> None:
@@ -177,9 +177,9 @@ def test_some_rooms_have_an_order_inside() -> None:
 def test_parts_of_a_room_import_only_what_stands_before_them(room: str) -> None:
     order, start = order_inside(room), start_of(room)
     parts = {n.removeprefix(start).split(".")[0] for n in modules() if n.startswith(start)}
-    assert sorted(order) == sorted(parts), "the docstring of the room names each part once"
+    assert sorted(order) == sorted(parts), "the docstring of the folder names each part once"
     assert not wrong_arrows_inside(room, order)
-    assert wrong_arrows_inside(room, order[::-1]), "an order that is wrong would be seen"
+    assert wrong_arrows_inside(room, order[::-1]), "the test must find a wrong order"
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,14 @@ def describe(sample: Sample) -> str:
 
 @pytest.mark.parametrize("operator", ALL)
 def test_no_facet_is_missing(operator: Operator) -> None:
-    assert operator.words, "the docstring is what the page shows"
+    assert operator.words, "the page shows the docstring"
     assert operator.reference_fn, "reference"
     assert operator.cost_fn, "cost"
     assert operator.samples_fn, "samples"
     if operator.name not in WITHOUT_LOWERING:
-        assert operator.lower_fn or operator.decompose_fn, "one of lower and decompose"
+        assert operator.lower_fn or operator.decompose_fn, (
+            "declare exactly one of `lower` and `decompose`"
+        )
     if operator.name not in NOT_IN_ONNX:
         assert operator.onnx_names or THROUGH_ANOTHER.get(operator.name) in ONNX, (
             "register an ONNX name, or list the operator in NOT_IN_ONNX"

@@ -1,4 +1,4 @@
-"""Tests that the ledger accounts for every node: kept, merged, folded, or removed with a reason."""
+"""Tests that the ledger accounts for every node: present, merged, folded, or removed."""
 
 from __future__ import annotations
 

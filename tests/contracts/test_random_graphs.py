@@ -40,7 +40,7 @@ long = settings(quick, max_examples=3000, derandomize=False, print_blob=True)
 def check_text(graph: Graph) -> None:
     text = str(graph)
     again = parse_graph(text)
-    assert again == graph, "the text reads back as another graph"
+    assert again == graph, "the text parses to another graph"
     assert str(again) == text
 
 

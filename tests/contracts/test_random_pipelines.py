@@ -89,7 +89,7 @@ def examine_pipeline(
 ) -> None:
     after, trace = run_pipeline(graph, pipeline)
     again, _ = run_pipeline(graph, pipeline)
-    assert str(after) == str(again), f"{pipeline} gave two results"
+    assert str(after) == str(again), f"{pipeline} gave two different results"
     made = reference(after, feeds)
     assert list(made) == list(expected), pipeline
     for name, e in expected.items():

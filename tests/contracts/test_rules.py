@@ -120,4 +120,4 @@ def test_the_rule_has_words_a_pattern_and_a_place(rule: Rule) -> None:
 
 def test_every_rule_belongs_to_a_pass() -> None:
     in_passes = {r.name for p in PASSES.values() for r in p.rules}
-    assert in_passes == set(RULES), "a list of rules is part of no pass: see docs/adding-a-rule.md"
+    assert in_passes == set(RULES), "a rule belongs to no pass: see docs/adding-a-rule.md"

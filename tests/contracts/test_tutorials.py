@@ -55,7 +55,7 @@ def chosen_by(tutorial: Tutorial) -> Chosen:
     for command in tutorial.commands:
         if command[:3] == PYTEST:
             *named, flag, expression = command[3:]
-            assert flag == "-k", f"the tests of {tutorial.page.name} are chosen by the new name"
+            assert flag == "-k", f"the tests of {tutorial.page.name} are selected by the new name"
             files += named
             words += expression.split(" or ")
     return Chosen(files, words)
@@ -127,7 +127,7 @@ def _cases(path: Path) -> Iterator[tuple[str, bool]]:
 def test_what_a_page_adds_keeps_the_contract(name: str, tried: Tried) -> None:
     words = chosen_by(TUTORIALS[name]).words
     for word in words:
-        assert tried.about([word]), f"no test is about {word}\n{tried.printed}"
+        assert tried.about([word]), f"no test has {word} in its name\n{tried.printed}"
     assert all(tried.about(words).values()), tried.printed
 
 

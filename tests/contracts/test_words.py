@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "words.md"
 
 def test_the_table_of_passes_is_that_of_the_declarations() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert table() in text, "`make tables` writes it anew"
+    assert table() in text, "run `make tables` to update it"
 
 
 def test_a_title_is_one_short_sentence() -> None:
@@ -28,7 +28,7 @@ def test_the_readme_counts_rules_and_passes(repository: Path) -> None:
     found = re.search(r"Some (\d+) rules and (\d+) passes", text)
     assert found
     assert abs(int(found[1]) - len(RULES)) <= 10
-    assert int(found[2]) == len(PASSES), "`make tables` writes it anew"
+    assert int(found[2]) == len(PASSES), "run `make tables` to update it"
 
 
 def test_a_former_name_is_not_written_any_more(repository: Path) -> None:

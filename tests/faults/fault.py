@@ -163,7 +163,7 @@ def hurried(name: str, made: Body) -> Seed:
 
 def swapped(call: Any) -> Any:
     """Exchange the first two operands."""
-    assert isinstance(call, Call), f"{call!r} is no call"
+    assert isinstance(call, Call), f"{call!r} is not a call"
     return replace_args(call, (call.args[1], call.args[0], *call.args[2:]))
 
 
@@ -176,7 +176,7 @@ def operand(index: int, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Change one operand."""
 
     def run(call: Any) -> Any:
-        assert isinstance(call, Call), f"{call!r} is no call"
+        assert isinstance(call, Call), f"{call!r} is not a call"
         args = list(call.args)
         args[index] = change(args[index])
         return replace_args(call, tuple(args))
@@ -188,7 +188,7 @@ def attribute(key: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Change one attribute."""
 
     def run(call: Any) -> Any:
-        assert isinstance(call, Call), f"{call!r} is no call"
+        assert isinstance(call, Call), f"{call!r} is not a call"
         return Call(call.op, call.args, {**call.attrs, key: change(call.attrs.get(key))})
 
     return run

@@ -99,7 +99,7 @@ def _stale(old: Any) -> Any:
 
 
 def _breaks_down(**given: Any) -> Any:
-    raise IndexError("there is no such axis")
+    raise IndexError("the axis does not exist")
 
 
 _LOOP = """

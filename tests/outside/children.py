@@ -26,7 +26,7 @@ def in_child(work: Callable[[], T], seconds: float = SECONDS) -> T:
         if isinstance(found, Died):
             raise found
         return found
-    raise AssertionError("one item gives one answer")
+    raise AssertionError("each item gives one answer")
 
 
 def each_in_child(

@@ -98,7 +98,7 @@ def _loss_has_a_class_for_each(node: NodeProto, values: Values) -> bool:
 
 
 def _each_channel_has_a_scale(node: NodeProto, values: Values) -> bool:
-    """Return whether scales are per channel, as since opset 21; older ones are never resized."""
+    """Return whether scales are per channel, as since opset 21; scales per group stay as drawn."""
     x, *others = (np.shape(values[i]) for i in node.input)
     return all(o == (x[1],) for o in others)
 

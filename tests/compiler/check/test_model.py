@@ -114,12 +114,12 @@ def test_a_rule_that_rounds_more_than_it_declares_is_found() -> None:
 
 def test_a_pass_that_breaks_down_fails_the_check() -> None:
     def fails(**given: object) -> Graph:
-        raise IndexError("there is no such axis")
+        raise IndexError("the axis does not exist")
 
     with instead("drop_double_negation", fails)():
         verdict = check_model(HIDDEN)
     assert not verdict.ok
-    assert "IndexError: there is no such axis" in verdict.broken
+    assert "IndexError: the axis does not exist" in verdict.broken
     assert verdict.program is None
 
 

@@ -148,7 +148,7 @@ def test_pairs_round_floats_once_and_sums_of_codes_are_one_node(
     given = chain(codes, each)
     made = exported(given, pipeline)
     found = op_types(made)
-    assert found.count("QLinearConv") == 1, "a product without a bias in floats"
+    assert found.count("QLinearConv") == 1, "a product without a floating-point bias"
     assert not {"Cast", "ReduceSum", "Conv"} & set(found)
     assert len(found) < len(given.graph.node)
     x = CHANCE.normal(size=(1, 3, 7, 5)).astype(np.float32)
@@ -180,7 +180,7 @@ def test_a_zero_point_that_a_run_tells_is_an_operand_again(
     made = exported(given)
     assert len(made.graph.node) <= len(given.graph.node)
     (product,) = [n for n in made.graph.node if n.op_type == "MatMulInteger"]
-    assert product.input[2], "the zero point is the operator's again"
+    assert product.input[2], "the operator has the zero point again"
     x = CHANCE.normal(size=(4, 6)).astype(np.float32)
     needed, _ = results(given, {"x": x})
     for array in results(made, {"x": x}):

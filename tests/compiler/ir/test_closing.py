@@ -1,4 +1,4 @@
-"""Tests of replacing open types by inferred ones while keeping known sizes."""
+"""Tests of replacing open types by inferred types while keeping known sizes."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_gradients_are_what_small_differences_say(name: str):
                 slope[at] = (high - low) / (2 * STEP)
             assert made[f"d_{x}"].shape == given[x].shape
             assert np.allclose(made[f"d_{x}"], slope, rtol=1e-6, atol=1e-7), (name, sample, x)
-    assert tried, f"{name} has no sample in floats"
+    assert tried, f"{name} has no floating-point sample"
 
 
 def model(nodes: list[Any], inputs: list[str], outputs: list[str]) -> bytes:

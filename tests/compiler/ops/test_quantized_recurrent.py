@@ -65,7 +65,7 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
         value = np.asarray(given)
         assert made[name].shape == value.shape
         apart = np.abs(made[name] - value) / np.abs(value).max()
-        assert apart.max() < 1e-3, "a code of a state may become its neighbour, which is 1/255"
+        assert apart.max() < 1e-3, "a quantized state may differ by one step, 1/255"
         assert (apart > 1e-5).mean() < 0.1, "but few do"
     assert all(k.native for k in program.kernels)
     products = [n.op for n in all_nodes(program.graph) if "matmul" in n.op]

@@ -36,7 +36,7 @@ def test_special_rows_come_out_as_the_reference_has_them(op: str, n: int) -> Non
         expected = compiler.reference(graph, {"x": x})["y"]
     found = compiler.compile(graph, trace=False).run({"x": x})["y"]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6, equal_nan=True)
-    assert np.isnan(found[:4]).all(), "these rows have no answer"
+    assert np.isnan(found[:4]).all(), "the result of these rows is NaN"
     assert np.isfinite(found[4:]).all() or op == "log_softmax"
 
 

@@ -1,4 +1,4 @@
-"""Tests of combining products of one operand: combined ones, separate ones, and reasons."""
+"""Tests of combining products of one operand: combined and separate products, with reasons."""
 
 from __future__ import annotations
 

@@ -174,10 +174,10 @@ def test_images_stay_in_blocks_from_one_convolution_to_the_next() -> None:
     opsets = [helper.make_opsetid("", 17)]
     graph = compiler.load(helper.make_model(made, opset_imports=opsets).SerializeToString())
     after, _ = run_pipeline(graph, "default")
-    assert ops(after).count("relayout") <= 2, "of what comes in and of what goes out"
+    assert ops(after).count("relayout") <= 2, "of the input and of the output"
     codes = [str(n.types[0]) for n in after.nodes if n.op in ("quantize", "pad")]
     assert len(codes) == 4
-    assert all("{c16" in t for t in codes[1:]), "what comes in may be turned as bytes"
+    assert all("{c16" in t for t in codes[1:]), "the input may be transposed as bytes"
     x = {"x": image(1, 32, 9, 8)}
     (expected,), (found,) = reference(graph, x).values(), compiler.compile(graph).run(x).values()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

@@ -225,7 +225,7 @@ def test_a_network_of_codes_lies_in_blocks_with_its_zero_point_around_it() -> No
     inputs = feeds(before)
     wanted = reference(before, inputs)["y"]
     made = compiler.compile(before, trace=False).run(inputs)["y"]
-    assert np.abs(made - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert np.abs(made - wanted).max() <= 0.0514, "a quantized value may differ by one step"
     assert (np.abs(made - wanted) > 1e-4).mean() < 0.01
 
 
@@ -282,12 +282,12 @@ def test_a_convolution_read_by_both_factors_stays_in_blocks_and_steps(
     before = with_constant(text, "v")
     program = compiler.compile(before, trace=False)
     loops = str(program.emit("loops"))
-    assert "temporary" not in loops, "it is activated as its sums are stored"
+    assert "temporary" not in loops, "the activation is applied when the sums are stored"
     assert ("dot " in loops) is (groups == 1)
     inputs = feeds(before)
     y, wanted = program.run(inputs)["y"], reference(before, inputs)["y"]
     assert np.unique(wanted).size > 50
-    assert np.abs(y - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert np.abs(y - wanted).max() <= 0.0514, "a quantized value may differ by one step"
     assert (np.abs(y - wanted) > 1e-4).mean() < 0.01
 
 

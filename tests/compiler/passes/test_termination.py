@@ -82,7 +82,7 @@ def assert_it_ends(g: Graph) -> Graph:
             g = PASSES[name].run(g)
         if g is before:
             return g
-    raise AssertionError(f"there is always something to do, at last\n{before}")
+    raise AssertionError(f"the passes do not terminate; last graph\n{before}")
 
 
 def _loop(log: Log) -> str:

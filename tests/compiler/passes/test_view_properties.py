@@ -58,7 +58,7 @@ def stepped(graph: Graph, name: str) -> Graph:
     log = Log()
     after = apply_rules(graph, VIEWS, log) if name == "views" else PASSES[name].run(graph, log)
     verify(after)
-    assert "budget" not in {s.rule for s in log.steps}, f"{name} did not end\n{graph}"
+    assert "budget" not in {s.rule for s in log.steps}, f"{name} did not terminate\n{graph}"
     again = Log()
     twice = apply_rules(after, VIEWS, again) if name == "views" else PASSES[name].run(after, again)
     assert twice is after, f"{name} twice: {applied(again.steps)}\n{graph}\n{after}\n{twice}"

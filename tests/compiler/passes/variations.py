@@ -168,7 +168,7 @@ def _retyped(g: Graph, types: Mapping[str, str]) -> Graph:
         with np.errstate(all="ignore"):
             values = c.array()
             if not to.is_float and values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise ValueError("no such whole number")
+                raise ValueError("a value is not an integer")
             return Constant.of(values.astype(to.numpy), to)
 
     def change(node: Node) -> Node:

@@ -1,4 +1,4 @@
-"""Tests of platforms: the built-in ones, parsing and printing, and routes over links."""
+"""Tests of platforms: the built-in platforms, parsing and printing, and routes over links."""
 
 from __future__ import annotations
 

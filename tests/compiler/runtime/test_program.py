@@ -28,7 +28,7 @@ def check(graph: compiler.Graph, pipeline: str, seed: int = 0, **options: Any) -
         assert list(made) == list(expected)
         assert worst(compare(made, expected)) < 1e-5
         for name, value in before.items():
-            assert np.array_equal(inputs[name], value), f"{name} was written to"
+            assert np.array_equal(inputs[name], value), f"{name} was modified"
     return program
 
 

@@ -165,7 +165,7 @@ def test_a_child_process_has_threads_of_its_own() -> None:
         child = context.Process(target=_exit_if_same, args=(program, inputs, expected))
         child.start()
         child.join(60)
-        assert child.exitcode == 0, "the child waits for threads that it does not have"
+        assert child.exitcode == 0, "the child waits for threads of its parent"
         assert same(program.run(inputs), expected)
 
 

@@ -1,4 +1,4 @@
-"""Tests of search spaces: the policy's schedule as default, rendered points, legal ones correct."""
+"""Tests of search spaces: default point, rendered texts, and correct results if legal."""
 
 import random
 

@@ -138,7 +138,7 @@ def _by_dynamo(case: Case, module: torch.nn.Module, names: list[str], is_open: b
         dynamic_shapes=shapes,
         verbose=False,
     )
-    assert program is not None, "the exporter gives a program when no file is named"
+    assert program is not None, "the exporter returns a program if no file is named"
     return program.model_proto.SerializeToString()
 
 

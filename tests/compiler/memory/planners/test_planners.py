@@ -20,7 +20,7 @@ each_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNER
 @each_planner
 def test_a_planner_says_what_it_does_and_whom_it_follows(planner: Planner) -> None:
     assert planner.title.endswith(".")
-    assert len(planner.words.splitlines()) > 1, "say when it is good"
+    assert len(planner.words.splitlines()) > 1, "the docstring states when the planner is useful"
     assert planner.source
 
 

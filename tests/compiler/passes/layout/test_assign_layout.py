@@ -76,7 +76,7 @@ def test_no_choice_of_layouts_costs_less(seed: int) -> None:
     every = list(itertools.product(*energy.kernels))
     carried_out = {c: cost_of_choice(problem, c) for c in every}
     constant = {carried_out[c] - energy.of(c) for c in every}
-    assert len(constant) == 1, "the energy and what is carried out differ by what no choice changes"
+    assert len(constant) == 1, "energy and applied cost differ by a constant"
     assert best + constant.pop() == min(carried_out.values())
 
 

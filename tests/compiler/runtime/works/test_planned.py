@@ -71,7 +71,7 @@ def test_no_order_of_the_threads_puts_a_value_over_one_that_is_needed() -> None:
         assert program.fixed.executable is not None
         placed = program.fixed.executable.arrangement
         kept = sum(b.size for b in placed.plan.buffers)
-        assert placed.plan.peak_bytes < 0.7 * kept, "values do share memory"
+        assert placed.plan.peak_bytes < 0.7 * kept, "some values share memory"
         plan = placed.plan
         places = {v: (b.offset, b.size) for b in plan.buffers for v in (b.name, *b.values)}
         for _ in range(40):

@@ -1,4 +1,4 @@
-"""Tests of random schedules: legal ones are correct, illegal ones are refused with a reason.
+"""Tests of random schedules: each is correct or refused with a reason.
 
 The interpreter runs the loops of each schedule, and machine code those of some; both are compared
 with the oracle of computations. A schedule raises no exception other than CompileError, and takes

@@ -41,7 +41,7 @@ def test_a_strip_that_leaves_the_cache_costs_more() -> None:
     wide, narrow = Tile(6, 4), Tile(14, 2)
     fits = [tile_cycles(t, 420, 16, 512, target) / 512 for t in (wide, narrow)]
     streams = [tile_cycles(t, 420, 16, 4608, target) / 4608 for t in (wide, narrow)]
-    assert streams[0] > fits[0] * 1.5, "a wide strip of such a depth does not stay in L2"
+    assert streams[0] > fits[0] * 1.5, "a wide strip of this depth exceeds L2"
     assert streams[1] < fits[1] * 1.1
 
 

@@ -145,7 +145,7 @@ def test_tiles_compute_the_convolution(name: str, algorithm: str) -> None:
             assert error < (2e-6 if algorithm == "winograd2" else 2e-5)
             inside = np.zeros_like(memory[out], bool)
             inside[:, :, 1:-1, 2:-2] = True
-            assert not memory[out][~inside].any(), "zeros lie around the image"
+            assert not memory[out][~inside].any(), "the image has a halo of zeros"
 
 
 def test_small_tiles_are_as_exact_as_the_direct_sum() -> None:

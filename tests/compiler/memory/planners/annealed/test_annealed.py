@@ -105,7 +105,7 @@ def test_spare_memory_is_annealed_with_the_blocks_and_left_out_of_what_is_placed
     problem = _problem("holes", 100, 1)
     joints = rejoining(problem, Options())
     n_blocks, n_all = len(problem.blocks), len(joints.blocks)
-    assert n_all > n_blocks, "without spare memory this shows nothing"
+    assert n_all > n_blocks, "the test requires spare memory"
     made = next(Annealing(joints.blocks, 1).coolings(LATER))
     assert sorted(i for r in made for i, _ in r.parts) == list(range(n_all))
     found = annealed.plan(problem, Options(2.0))
